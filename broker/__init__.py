@@ -1,0 +1,1 @@
+"""The broker: network, APIs, groups, replication and the command line."""

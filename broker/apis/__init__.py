@@ -1,0 +1,1 @@
+"""One file an API, or a family of APIs that share their rules."""

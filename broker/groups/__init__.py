@@ -1,0 +1,1 @@
+"""Consumer groups: the coordinator, its state machine and its offsets."""

@@ -1,0 +1,1 @@
+"""The shell around the sockets: Acceptor, Processors, RequestChannel, handler pool."""

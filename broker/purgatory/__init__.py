@@ -1,0 +1,1 @@
+"""Requests that wait: by key and by deadline."""

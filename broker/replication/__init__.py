@@ -1,0 +1,1 @@
+"""Leader and follower replicas, and the coordinators' view of their logs."""

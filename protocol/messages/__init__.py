@@ -1,0 +1,1 @@
+"""Generated message classes, one module an API. Written by protocol/generate.py: do not edit."""

@@ -1,0 +1,1 @@
+"""One node's logs on disk, in Kafka's own format."""
