@@ -1,0 +1,244 @@
+"""A real Apache Kafka 4.3.0 broker, for comparing with it: in tests and in `bench/`.
+
+`ApacheKafka` runs one combined broker and controller from the jars of `tests/java/pom.xml`, with
+the JVM options of Kafka's own start script, on free ports of 127.0.0.1. It owns its process, and
+its temporary folder unless it was given one. Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from tests.java_tools import JAVA_DIR, java_home_bin, kafka_classpath, run_tool
+
+HOST = "127.0.0.1"
+
+# bin/kafka-run-class.sh of the distribution: KAFKA_JVM_PERFORMANCE_OPTS
+JVM_OPTIONS = (
+    "-server",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent",
+    "-XX:MaxInlineLevel=15",
+    "-Djava.awt.headless=true",
+)
+
+# What a broker on its own needs: one replica of the internal topics, no pause before a rebalance.
+SINGLE_NODE = {
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+}
+
+# ApiVersions v0, correlation id 1, no client id: a server that answers it serves.
+_API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def answers_api_versions(port: int, timeout_s: float = 1.0) -> bool:
+    """Whether something on `port` of 127.0.0.1 answers a Kafka ApiVersions request."""
+    try:
+        with socket.create_connection((HOST, port), timeout=timeout_s) as connection:
+            connection.sendall(_API_VERSIONS)
+            answer = connection.recv(8)
+            return len(answer) == 8 and answer[4:] == b"\0\0\0\1"
+    except OSError:
+        return False
+
+
+class ApacheKafka:
+    """One Apache Kafka process; `with ApacheKafka() as kafka: … kafka.bootstrap …`.
+
+    `data_dir`     an existing, formatted folder (`log.dirs`) to open as it is; else a temporary one
+                   is formatted, with `cluster_id` (a Kafka base64 uuid) or a fresh one
+    `static_voters`  one `controller.quorum.voters` line in place of a dynamic (standalone) quorum
+    `properties`   further server properties; they win over everything set here
+    `heap`         -Xms and -Xmx, 1G as in Kafka's own start script
+    `jvm_options`  in place of Kafka's own, for example `FAST_START` in a test of a few requests
+    `log_file`     where the broker logs; in the temporary folder otherwise
+    """
+
+    def __init__(
+        self,
+        *,
+        data_dir: Path | str | None = None,
+        node_id: int = 1,
+        cluster_id: str | None = None,
+        static_voters: bool = False,
+        port: int | None = None,
+        controller_port: int | None = None,
+        properties: Mapping[str, str] | None = None,
+        heap: str = "1G",
+        jvm_options: Sequence[str] = JVM_OPTIONS,
+        log_file: Path | str | None = None,
+        start_timeout_s: float = 60,
+    ) -> None:
+        self.node_id = node_id
+        self.cluster_id = cluster_id
+        self.port = port or free_port()
+        self.controller_port = controller_port or free_port()
+        self._static_voters = static_voters
+        self._extra = dict(properties or {})
+        self._jvm = [*jvm_options, f"-Xms{heap}", f"-Xmx{heap}"]
+        self._start_timeout_s = start_timeout_s
+        self._formatted = data_dir is not None
+        self._folder = Path(tempfile.mkdtemp(prefix="apache-kafka-"))
+        self.data_dir = Path(data_dir) if data_dir is not None else self._folder / "data"
+        self.log_file = Path(log_file) if log_file is not None else self._folder / "broker.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` for clients."""
+        return f"{HOST}:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """Process id of the running broker."""
+        assert self._process is not None, "Apache Kafka is not running"
+        return self._process.pid
+
+    def server_properties(self) -> dict[str, str]:
+        """The broker's whole configuration."""
+        controller = f"{HOST}:{self.controller_port}"
+        quorum = (
+            {"controller.quorum.voters": f"{self.node_id}@{controller}"}
+            if self._static_voters
+            else {"controller.quorum.bootstrap.servers": controller}
+        )
+        return {
+            "process.roles": "broker,controller",
+            "node.id": str(self.node_id),
+            "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://{controller}",
+            "advertised.listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://{controller}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": str(self.data_dir),
+            **quorum,
+            **SINGLE_NODE,
+            **self._extra,
+        }
+
+    def start(self) -> ApacheKafka:
+        """Format if needed, start, and return once the broker answers; RuntimeError if not."""
+        config = self._folder / "server.properties"
+        lines = [f"{key}={value}" for key, value in self.server_properties().items()]
+        config.write_text("\n".join(lines) + "\n")
+        if not self._formatted:
+            self._format(config)
+        with open(self.log_file, "ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    java_home_bin() or "java",
+                    *self._jvm,
+                    f"-Dlog4j2.configurationFile={JAVA_DIR / 'log4j2-broker.properties'}",
+                    "-cp",
+                    kafka_classpath(),
+                    "kafka.Kafka",
+                    str(config),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            self._wait_until_serving()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def _format(self, config: Path) -> None:
+        self.cluster_id = self.cluster_id or urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
+        options = ["-t", self.cluster_id, "-c", str(config)]
+        if not self._static_voters:
+            options.append("--standalone")
+        done = run_tool("kafka-storage", "format", *options)
+        if done.returncode != 0:
+            raise RuntimeError(f"kafka-storage format failed:\n{done.stdout}{done.stderr}")
+        self._formatted = True
+
+    def _wait_until_serving(self) -> None:
+        assert self._process is not None
+        deadline = time.monotonic() + self._start_timeout_s
+        while not answers_api_versions(self.port):
+            if self._process.poll() is not None:
+                raise RuntimeError(f"Apache Kafka ended at start:\n{self.log_tail()}")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"Apache Kafka does not answer:\n{self.log_tail()}")
+            time.sleep(0.05)
+
+    def log_tail(self, size: int = 4000) -> str:
+        """The last `size` characters of the broker's log."""
+        try:
+            return self.log_file.read_text(errors="replace")[-size:]
+        except OSError:
+            return ""
+
+    def stop(self, timeout_s: float = 30) -> int | None:
+        """SIGTERM (a clean shutdown), SIGKILL after `timeout_s`; exit status, None if not run.
+
+        The data folder stays, so that `start()` can open it again; `close()` removes what is ours.
+        """
+        if self._process is None:
+            return None
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGTERM)
+        try:
+            status = self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        self._process = None
+        return status
+
+    def kill(self) -> None:
+        """SIGKILL, as a crash would end it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def close(self) -> None:
+        """Stop and remove the temporary folder (never a `data_dir` that was given)."""
+        self.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> ApacheKafka:
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,223 @@
+"""Java for the tests: Apache Kafka's jars through Maven, its tools, our small programs.
+
+Owns the cache of jars and compiled classes (`.cache/` at the project's root, outside git), filled
+once from the pinned poms under `tests/java/` and safe when several test processes ask at the same
+time. Starts no broker: that is `tests/apache_kafka.py`. Standard library only.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+PROJECT_DIR = Path(__file__).resolve().parent.parent
+JAVA_DIR = PROJECT_DIR / "tests" / "java"
+CACHE_DIR = PROJECT_DIR / ".cache"
+JAVA_VERSION_MIN = 17
+MAVEN_TIMEOUT_S = 600
+
+# A tool lives for a second: compile little, share classes, no parallel collector.
+FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx256m")
+
+TOOLS: dict[str, str] = {
+    "kafka-broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
+    "kafka-client-metrics": "org.apache.kafka.tools.ClientMetricsCommand",
+    "kafka-cluster": "org.apache.kafka.tools.ClusterTool",
+    "kafka-configs": "kafka.admin.ConfigCommand",
+    "kafka-console-consumer": "org.apache.kafka.tools.consumer.ConsoleConsumer",
+    "kafka-console-producer": "org.apache.kafka.tools.ConsoleProducer",
+    "kafka-consumer-groups": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+    "kafka-consumer-perf-test": "org.apache.kafka.tools.ConsumerPerformance",
+    "kafka-delete-records": "org.apache.kafka.tools.DeleteRecordsCommand",
+    "kafka-dump-log": "org.apache.kafka.tools.DumpLogSegments",
+    "kafka-e2e-latency": "org.apache.kafka.tools.EndToEndLatency",
+    "kafka-features": "org.apache.kafka.tools.FeatureCommand",
+    "kafka-get-offsets": "org.apache.kafka.tools.GetOffsetShell",
+    "kafka-groups": "org.apache.kafka.tools.GroupsCommand",
+    "kafka-leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
+    "kafka-log-dirs": "org.apache.kafka.tools.LogDirsCommand",
+    "kafka-metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
+    "kafka-producer-perf-test": "org.apache.kafka.tools.ProducerPerformance",
+    "kafka-reassign-partitions": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+    "kafka-storage": "kafka.tools.StorageTool",
+    "kafka-topics": "org.apache.kafka.tools.TopicCommand",
+    "kafka-transactions": "org.apache.kafka.tools.TransactionsCommand",
+}
+"""Kafka's scripts by name, and the class each of them runs in 4.3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Whether Java tests can run here; false with the reason on one line."""
+
+    reason: str | None
+
+    def __bool__(self) -> bool:
+        return self.reason is None
+
+
+def java_home_bin(name: str = "java") -> str | None:
+    """Path of `java` (or another program of the JDK): JAVA_HOME first, as Kafka's scripts do."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        candidate = Path(home) / "bin" / name
+        if candidate.is_file():
+            return str(candidate)
+    return shutil.which(name)
+
+
+@cache
+def java_version() -> int | None:
+    """Feature release of the Java found (17, 21 …), None without one."""
+    java = java_home_bin()
+    if java is None:
+        return None
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
+    return int(found.group(1)) if found else None
+
+
+@cache
+def java_available() -> Availability:
+    """Whether the tests marked `java` can run: Java ≥ 17 with its compiler, and jars or Maven."""
+    version = java_version()
+    if version is None:
+        return Availability("Java is not installed (JDK 17 or later is needed)")
+    if version < JAVA_VERSION_MIN:
+        return Availability(f"Java {version} is too old (JDK {JAVA_VERSION_MIN} is needed)")
+    if java_home_bin("javac") is None:
+        return Availability("javac is missing (a JDK is needed, not only a JRE)")
+    if shutil.which("mvn") is None and not _jar_folder(JAVA_DIR / "pom.xml").is_dir():
+        return Availability("mvn is not installed (it fetches Apache Kafka's jars)")
+    return Availability(None)
+
+
+@contextmanager
+def exclusive(name: str) -> Iterator[None]:
+    """Hold the lock file `.cache/<name>.lock` against other processes of the same project."""
+    CACHE_DIR.mkdir(parents=True, exist_ok=True)
+    with open(CACHE_DIR / f"{name}.lock", "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def built_once(folder: Path, build: Callable[[Path], None]) -> Path:
+    """`folder`, made by `build(temporary folder)` unless it is there; never seen half made."""
+    if folder.is_dir():
+        return folder
+    with exclusive(folder.parent.name):
+        if not folder.is_dir():
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
+            try:
+                build(scratch)
+                scratch.chmod(0o755)
+                scratch.rename(folder)
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
+    return folder
+
+
+def _digest(*files: Path) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _jar_folder(pom: Path) -> Path:
+    return CACHE_DIR / "jars" / _digest(pom)
+
+
+def _copy_dependencies(pom: Path) -> Path:
+    def build(scratch: Path) -> None:
+        command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
+        command += [f"-DoutputDirectory={scratch}", "-DincludeScope=runtime"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=MAVEN_TIMEOUT_S)
+        if done.returncode != 0 or not any(scratch.glob("*.jar")):
+            raise RuntimeError(f"Maven could not copy the jars of {pom}:\n{done.stdout[-2000:]}")
+
+    return built_once(_jar_folder(pom), build)
+
+
+def kafka_classpath() -> str:
+    """Class path of Apache Kafka 4.3.0: broker, tools, clients. Fetches the jars the first time."""
+    return f"{_copy_dependencies(JAVA_DIR / 'pom.xml')}/*"
+
+
+def spark_jars() -> list[str]:
+    """Jars that PySpark 4.0.0 needs for its Kafka connector, for `spark.jars`; fetched once."""
+    return sorted(map(str, _copy_dependencies(JAVA_DIR / "spark" / "pom.xml").glob("*.jar")))
+
+
+def program_classpath() -> str:
+    """`kafka_classpath()` and our own programs of `tests/java/src`, compiled when they change."""
+    jars = kafka_classpath()
+    sources = sorted((JAVA_DIR / "src").glob("*.java"))
+
+    def build(scratch: Path) -> None:
+        javac = java_home_bin("javac") or "javac"
+        command = [javac, "--release", "17", "-proc:none", "-Xlint:all,-serial,-classfile"]
+        command += ["-d", str(scratch), "-cp", jars, *map(str, sources)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        if done.returncode != 0:
+            raise RuntimeError(f"javac failed:\n{done.stderr[-4000:]}")
+
+    classes = CACHE_DIR / "classes" / _digest(JAVA_DIR / "pom.xml", *sources)
+    return f"{built_once(classes, build)}:{jars}"
+
+
+def java_command(
+    main_class: str, *args: str, classpath: str | None = None, jvm: tuple[str, ...] = FAST_START
+) -> list[str]:
+    """The command line that runs `main_class` with warnings on stderr and nothing else there."""
+    logging = f"-Dlog4j2.configurationFile={JAVA_DIR / 'log4j2-tools.properties'}"
+    path = kafka_classpath() if classpath is None else classpath
+    return [java_home_bin() or "java", *jvm, logging, "-cp", path, main_class, *args]
+
+
+def run_tool(
+    tool: str, *args: str, input: str | None = None, timeout: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Run one of `TOOLS` by script name (or any main class); returns whatever its exit code was.
+
+    stdout and stderr are text. Raises `subprocess.TimeoutExpired` after `timeout` seconds.
+    """
+    return subprocess.run(
+        java_command(TOOLS.get(tool, tool), *args),
+        input="" if input is None else input,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+def run_program(name: str, *args: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    """Run `tests/java/src/<name>.java` with Kafka's jars."""
+    return subprocess.run(
+        java_command(name, *args, classpath=program_classpath()),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+if __name__ == "__main__":
+    # python -m tests.java_tools kafka-topics --bootstrap-server localhost:9092 --list
+    _, name, *rest = sys.argv
+    sys.exit(subprocess.call(java_command(TOOLS.get(name, name), *rest)))
