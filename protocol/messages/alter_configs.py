@@ -1,0 +1,251 @@
+"""AlterConfigs (API key 33). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_T = Struct(">?")
+_b = Struct(">b")
+_h = Struct(">h")
+_i = Struct(">i")
+
+
+@dataclass(slots=True)
+class AlterableConfig:
+    name: str = ""
+    value: str | None = ""
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterableConfig, int]:
+        value: str | None
+        if version >= 2:
+            name, pos = p.read_compact_string(buf, pos)
+            value, pos = p.read_compact_nullable_string(buf, pos)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, value), pos
+        name, pos = p.read_string(buf, pos)
+        value, pos = p.read_nullable_string(buf, pos)
+        return cls(name, value), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.compact_string(self.name)
+            out += p.compact_nullable_string(self.value)
+            out += b"\0"
+            return
+        out += p.string(self.name)
+        out += p.nullable_string(self.value)
+
+
+@dataclass(slots=True)
+class AlterConfigsResource:
+    resource_type: int = 0
+    resource_name: str = ""
+    configs: list[AlterableConfig] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterConfigsResource, int]:
+        configs: list[AlterableConfig]
+        if version >= 2:
+            (resource_type,) = _b.unpack_from(buf, pos)
+            pos += 1
+            resource_name, pos = p.read_compact_string(buf, pos)
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            configs = []
+            for _ in range(n):
+                item_configs, pos = AlterableConfig.read(buf, pos, version)
+                configs.append(item_configs)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(resource_type, resource_name, configs), pos
+        (resource_type,) = _b.unpack_from(buf, pos)
+        pos += 1
+        resource_name, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        configs = []
+        for _ in range(n):
+            item_configs, pos = AlterableConfig.read(buf, pos, version)
+            configs.append(item_configs)
+        return cls(resource_type, resource_name, configs), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += _b.pack(self.resource_type)
+            out += p.compact_string(self.resource_name)
+            out += p.uvarint(len(self.configs) + 1)
+            for item_configs in self.configs:
+                item_configs.write(out, version)
+            out += b"\0"
+            return
+        out += _b.pack(self.resource_type)
+        out += p.string(self.resource_name)
+        out += p.array_length(len(self.configs))
+        for item_configs in self.configs:
+            item_configs.write(out, version)
+
+
+@dataclass(slots=True)
+class AlterConfigsRequest:
+    API_KEY: ClassVar[int] = 33
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    resources: list[AlterConfigsResource] = field(default_factory=list)
+    validate_only: bool = False
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterConfigsRequest, int]:
+        resources: list[AlterConfigsResource]
+        if version >= 2:
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            resources = []
+            for _ in range(n):
+                item_resources, pos = AlterConfigsResource.read(buf, pos, version)
+                resources.append(item_resources)
+            (validate_only,) = _T.unpack_from(buf, pos)
+            pos += 1
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(resources, validate_only), pos
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        resources = []
+        for _ in range(n):
+            item_resources, pos = AlterConfigsResource.read(buf, pos, version)
+            resources.append(item_resources)
+        (validate_only,) = _T.unpack_from(buf, pos)
+        pos += 1
+        return cls(resources, validate_only), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.uvarint(len(self.resources) + 1)
+            for item_resources in self.resources:
+                item_resources.write(out, version)
+            out += _T.pack(self.validate_only)
+            out += b"\0"
+            return
+        out += p.array_length(len(self.resources))
+        for item_resources in self.resources:
+            item_resources.write(out, version)
+        out += _T.pack(self.validate_only)
+
+
+@dataclass(slots=True)
+class AlterConfigsResourceResponse:
+    error_code: int = 0
+    error_message: str | None = ""
+    resource_type: int = 0
+    resource_name: str = ""
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterConfigsResourceResponse, int]:
+        error_message: str | None
+        if version >= 2:
+            (error_code,) = _h.unpack_from(buf, pos)
+            pos += 2
+            error_message, pos = p.read_compact_nullable_string(buf, pos)
+            (resource_type,) = _b.unpack_from(buf, pos)
+            pos += 1
+            resource_name, pos = p.read_compact_string(buf, pos)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(error_code, error_message, resource_type, resource_name), pos
+        (error_code,) = _h.unpack_from(buf, pos)
+        pos += 2
+        error_message, pos = p.read_nullable_string(buf, pos)
+        (resource_type,) = _b.unpack_from(buf, pos)
+        pos += 1
+        resource_name, pos = p.read_string(buf, pos)
+        return cls(error_code, error_message, resource_type, resource_name), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += _h.pack(self.error_code)
+            out += p.compact_nullable_string(self.error_message)
+            out += _b.pack(self.resource_type)
+            out += p.compact_string(self.resource_name)
+            out += b"\0"
+            return
+        out += _h.pack(self.error_code)
+        out += p.nullable_string(self.error_message)
+        out += _b.pack(self.resource_type)
+        out += p.string(self.resource_name)
+
+
+@dataclass(slots=True)
+class AlterConfigsResponse:
+    API_KEY: ClassVar[int] = 33
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    throttle_time_ms: int = 0
+    responses: list[AlterConfigsResourceResponse] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterConfigsResponse, int]:
+        responses: list[AlterConfigsResourceResponse]
+        if version >= 2:
+            (throttle_time_ms,) = _i.unpack_from(buf, pos)
+            pos += 4
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            responses = []
+            for _ in range(n):
+                item_responses, pos = AlterConfigsResourceResponse.read(buf, pos, version)
+                responses.append(item_responses)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(throttle_time_ms, responses), pos
+        (throttle_time_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        responses = []
+        for _ in range(n):
+            item_responses, pos = AlterConfigsResourceResponse.read(buf, pos, version)
+            responses.append(item_responses)
+        return cls(throttle_time_ms, responses), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += _i.pack(self.throttle_time_ms)
+            out += p.uvarint(len(self.responses) + 1)
+            for item_responses in self.responses:
+                item_responses.write(out, version)
+            out += b"\0"
+            return
+        out += _i.pack(self.throttle_time_ms)
+        out += p.array_length(len(self.responses))
+        for item_responses in self.responses:
+            item_responses.write(out, version)
+
+
+REQUEST = AlterConfigsRequest
+RESPONSE = AlterConfigsResponse

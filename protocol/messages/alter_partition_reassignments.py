@@ -1,0 +1,230 @@
+"""AlterPartitionReassignments (API key 45). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_T = Struct(">?")
+_h = Struct(">h")
+_i = Struct(">i")
+_ih = Struct(">ih")
+
+
+@dataclass(slots=True)
+class ReassignablePartition:
+    partition_index: int = 0
+    replicas: list[int] | None = None
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReassignablePartition, int]:
+        replicas: list[int] | None
+        (partition_index,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_compact_array_length(buf, pos, 4)
+        if n < 0:
+            replicas = None
+        else:
+            replicas = list(Struct(f">{n}i").unpack_from(buf, pos))
+            pos += n * 4
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(partition_index, replicas), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.partition_index)
+        if self.replicas is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.replicas) + 1)
+            out += Struct(f">{len(self.replicas)}i").pack(*self.replicas)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class ReassignableTopic:
+    name: str = ""
+    partitions: list[ReassignablePartition] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReassignableTopic, int]:
+        partitions: list[ReassignablePartition]
+        name, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = ReassignablePartition.read(buf, pos, version)
+            partitions.append(item_partitions)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(name, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.name)
+        out += p.uvarint(len(self.partitions) + 1)
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class AlterPartitionReassignmentsRequest:
+    API_KEY: ClassVar[int] = 45
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    timeout_ms: int = 60000
+    allow_replication_factor_change: bool = True
+    topics: list[ReassignableTopic] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionReassignmentsRequest, int]:
+        topics: list[ReassignableTopic]
+        (timeout_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        if version == 1:
+            (allow_replication_factor_change,) = _T.unpack_from(buf, pos)
+            pos += 1
+        else:
+            allow_replication_factor_change = True
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = ReassignableTopic.read(buf, pos, version)
+            topics.append(item_topics)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(timeout_ms, allow_replication_factor_change, topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.timeout_ms)
+        if version == 1:
+            out += _T.pack(self.allow_replication_factor_change)
+        out += p.uvarint(len(self.topics) + 1)
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class ReassignablePartitionResponse:
+    partition_index: int = 0
+    error_code: int = 0
+    error_message: str | None = ""
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReassignablePartitionResponse, int]:
+        error_message: str | None
+        partition_index, error_code = _ih.unpack_from(buf, pos)
+        pos += 6
+        error_message, pos = p.read_compact_nullable_string(buf, pos)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(partition_index, error_code, error_message), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _ih.pack(self.partition_index, self.error_code)
+        out += p.compact_nullable_string(self.error_message)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class ReassignableTopicResponse:
+    name: str = ""
+    partitions: list[ReassignablePartitionResponse] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReassignableTopicResponse, int]:
+        partitions: list[ReassignablePartitionResponse]
+        name, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = ReassignablePartitionResponse.read(buf, pos, version)
+            partitions.append(item_partitions)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(name, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.name)
+        out += p.uvarint(len(self.partitions) + 1)
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class AlterPartitionReassignmentsResponse:
+    API_KEY: ClassVar[int] = 45
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    throttle_time_ms: int = 0
+    allow_replication_factor_change: bool = True
+    error_code: int = 0
+    error_message: str | None = ""
+    responses: list[ReassignableTopicResponse] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionReassignmentsResponse, int]:
+        error_message: str | None
+        responses: list[ReassignableTopicResponse]
+        (throttle_time_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        if version == 1:
+            (allow_replication_factor_change,) = _T.unpack_from(buf, pos)
+            pos += 1
+        else:
+            allow_replication_factor_change = True
+        (error_code,) = _h.unpack_from(buf, pos)
+        pos += 2
+        error_message, pos = p.read_compact_nullable_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        responses = []
+        for _ in range(n):
+            item_responses, pos = ReassignableTopicResponse.read(buf, pos, version)
+            responses.append(item_responses)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(throttle_time_ms, allow_replication_factor_change, error_code, error_message, responses), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.throttle_time_ms)
+        if version == 1:
+            out += _T.pack(self.allow_replication_factor_change)
+        out += _h.pack(self.error_code)
+        out += p.compact_nullable_string(self.error_message)
+        out += p.uvarint(len(self.responses) + 1)
+        for item_responses in self.responses:
+            item_responses.write(out, version)
+        out += b"\0"
+
+
+REQUEST = AlterPartitionReassignmentsRequest
+RESPONSE = AlterPartitionReassignmentsResponse

@@ -1,0 +1,274 @@
+"""AlterReplicaLogDirs (API key 34). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_i = Struct(">i")
+_ih = Struct(">ih")
+
+
+@dataclass(slots=True)
+class AlterReplicaLogDirTopic:
+    name: str = ""
+    partitions: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDirTopic, int]:
+        partitions: list[int]
+        if version >= 2:
+            name, pos = p.read_compact_string(buf, pos)
+            n, pos = p.read_compact_array_length(buf, pos, 4)
+            if n < 0:
+                p.refuse_null_array()
+            partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
+            pos += n * 4
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, partitions), pos
+        name, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        return cls(name, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.compact_string(self.name)
+            out += p.uvarint(len(self.partitions) + 1)
+            out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
+            out += b"\0"
+            return
+        out += p.string(self.name)
+        out += p.array_length(len(self.partitions))
+        out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
+
+
+@dataclass(slots=True)
+class AlterReplicaLogDir:
+    path: str = ""
+    topics: list[AlterReplicaLogDirTopic] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDir, int]:
+        topics: list[AlterReplicaLogDirTopic]
+        if version >= 2:
+            path, pos = p.read_compact_string(buf, pos)
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            topics = []
+            for _ in range(n):
+                item_topics, pos = AlterReplicaLogDirTopic.read(buf, pos, version)
+                topics.append(item_topics)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(path, topics), pos
+        path, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = AlterReplicaLogDirTopic.read(buf, pos, version)
+            topics.append(item_topics)
+        return cls(path, topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.compact_string(self.path)
+            out += p.uvarint(len(self.topics) + 1)
+            for item_topics in self.topics:
+                item_topics.write(out, version)
+            out += b"\0"
+            return
+        out += p.string(self.path)
+        out += p.array_length(len(self.topics))
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+
+
+@dataclass(slots=True)
+class AlterReplicaLogDirsRequest:
+    API_KEY: ClassVar[int] = 34
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    dirs: list[AlterReplicaLogDir] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDirsRequest, int]:
+        dirs: list[AlterReplicaLogDir]
+        if version >= 2:
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            dirs = []
+            for _ in range(n):
+                item_dirs, pos = AlterReplicaLogDir.read(buf, pos, version)
+                dirs.append(item_dirs)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(dirs), pos
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        dirs = []
+        for _ in range(n):
+            item_dirs, pos = AlterReplicaLogDir.read(buf, pos, version)
+            dirs.append(item_dirs)
+        return cls(dirs), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.uvarint(len(self.dirs) + 1)
+            for item_dirs in self.dirs:
+                item_dirs.write(out, version)
+            out += b"\0"
+            return
+        out += p.array_length(len(self.dirs))
+        for item_dirs in self.dirs:
+            item_dirs.write(out, version)
+
+
+@dataclass(slots=True)
+class AlterReplicaLogDirPartitionResult:
+    partition_index: int = 0
+    error_code: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDirPartitionResult, int]:
+        if version >= 2:
+            partition_index, error_code = _ih.unpack_from(buf, pos)
+            pos += 6
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(partition_index, error_code), pos
+        partition_index, error_code = _ih.unpack_from(buf, pos)
+        pos += 6
+        return cls(partition_index, error_code), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += _ih.pack(self.partition_index, self.error_code)
+            out += b"\0"
+            return
+        out += _ih.pack(self.partition_index, self.error_code)
+
+
+@dataclass(slots=True)
+class AlterReplicaLogDirTopicResult:
+    topic_name: str = ""
+    partitions: list[AlterReplicaLogDirPartitionResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDirTopicResult, int]:
+        partitions: list[AlterReplicaLogDirPartitionResult]
+        if version >= 2:
+            topic_name, pos = p.read_compact_string(buf, pos)
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            partitions = []
+            for _ in range(n):
+                item_partitions, pos = AlterReplicaLogDirPartitionResult.read(buf, pos, version)
+                partitions.append(item_partitions)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(topic_name, partitions), pos
+        topic_name, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = AlterReplicaLogDirPartitionResult.read(buf, pos, version)
+            partitions.append(item_partitions)
+        return cls(topic_name, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.compact_string(self.topic_name)
+            out += p.uvarint(len(self.partitions) + 1)
+            for item_partitions in self.partitions:
+                item_partitions.write(out, version)
+            out += b"\0"
+            return
+        out += p.string(self.topic_name)
+        out += p.array_length(len(self.partitions))
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+
+
+@dataclass(slots=True)
+class AlterReplicaLogDirsResponse:
+    API_KEY: ClassVar[int] = 34
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    throttle_time_ms: int = 0
+    results: list[AlterReplicaLogDirTopicResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDirsResponse, int]:
+        results: list[AlterReplicaLogDirTopicResult]
+        if version >= 2:
+            (throttle_time_ms,) = _i.unpack_from(buf, pos)
+            pos += 4
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            results = []
+            for _ in range(n):
+                item_results, pos = AlterReplicaLogDirTopicResult.read(buf, pos, version)
+                results.append(item_results)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(throttle_time_ms, results), pos
+        (throttle_time_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        results = []
+        for _ in range(n):
+            item_results, pos = AlterReplicaLogDirTopicResult.read(buf, pos, version)
+            results.append(item_results)
+        return cls(throttle_time_ms, results), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += _i.pack(self.throttle_time_ms)
+            out += p.uvarint(len(self.results) + 1)
+            for item_results in self.results:
+                item_results.write(out, version)
+            out += b"\0"
+            return
+        out += _i.pack(self.throttle_time_ms)
+        out += p.array_length(len(self.results))
+        for item_results in self.results:
+            item_results.write(out, version)
+
+
+REQUEST = AlterReplicaLogDirsRequest
+RESPONSE = AlterReplicaLogDirsResponse

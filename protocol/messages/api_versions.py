@@ -1,0 +1,270 @@
+"""ApiVersions (API key 18). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_T = Struct(">?")
+_h = Struct(">h")
+_hh = Struct(">hh")
+_hhh = Struct(">hhh")
+_i = Struct(">i")
+_q = Struct(">q")
+
+
+@dataclass(slots=True)
+class ApiVersionsRequest:
+    API_KEY: ClassVar[int] = 18
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 4
+    FLEXIBLE_FROM: ClassVar[int] = 3
+
+    client_software_name: str = ""
+    client_software_version: str = ""
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ApiVersionsRequest, int]:
+        if version >= 3:
+            client_software_name, pos = p.read_compact_string(buf, pos)
+            client_software_version, pos = p.read_compact_string(buf, pos)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(client_software_name, client_software_version), pos
+        client_software_name = ""
+        client_software_version = ""
+        return cls(client_software_name, client_software_version), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 3:
+            out += p.compact_string(self.client_software_name)
+            out += p.compact_string(self.client_software_version)
+            out += b"\0"
+            return
+        return
+
+
+@dataclass(slots=True)
+class ApiVersion:
+    api_key: int = 0
+    min_version: int = 0
+    max_version: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ApiVersion, int]:
+        if version >= 3:
+            api_key, min_version, max_version = _hhh.unpack_from(buf, pos)
+            pos += 6
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(api_key, min_version, max_version), pos
+        api_key, min_version, max_version = _hhh.unpack_from(buf, pos)
+        pos += 6
+        return cls(api_key, min_version, max_version), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 3:
+            out += _hhh.pack(self.api_key, self.min_version, self.max_version)
+            out += b"\0"
+            return
+        out += _hhh.pack(self.api_key, self.min_version, self.max_version)
+
+
+@dataclass(slots=True)
+class SupportedFeatureKey:
+    name: str = ""
+    min_version: int = 0
+    max_version: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SupportedFeatureKey, int]:
+        if version >= 3:
+            name, pos = p.read_compact_string(buf, pos)
+            min_version, max_version = _hh.unpack_from(buf, pos)
+            pos += 4
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, min_version, max_version), pos
+        name = ""
+        min_version = 0
+        max_version = 0
+        return cls(name, min_version, max_version), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 3:
+            out += p.compact_string(self.name)
+            out += _hh.pack(self.min_version, self.max_version)
+            out += b"\0"
+            return
+        return
+
+
+@dataclass(slots=True)
+class FinalizedFeatureKey:
+    name: str = ""
+    max_version_level: int = 0
+    min_version_level: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FinalizedFeatureKey, int]:
+        if version >= 3:
+            name, pos = p.read_compact_string(buf, pos)
+            max_version_level, min_version_level = _hh.unpack_from(buf, pos)
+            pos += 4
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, max_version_level, min_version_level), pos
+        name = ""
+        max_version_level = 0
+        min_version_level = 0
+        return cls(name, max_version_level, min_version_level), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 3:
+            out += p.compact_string(self.name)
+            out += _hh.pack(self.max_version_level, self.min_version_level)
+            out += b"\0"
+            return
+        return
+
+
+@dataclass(slots=True)
+class ApiVersionsResponse:
+    API_KEY: ClassVar[int] = 18
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 4
+    FLEXIBLE_FROM: ClassVar[int] = 3
+
+    error_code: int = 0
+    api_keys: list[ApiVersion] = field(default_factory=list)
+    throttle_time_ms: int = 0
+    supported_features: list[SupportedFeatureKey] = field(default_factory=list)
+    finalized_features_epoch: int = -1
+    finalized_features: list[FinalizedFeatureKey] = field(default_factory=list)
+    zk_migration_ready: bool = False
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ApiVersionsResponse, int]:
+        api_keys: list[ApiVersion]
+        supported_features: list[SupportedFeatureKey]
+        finalized_features: list[FinalizedFeatureKey]
+        if version >= 3:
+            (error_code,) = _h.unpack_from(buf, pos)
+            pos += 2
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            api_keys = []
+            for _ in range(n):
+                item_api_keys, pos = ApiVersion.read(buf, pos, version)
+                api_keys.append(item_api_keys)
+            (throttle_time_ms,) = _i.unpack_from(buf, pos)
+            pos += 4
+            supported_features = []
+            finalized_features_epoch = -1
+            finalized_features = []
+            zk_migration_ready = False
+            tags, pos = p.read_uvarint(buf, pos)
+            for _ in range(tags):
+                tag, pos, end = p.read_tag(buf, pos)
+                if tag == 0:
+                    n, pos = p.read_compact_array_length(buf, pos, 1)
+                    if n < 0:
+                        p.refuse_null_array()
+                    supported_features = []
+                    for _ in range(n):
+                        item_supported_features, pos = SupportedFeatureKey.read(buf, pos, version)
+                        supported_features.append(item_supported_features)
+                    p.check_tag_end(0, pos, end)
+                elif tag == 1:
+                    (finalized_features_epoch,) = _q.unpack_from(buf, pos)
+                    pos += 8
+                    p.check_tag_end(1, pos, end)
+                elif tag == 2:
+                    n, pos = p.read_compact_array_length(buf, pos, 1)
+                    if n < 0:
+                        p.refuse_null_array()
+                    finalized_features = []
+                    for _ in range(n):
+                        item_finalized_features, pos = FinalizedFeatureKey.read(buf, pos, version)
+                        finalized_features.append(item_finalized_features)
+                    p.check_tag_end(2, pos, end)
+                elif tag == 3:
+                    (zk_migration_ready,) = _T.unpack_from(buf, pos)
+                    pos += 1
+                    p.check_tag_end(3, pos, end)
+                else:
+                    pos = end
+            return cls(error_code, api_keys, throttle_time_ms, supported_features, finalized_features_epoch, finalized_features, zk_migration_ready), pos
+        (error_code,) = _h.unpack_from(buf, pos)
+        pos += 2
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        api_keys = []
+        for _ in range(n):
+            item_api_keys, pos = ApiVersion.read(buf, pos, version)
+            api_keys.append(item_api_keys)
+        if version >= 1:
+            (throttle_time_ms,) = _i.unpack_from(buf, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        supported_features = []
+        finalized_features_epoch = -1
+        finalized_features = []
+        zk_migration_ready = False
+        return cls(error_code, api_keys, throttle_time_ms, supported_features, finalized_features_epoch, finalized_features, zk_migration_ready), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        tagged: list[tuple[int, p.MessageBuffer]]
+        if version >= 3:
+            out += _h.pack(self.error_code)
+            out += p.uvarint(len(self.api_keys) + 1)
+            for item_api_keys in self.api_keys:
+                item_api_keys.write(out, version)
+            out += _i.pack(self.throttle_time_ms)
+            tagged = []
+            if self.supported_features:
+                value = p.MessageBuffer()
+                value += p.uvarint(len(self.supported_features) + 1)
+                for item_supported_features in self.supported_features:
+                    item_supported_features.write(value, version)
+                tagged.append((0, value))
+            if self.finalized_features_epoch != -1:
+                value = p.MessageBuffer()
+                value += _q.pack(self.finalized_features_epoch)
+                tagged.append((1, value))
+            if self.finalized_features:
+                value = p.MessageBuffer()
+                value += p.uvarint(len(self.finalized_features) + 1)
+                for item_finalized_features in self.finalized_features:
+                    item_finalized_features.write(value, version)
+                tagged.append((2, value))
+            if self.zk_migration_ready != False:
+                value = p.MessageBuffer()
+                value += _T.pack(self.zk_migration_ready)
+                tagged.append((3, value))
+            p.write_tagged_fields(out, tagged)
+            return
+        out += _h.pack(self.error_code)
+        out += p.array_length(len(self.api_keys))
+        for item_api_keys in self.api_keys:
+            item_api_keys.write(out, version)
+        if version >= 1:
+            out += _i.pack(self.throttle_time_ms)
+
+
+REQUEST = ApiVersionsRequest
+RESPONSE = ApiVersionsResponse

@@ -1,0 +1,386 @@
+"""BeginQuorumEpoch (API key 53). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_H = Struct(">H")
+_h = Struct(">h")
+_i = Struct(">i")
+_iUii = Struct(">i16sii")
+_ihii = Struct(">ihii")
+_ii = Struct(">ii")
+
+
+@dataclass(slots=True)
+class BeginQuorumEpochRequestPartitionData:
+    partition_index: int = 0
+    voter_directory_id: bytes = p.ZERO_UUID
+    leader_id: int = 0
+    leader_epoch: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochRequestPartitionData, int]:
+        if version >= 1:
+            partition_index, voter_directory_id, leader_id, leader_epoch = _iUii.unpack_from(buf, pos)
+            pos += 28
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(partition_index, voter_directory_id, leader_id, leader_epoch), pos
+        (partition_index,) = _i.unpack_from(buf, pos)
+        pos += 4
+        voter_directory_id = p.ZERO_UUID
+        leader_id, leader_epoch = _ii.unpack_from(buf, pos)
+        pos += 8
+        return cls(partition_index, voter_directory_id, leader_id, leader_epoch), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 1:
+            out += _iUii.pack(self.partition_index, self.voter_directory_id, self.leader_id, self.leader_epoch)
+            out += b"\0"
+            return
+        out += _i.pack(self.partition_index)
+        out += _ii.pack(self.leader_id, self.leader_epoch)
+
+
+@dataclass(slots=True)
+class BeginQuorumEpochRequestTopicData:
+    topic_name: str = ""
+    partitions: list[BeginQuorumEpochRequestPartitionData] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochRequestTopicData, int]:
+        partitions: list[BeginQuorumEpochRequestPartitionData]
+        if version >= 1:
+            topic_name, pos = p.read_compact_string(buf, pos)
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            partitions = []
+            for _ in range(n):
+                item_partitions, pos = BeginQuorumEpochRequestPartitionData.read(buf, pos, version)
+                partitions.append(item_partitions)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(topic_name, partitions), pos
+        topic_name, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = BeginQuorumEpochRequestPartitionData.read(buf, pos, version)
+            partitions.append(item_partitions)
+        return cls(topic_name, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 1:
+            out += p.compact_string(self.topic_name)
+            out += p.uvarint(len(self.partitions) + 1)
+            for item_partitions in self.partitions:
+                item_partitions.write(out, version)
+            out += b"\0"
+            return
+        out += p.string(self.topic_name)
+        out += p.array_length(len(self.partitions))
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+
+
+@dataclass(slots=True)
+class LeaderEndpoint:
+    name: str = ""
+    host: str = ""
+    port: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderEndpoint, int]:
+        if version >= 1:
+            name, pos = p.read_compact_string(buf, pos)
+            host, pos = p.read_compact_string(buf, pos)
+            (port,) = _H.unpack_from(buf, pos)
+            pos += 2
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, host, port), pos
+        name = ""
+        host = ""
+        port = 0
+        return cls(name, host, port), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 1:
+            out += p.compact_string(self.name)
+            out += p.compact_string(self.host)
+            out += _H.pack(self.port)
+            out += b"\0"
+            return
+        return
+
+
+@dataclass(slots=True)
+class BeginQuorumEpochRequest:
+    API_KEY: ClassVar[int] = 53
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = 1
+
+    cluster_id: str | None = None
+    voter_id: int = -1
+    topics: list[BeginQuorumEpochRequestTopicData] = field(default_factory=list)
+    leader_endpoints: list[LeaderEndpoint] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochRequest, int]:
+        cluster_id: str | None
+        topics: list[BeginQuorumEpochRequestTopicData]
+        leader_endpoints: list[LeaderEndpoint]
+        if version >= 1:
+            cluster_id, pos = p.read_compact_nullable_string(buf, pos)
+            (voter_id,) = _i.unpack_from(buf, pos)
+            pos += 4
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            topics = []
+            for _ in range(n):
+                item_topics, pos = BeginQuorumEpochRequestTopicData.read(buf, pos, version)
+                topics.append(item_topics)
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            leader_endpoints = []
+            for _ in range(n):
+                item_leader_endpoints, pos = LeaderEndpoint.read(buf, pos, version)
+                leader_endpoints.append(item_leader_endpoints)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(cluster_id, voter_id, topics, leader_endpoints), pos
+        cluster_id, pos = p.read_nullable_string(buf, pos)
+        voter_id = -1
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = BeginQuorumEpochRequestTopicData.read(buf, pos, version)
+            topics.append(item_topics)
+        leader_endpoints = []
+        return cls(cluster_id, voter_id, topics, leader_endpoints), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 1:
+            out += p.compact_nullable_string(self.cluster_id)
+            out += _i.pack(self.voter_id)
+            out += p.uvarint(len(self.topics) + 1)
+            for item_topics in self.topics:
+                item_topics.write(out, version)
+            out += p.uvarint(len(self.leader_endpoints) + 1)
+            for item_leader_endpoints in self.leader_endpoints:
+                item_leader_endpoints.write(out, version)
+            out += b"\0"
+            return
+        out += p.nullable_string(self.cluster_id)
+        out += p.array_length(len(self.topics))
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+
+
+@dataclass(slots=True)
+class BeginQuorumEpochResponsePartitionData:
+    partition_index: int = 0
+    error_code: int = 0
+    leader_id: int = 0
+    leader_epoch: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochResponsePartitionData, int]:
+        if version >= 1:
+            partition_index, error_code, leader_id, leader_epoch = _ihii.unpack_from(buf, pos)
+            pos += 14
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(partition_index, error_code, leader_id, leader_epoch), pos
+        partition_index, error_code, leader_id, leader_epoch = _ihii.unpack_from(buf, pos)
+        pos += 14
+        return cls(partition_index, error_code, leader_id, leader_epoch), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 1:
+            out += _ihii.pack(self.partition_index, self.error_code, self.leader_id, self.leader_epoch)
+            out += b"\0"
+            return
+        out += _ihii.pack(self.partition_index, self.error_code, self.leader_id, self.leader_epoch)
+
+
+@dataclass(slots=True)
+class BeginQuorumEpochResponseTopicData:
+    topic_name: str = ""
+    partitions: list[BeginQuorumEpochResponsePartitionData] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochResponseTopicData, int]:
+        partitions: list[BeginQuorumEpochResponsePartitionData]
+        if version >= 1:
+            topic_name, pos = p.read_compact_string(buf, pos)
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            partitions = []
+            for _ in range(n):
+                item_partitions, pos = BeginQuorumEpochResponsePartitionData.read(buf, pos, version)
+                partitions.append(item_partitions)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(topic_name, partitions), pos
+        topic_name, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = BeginQuorumEpochResponsePartitionData.read(buf, pos, version)
+            partitions.append(item_partitions)
+        return cls(topic_name, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 1:
+            out += p.compact_string(self.topic_name)
+            out += p.uvarint(len(self.partitions) + 1)
+            for item_partitions in self.partitions:
+                item_partitions.write(out, version)
+            out += b"\0"
+            return
+        out += p.string(self.topic_name)
+        out += p.array_length(len(self.partitions))
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+
+
+@dataclass(slots=True)
+class NodeEndpoint:
+    node_id: int = 0
+    host: str = ""
+    port: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[NodeEndpoint, int]:
+        if version >= 1:
+            (node_id,) = _i.unpack_from(buf, pos)
+            pos += 4
+            host, pos = p.read_compact_string(buf, pos)
+            (port,) = _H.unpack_from(buf, pos)
+            pos += 2
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(node_id, host, port), pos
+        node_id = 0
+        host = ""
+        port = 0
+        return cls(node_id, host, port), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 1:
+            out += _i.pack(self.node_id)
+            out += p.compact_string(self.host)
+            out += _H.pack(self.port)
+            out += b"\0"
+            return
+        return
+
+
+@dataclass(slots=True)
+class BeginQuorumEpochResponse:
+    API_KEY: ClassVar[int] = 53
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = 1
+
+    error_code: int = 0
+    topics: list[BeginQuorumEpochResponseTopicData] = field(default_factory=list)
+    node_endpoints: list[NodeEndpoint] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochResponse, int]:
+        topics: list[BeginQuorumEpochResponseTopicData]
+        node_endpoints: list[NodeEndpoint]
+        if version >= 1:
+            (error_code,) = _h.unpack_from(buf, pos)
+            pos += 2
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            topics = []
+            for _ in range(n):
+                item_topics, pos = BeginQuorumEpochResponseTopicData.read(buf, pos, version)
+                topics.append(item_topics)
+            node_endpoints = []
+            tags, pos = p.read_uvarint(buf, pos)
+            for _ in range(tags):
+                tag, pos, end = p.read_tag(buf, pos)
+                if tag == 0:
+                    n, pos = p.read_compact_array_length(buf, pos, 1)
+                    if n < 0:
+                        p.refuse_null_array()
+                    node_endpoints = []
+                    for _ in range(n):
+                        item_node_endpoints, pos = NodeEndpoint.read(buf, pos, version)
+                        node_endpoints.append(item_node_endpoints)
+                    p.check_tag_end(0, pos, end)
+                else:
+                    pos = end
+            return cls(error_code, topics, node_endpoints), pos
+        (error_code,) = _h.unpack_from(buf, pos)
+        pos += 2
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = BeginQuorumEpochResponseTopicData.read(buf, pos, version)
+            topics.append(item_topics)
+        node_endpoints = []
+        return cls(error_code, topics, node_endpoints), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        tagged: list[tuple[int, p.MessageBuffer]]
+        if version >= 1:
+            out += _h.pack(self.error_code)
+            out += p.uvarint(len(self.topics) + 1)
+            for item_topics in self.topics:
+                item_topics.write(out, version)
+            tagged = []
+            if self.node_endpoints:
+                value = p.MessageBuffer()
+                value += p.uvarint(len(self.node_endpoints) + 1)
+                for item_node_endpoints in self.node_endpoints:
+                    item_node_endpoints.write(value, version)
+                tagged.append((0, value))
+            p.write_tagged_fields(out, tagged)
+            return
+        out += _h.pack(self.error_code)
+        out += p.array_length(len(self.topics))
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+
+
+REQUEST = BeginQuorumEpochRequest
+RESPONSE = BeginQuorumEpochResponse

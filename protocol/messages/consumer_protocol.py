@@ -1,0 +1,489 @@
+"""The messages of consumer-protocol.json. Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_U = Struct(">16s")
+_T = Struct(">?")
+_H = Struct(">H")
+_h = Struct(">h")
+_hh = Struct(">hh")
+_hi = Struct(">hi")
+_hq = Struct(">hq")
+_i = Struct(">i")
+_iU = Struct(">i16s")
+
+
+@dataclass(slots=True)
+class ConsumerProtocolAssignmentTopicPartition:
+    topic: str = ""
+    partitions: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerProtocolAssignmentTopicPartition, int]:
+        partitions: list[int]
+        topic, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        return cls(topic, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.string(self.topic)
+        out += p.array_length(len(self.partitions))
+        out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
+
+
+@dataclass(slots=True)
+class ConsumerProtocolAssignment:
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 3
+    FLEXIBLE_FROM: ClassVar[int] = 32767
+
+    assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition] = field(default_factory=list)
+    user_data: bytes | None = None
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerProtocolAssignment, int]:
+        assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition]
+        user_data: bytes | None
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        assigned_partitions = []
+        for _ in range(n):
+            item_assigned_partitions, pos = ConsumerProtocolAssignmentTopicPartition.read(buf, pos, version)
+            assigned_partitions.append(item_assigned_partitions)
+        user_data, pos = p.read_nullable_bytes(buf, pos)
+        return cls(assigned_partitions, user_data), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.array_length(len(self.assigned_partitions))
+        for item_assigned_partitions in self.assigned_partitions:
+            item_assigned_partitions.write(out, version)
+        p.write_records(out, self.user_data)
+
+
+@dataclass(slots=True)
+class ConsumerProtocolSubscriptionTopicPartition:
+    topic: str = ""
+    partitions: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerProtocolSubscriptionTopicPartition, int]:
+        partitions: list[int]
+        if version >= 1:
+            topic, pos = p.read_string(buf, pos)
+        else:
+            topic = ""
+        if version >= 1:
+            n, pos = p.read_array_length(buf, pos, 4)
+            if n < 0:
+                p.refuse_null_array()
+            partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
+            pos += n * 4
+        else:
+            partitions = []
+        return cls(topic, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 1:
+            out += p.string(self.topic)
+        if version >= 1:
+            out += p.array_length(len(self.partitions))
+            out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
+
+
+@dataclass(slots=True)
+class ConsumerProtocolSubscription:
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 3
+    FLEXIBLE_FROM: ClassVar[int] = 32767
+
+    topics: list[str] = field(default_factory=list)
+    user_data: bytes | None = None
+    owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition] = field(default_factory=list)
+    generation_id: int = -1
+    rack_id: str | None = None
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerProtocolSubscription, int]:
+        topics: list[str]
+        user_data: bytes | None
+        owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition]
+        rack_id: str | None
+        n, pos = p.read_array_length(buf, pos, 2)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = p.read_string(buf, pos)
+            topics.append(item_topics)
+        user_data, pos = p.read_nullable_bytes(buf, pos)
+        if version >= 1:
+            n, pos = p.read_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            owned_partitions = []
+            for _ in range(n):
+                item_owned_partitions, pos = ConsumerProtocolSubscriptionTopicPartition.read(buf, pos, version)
+                owned_partitions.append(item_owned_partitions)
+        else:
+            owned_partitions = []
+        if version >= 2:
+            (generation_id,) = _i.unpack_from(buf, pos)
+            pos += 4
+        else:
+            generation_id = -1
+        if version == 3:
+            rack_id, pos = p.read_nullable_string(buf, pos)
+        else:
+            rack_id = None
+        return cls(topics, user_data, owned_partitions, generation_id, rack_id), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.array_length(len(self.topics))
+        for item_topics in self.topics:
+            out += p.string(item_topics)
+        p.write_records(out, self.user_data)
+        if version >= 1:
+            out += p.array_length(len(self.owned_partitions))
+            for item_owned_partitions in self.owned_partitions:
+                item_owned_partitions.write(out, version)
+        if version >= 2:
+            out += _i.pack(self.generation_id)
+        if version == 3:
+            out += p.nullable_string(self.rack_id)
+
+
+@dataclass(slots=True)
+class ControlRecordTypeSchema:
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 32767
+
+    type: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ControlRecordTypeSchema, int]:
+        (type,) = _h.unpack_from(buf, pos)
+        pos += 2
+        return cls(type), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _h.pack(self.type)
+
+
+@dataclass(slots=True)
+class DefaultPrincipalData:
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    type: str = ""
+    name: str = ""
+    token_authenticated: bool = False
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DefaultPrincipalData, int]:
+        type, pos = p.read_compact_string(buf, pos)
+        name, pos = p.read_compact_string(buf, pos)
+        (token_authenticated,) = _T.unpack_from(buf, pos)
+        pos += 1
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(type, name, token_authenticated), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.type)
+        out += p.compact_string(self.name)
+        out += _T.pack(self.token_authenticated)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class EndTxnMarker:
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 32767
+
+    coordinator_epoch: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndTxnMarker, int]:
+        (coordinator_epoch,) = _i.unpack_from(buf, pos)
+        pos += 4
+        return cls(coordinator_epoch), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.coordinator_epoch)
+
+
+@dataclass(slots=True)
+class KRaftVersionRecord:
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    version: int = 0
+    k_raft_version: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[KRaftVersionRecord, int]:
+        version_, k_raft_version = _hh.unpack_from(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(version_, k_raft_version), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _hh.pack(self.version, self.k_raft_version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class LeaderChangeMessageVoter:
+    voter_id: int = 0
+    voter_directory_id: bytes = p.ZERO_UUID
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderChangeMessageVoter, int]:
+        (voter_id,) = _i.unpack_from(buf, pos)
+        pos += 4
+        if version == 1:
+            (voter_directory_id,) = _U.unpack_from(buf, pos)
+            pos += 16
+        else:
+            voter_directory_id = p.ZERO_UUID
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(voter_id, voter_directory_id), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.voter_id)
+        if version == 1:
+            out += _U.pack(self.voter_directory_id)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class LeaderChangeMessage:
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    version: int = 0
+    leader_id: int = 0
+    voters: list[LeaderChangeMessageVoter] = field(default_factory=list)
+    granting_voters: list[LeaderChangeMessageVoter] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderChangeMessage, int]:
+        voters: list[LeaderChangeMessageVoter]
+        granting_voters: list[LeaderChangeMessageVoter]
+        version_, leader_id = _hi.unpack_from(buf, pos)
+        pos += 6
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        voters = []
+        for _ in range(n):
+            item_voters, pos = LeaderChangeMessageVoter.read(buf, pos, version)
+            voters.append(item_voters)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        granting_voters = []
+        for _ in range(n):
+            item_granting_voters, pos = LeaderChangeMessageVoter.read(buf, pos, version)
+            granting_voters.append(item_granting_voters)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(version_, leader_id, voters, granting_voters), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _hi.pack(self.version, self.leader_id)
+        out += p.uvarint(len(self.voters) + 1)
+        for item_voters in self.voters:
+            item_voters.write(out, version)
+        out += p.uvarint(len(self.granting_voters) + 1)
+        for item_granting_voters in self.granting_voters:
+            item_granting_voters.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class SnapshotFooterRecord:
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    version: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SnapshotFooterRecord, int]:
+        (version_,) = _h.unpack_from(buf, pos)
+        pos += 2
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(version_), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _h.pack(self.version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class SnapshotHeaderRecord:
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    version: int = 0
+    last_contained_log_timestamp: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SnapshotHeaderRecord, int]:
+        version_, last_contained_log_timestamp = _hq.unpack_from(buf, pos)
+        pos += 10
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(version_, last_contained_log_timestamp), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _hq.pack(self.version, self.last_contained_log_timestamp)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class Endpoint:
+    name: str = ""
+    host: str = ""
+    port: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Endpoint, int]:
+        name, pos = p.read_compact_string(buf, pos)
+        host, pos = p.read_compact_string(buf, pos)
+        (port,) = _H.unpack_from(buf, pos)
+        pos += 2
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(name, host, port), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.name)
+        out += p.compact_string(self.host)
+        out += _H.pack(self.port)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class KRaftVersionFeature:
+    min_supported_version: int = 0
+    max_supported_version: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[KRaftVersionFeature, int]:
+        min_supported_version, max_supported_version = _hh.unpack_from(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(min_supported_version, max_supported_version), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _hh.pack(self.min_supported_version, self.max_supported_version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class VotersRecordVoter:
+    voter_id: int = 0
+    voter_directory_id: bytes = p.ZERO_UUID
+    endpoints: list[Endpoint] = field(default_factory=list)
+    k_raft_version_feature: KRaftVersionFeature = field(default_factory=KRaftVersionFeature)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VotersRecordVoter, int]:
+        endpoints: list[Endpoint]
+        voter_id, voter_directory_id = _iU.unpack_from(buf, pos)
+        pos += 20
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        endpoints = []
+        for _ in range(n):
+            item_endpoints, pos = Endpoint.read(buf, pos, version)
+            endpoints.append(item_endpoints)
+        k_raft_version_feature, pos = KRaftVersionFeature.read(buf, pos, version)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(voter_id, voter_directory_id, endpoints, k_raft_version_feature), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _iU.pack(self.voter_id, self.voter_directory_id)
+        out += p.uvarint(len(self.endpoints) + 1)
+        for item_endpoints in self.endpoints:
+            item_endpoints.write(out, version)
+        self.k_raft_version_feature.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class VotersRecord:
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    version: int = 0
+    voters: list[VotersRecordVoter] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VotersRecord, int]:
+        voters: list[VotersRecordVoter]
+        (version_,) = _h.unpack_from(buf, pos)
+        pos += 2
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        voters = []
+        for _ in range(n):
+            item_voters, pos = VotersRecordVoter.read(buf, pos, version)
+            voters.append(item_voters)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(version_, voters), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _h.pack(self.version)
+        out += p.uvarint(len(self.voters) + 1)
+        for item_voters in self.voters:
+            item_voters.write(out, version)
+        out += b"\0"

@@ -1,0 +1,257 @@
+"""CreatePartitions (API key 37). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_h = Struct(">h")
+_i = Struct(">i")
+_iT = Struct(">i?")
+
+
+@dataclass(slots=True)
+class CreatePartitionsAssignment:
+    broker_ids: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsAssignment, int]:
+        broker_ids: list[int]
+        if version >= 2:
+            n, pos = p.read_compact_array_length(buf, pos, 4)
+            if n < 0:
+                p.refuse_null_array()
+            broker_ids = list(Struct(f">{n}i").unpack_from(buf, pos))
+            pos += n * 4
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(broker_ids), pos
+        n, pos = p.read_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        broker_ids = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        return cls(broker_ids), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.uvarint(len(self.broker_ids) + 1)
+            out += Struct(f">{len(self.broker_ids)}i").pack(*self.broker_ids)
+            out += b"\0"
+            return
+        out += p.array_length(len(self.broker_ids))
+        out += Struct(f">{len(self.broker_ids)}i").pack(*self.broker_ids)
+
+
+@dataclass(slots=True)
+class CreatePartitionsTopic:
+    name: str = ""
+    count: int = 0
+    assignments: list[CreatePartitionsAssignment] | None = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsTopic, int]:
+        assignments: list[CreatePartitionsAssignment] | None
+        if version >= 2:
+            name, pos = p.read_compact_string(buf, pos)
+            (count,) = _i.unpack_from(buf, pos)
+            pos += 4
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                assignments = None
+            else:
+                assignments = []
+                for _ in range(n):
+                    item_assignments, pos = CreatePartitionsAssignment.read(buf, pos, version)
+                    assignments.append(item_assignments)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, count, assignments), pos
+        name, pos = p.read_string(buf, pos)
+        (count,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            assignments = None
+        else:
+            assignments = []
+            for _ in range(n):
+                item_assignments, pos = CreatePartitionsAssignment.read(buf, pos, version)
+                assignments.append(item_assignments)
+        return cls(name, count, assignments), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.compact_string(self.name)
+            out += _i.pack(self.count)
+            if self.assignments is None:
+                out += b"\0"
+            else:
+                out += p.uvarint(len(self.assignments) + 1)
+                for item_assignments in self.assignments:
+                    item_assignments.write(out, version)
+            out += b"\0"
+            return
+        out += p.string(self.name)
+        out += _i.pack(self.count)
+        if self.assignments is None:
+            out += p.array_length(-1)
+        else:
+            out += p.array_length(len(self.assignments))
+            for item_assignments in self.assignments:
+                item_assignments.write(out, version)
+
+
+@dataclass(slots=True)
+class CreatePartitionsRequest:
+    API_KEY: ClassVar[int] = 37
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 3
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    topics: list[CreatePartitionsTopic] = field(default_factory=list)
+    timeout_ms: int = 0
+    validate_only: bool = False
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsRequest, int]:
+        topics: list[CreatePartitionsTopic]
+        if version >= 2:
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            topics = []
+            for _ in range(n):
+                item_topics, pos = CreatePartitionsTopic.read(buf, pos, version)
+                topics.append(item_topics)
+            timeout_ms, validate_only = _iT.unpack_from(buf, pos)
+            pos += 5
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(topics, timeout_ms, validate_only), pos
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = CreatePartitionsTopic.read(buf, pos, version)
+            topics.append(item_topics)
+        timeout_ms, validate_only = _iT.unpack_from(buf, pos)
+        pos += 5
+        return cls(topics, timeout_ms, validate_only), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.uvarint(len(self.topics) + 1)
+            for item_topics in self.topics:
+                item_topics.write(out, version)
+            out += _iT.pack(self.timeout_ms, self.validate_only)
+            out += b"\0"
+            return
+        out += p.array_length(len(self.topics))
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+        out += _iT.pack(self.timeout_ms, self.validate_only)
+
+
+@dataclass(slots=True)
+class CreatePartitionsTopicResult:
+    name: str = ""
+    error_code: int = 0
+    error_message: str | None = None
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsTopicResult, int]:
+        error_message: str | None
+        if version >= 2:
+            name, pos = p.read_compact_string(buf, pos)
+            (error_code,) = _h.unpack_from(buf, pos)
+            pos += 2
+            error_message, pos = p.read_compact_nullable_string(buf, pos)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, error_code, error_message), pos
+        name, pos = p.read_string(buf, pos)
+        (error_code,) = _h.unpack_from(buf, pos)
+        pos += 2
+        error_message, pos = p.read_nullable_string(buf, pos)
+        return cls(name, error_code, error_message), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.compact_string(self.name)
+            out += _h.pack(self.error_code)
+            out += p.compact_nullable_string(self.error_message)
+            out += b"\0"
+            return
+        out += p.string(self.name)
+        out += _h.pack(self.error_code)
+        out += p.nullable_string(self.error_message)
+
+
+@dataclass(slots=True)
+class CreatePartitionsResponse:
+    API_KEY: ClassVar[int] = 37
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 3
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    throttle_time_ms: int = 0
+    results: list[CreatePartitionsTopicResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsResponse, int]:
+        results: list[CreatePartitionsTopicResult]
+        if version >= 2:
+            (throttle_time_ms,) = _i.unpack_from(buf, pos)
+            pos += 4
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            results = []
+            for _ in range(n):
+                item_results, pos = CreatePartitionsTopicResult.read(buf, pos, version)
+                results.append(item_results)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(throttle_time_ms, results), pos
+        (throttle_time_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        results = []
+        for _ in range(n):
+            item_results, pos = CreatePartitionsTopicResult.read(buf, pos, version)
+            results.append(item_results)
+        return cls(throttle_time_ms, results), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += _i.pack(self.throttle_time_ms)
+            out += p.uvarint(len(self.results) + 1)
+            for item_results in self.results:
+                item_results.write(out, version)
+            out += b"\0"
+            return
+        out += _i.pack(self.throttle_time_ms)
+        out += p.array_length(len(self.results))
+        for item_results in self.results:
+            item_results.write(out, version)
+
+
+REQUEST = CreatePartitionsRequest
+RESPONSE = CreatePartitionsResponse

@@ -1,0 +1,397 @@
+"""CreateTopics (API key 19). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_U = Struct(">16s")
+_TbT = Struct(">?b?")
+_h = Struct(">h")
+_i = Struct(">i")
+_iT = Struct(">i?")
+_ih = Struct(">ih")
+
+
+@dataclass(slots=True)
+class CreatableReplicaAssignment:
+    partition_index: int = 0
+    broker_ids: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableReplicaAssignment, int]:
+        broker_ids: list[int]
+        if version >= 5:
+            (partition_index,) = _i.unpack_from(buf, pos)
+            pos += 4
+            n, pos = p.read_compact_array_length(buf, pos, 4)
+            if n < 0:
+                p.refuse_null_array()
+            broker_ids = list(Struct(f">{n}i").unpack_from(buf, pos))
+            pos += n * 4
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(partition_index, broker_ids), pos
+        (partition_index,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        broker_ids = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        return cls(partition_index, broker_ids), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 5:
+            out += _i.pack(self.partition_index)
+            out += p.uvarint(len(self.broker_ids) + 1)
+            out += Struct(f">{len(self.broker_ids)}i").pack(*self.broker_ids)
+            out += b"\0"
+            return
+        out += _i.pack(self.partition_index)
+        out += p.array_length(len(self.broker_ids))
+        out += Struct(f">{len(self.broker_ids)}i").pack(*self.broker_ids)
+
+
+@dataclass(slots=True)
+class CreatableTopicConfig:
+    name: str = ""
+    value: str | None = ""
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableTopicConfig, int]:
+        value: str | None
+        if version >= 5:
+            name, pos = p.read_compact_string(buf, pos)
+            value, pos = p.read_compact_nullable_string(buf, pos)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, value), pos
+        name, pos = p.read_string(buf, pos)
+        value, pos = p.read_nullable_string(buf, pos)
+        return cls(name, value), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 5:
+            out += p.compact_string(self.name)
+            out += p.compact_nullable_string(self.value)
+            out += b"\0"
+            return
+        out += p.string(self.name)
+        out += p.nullable_string(self.value)
+
+
+@dataclass(slots=True)
+class CreatableTopic:
+    name: str = ""
+    num_partitions: int = 0
+    replication_factor: int = 0
+    assignments: list[CreatableReplicaAssignment] = field(default_factory=list)
+    configs: list[CreatableTopicConfig] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableTopic, int]:
+        assignments: list[CreatableReplicaAssignment]
+        configs: list[CreatableTopicConfig]
+        if version >= 5:
+            name, pos = p.read_compact_string(buf, pos)
+            num_partitions, replication_factor = _ih.unpack_from(buf, pos)
+            pos += 6
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            assignments = []
+            for _ in range(n):
+                item_assignments, pos = CreatableReplicaAssignment.read(buf, pos, version)
+                assignments.append(item_assignments)
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            configs = []
+            for _ in range(n):
+                item_configs, pos = CreatableTopicConfig.read(buf, pos, version)
+                configs.append(item_configs)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, num_partitions, replication_factor, assignments, configs), pos
+        name, pos = p.read_string(buf, pos)
+        num_partitions, replication_factor = _ih.unpack_from(buf, pos)
+        pos += 6
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        assignments = []
+        for _ in range(n):
+            item_assignments, pos = CreatableReplicaAssignment.read(buf, pos, version)
+            assignments.append(item_assignments)
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        configs = []
+        for _ in range(n):
+            item_configs, pos = CreatableTopicConfig.read(buf, pos, version)
+            configs.append(item_configs)
+        return cls(name, num_partitions, replication_factor, assignments, configs), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 5:
+            out += p.compact_string(self.name)
+            out += _ih.pack(self.num_partitions, self.replication_factor)
+            out += p.uvarint(len(self.assignments) + 1)
+            for item_assignments in self.assignments:
+                item_assignments.write(out, version)
+            out += p.uvarint(len(self.configs) + 1)
+            for item_configs in self.configs:
+                item_configs.write(out, version)
+            out += b"\0"
+            return
+        out += p.string(self.name)
+        out += _ih.pack(self.num_partitions, self.replication_factor)
+        out += p.array_length(len(self.assignments))
+        for item_assignments in self.assignments:
+            item_assignments.write(out, version)
+        out += p.array_length(len(self.configs))
+        for item_configs in self.configs:
+            item_configs.write(out, version)
+
+
+@dataclass(slots=True)
+class CreateTopicsRequest:
+    API_KEY: ClassVar[int] = 19
+    MIN_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 7
+    FLEXIBLE_FROM: ClassVar[int] = 5
+
+    topics: list[CreatableTopic] = field(default_factory=list)
+    timeout_ms: int = 60000
+    validate_only: bool = False
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateTopicsRequest, int]:
+        topics: list[CreatableTopic]
+        if version >= 5:
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            topics = []
+            for _ in range(n):
+                item_topics, pos = CreatableTopic.read(buf, pos, version)
+                topics.append(item_topics)
+            timeout_ms, validate_only = _iT.unpack_from(buf, pos)
+            pos += 5
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(topics, timeout_ms, validate_only), pos
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = CreatableTopic.read(buf, pos, version)
+            topics.append(item_topics)
+        timeout_ms, validate_only = _iT.unpack_from(buf, pos)
+        pos += 5
+        return cls(topics, timeout_ms, validate_only), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 5:
+            out += p.uvarint(len(self.topics) + 1)
+            for item_topics in self.topics:
+                item_topics.write(out, version)
+            out += _iT.pack(self.timeout_ms, self.validate_only)
+            out += b"\0"
+            return
+        out += p.array_length(len(self.topics))
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+        out += _iT.pack(self.timeout_ms, self.validate_only)
+
+
+@dataclass(slots=True)
+class CreatableTopicConfigs:
+    name: str = ""
+    value: str | None = ""
+    read_only: bool = False
+    config_source: int = -1
+    is_sensitive: bool = False
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableTopicConfigs, int]:
+        value: str | None
+        if version >= 5:
+            name, pos = p.read_compact_string(buf, pos)
+            value, pos = p.read_compact_nullable_string(buf, pos)
+            read_only, config_source, is_sensitive = _TbT.unpack_from(buf, pos)
+            pos += 3
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, value, read_only, config_source, is_sensitive), pos
+        name = ""
+        value = ""
+        read_only = False
+        config_source = -1
+        is_sensitive = False
+        return cls(name, value, read_only, config_source, is_sensitive), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 5:
+            out += p.compact_string(self.name)
+            out += p.compact_nullable_string(self.value)
+            out += _TbT.pack(self.read_only, self.config_source, self.is_sensitive)
+            out += b"\0"
+            return
+        return
+
+
+@dataclass(slots=True)
+class CreatableTopicResult:
+    name: str = ""
+    topic_id: bytes = p.ZERO_UUID
+    error_code: int = 0
+    error_message: str | None = ""
+    topic_config_error_code: int = 0
+    num_partitions: int = -1
+    replication_factor: int = -1
+    configs: list[CreatableTopicConfigs] | None = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableTopicResult, int]:
+        error_message: str | None
+        configs: list[CreatableTopicConfigs] | None
+        if version >= 5:
+            name, pos = p.read_compact_string(buf, pos)
+            if version == 7:
+                (topic_id,) = _U.unpack_from(buf, pos)
+                pos += 16
+            else:
+                topic_id = p.ZERO_UUID
+            (error_code,) = _h.unpack_from(buf, pos)
+            pos += 2
+            error_message, pos = p.read_compact_nullable_string(buf, pos)
+            num_partitions, replication_factor = _ih.unpack_from(buf, pos)
+            pos += 6
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                configs = None
+            else:
+                configs = []
+                for _ in range(n):
+                    item_configs, pos = CreatableTopicConfigs.read(buf, pos, version)
+                    configs.append(item_configs)
+            topic_config_error_code = 0
+            tags, pos = p.read_uvarint(buf, pos)
+            for _ in range(tags):
+                tag, pos, end = p.read_tag(buf, pos)
+                if tag == 0:
+                    (topic_config_error_code,) = _h.unpack_from(buf, pos)
+                    pos += 2
+                    p.check_tag_end(0, pos, end)
+                else:
+                    pos = end
+            return cls(name, topic_id, error_code, error_message, topic_config_error_code, num_partitions, replication_factor, configs), pos
+        name, pos = p.read_string(buf, pos)
+        topic_id = p.ZERO_UUID
+        (error_code,) = _h.unpack_from(buf, pos)
+        pos += 2
+        error_message, pos = p.read_nullable_string(buf, pos)
+        topic_config_error_code = 0
+        num_partitions = -1
+        replication_factor = -1
+        configs = []
+        return cls(name, topic_id, error_code, error_message, topic_config_error_code, num_partitions, replication_factor, configs), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        tagged: list[tuple[int, p.MessageBuffer]]
+        if version >= 5:
+            out += p.compact_string(self.name)
+            if version == 7:
+                out += _U.pack(self.topic_id)
+            out += _h.pack(self.error_code)
+            out += p.compact_nullable_string(self.error_message)
+            out += _ih.pack(self.num_partitions, self.replication_factor)
+            if self.configs is None:
+                out += b"\0"
+            else:
+                out += p.uvarint(len(self.configs) + 1)
+                for item_configs in self.configs:
+                    item_configs.write(out, version)
+            tagged = []
+            if self.topic_config_error_code != 0:
+                value = p.MessageBuffer()
+                value += _h.pack(self.topic_config_error_code)
+                tagged.append((0, value))
+            p.write_tagged_fields(out, tagged)
+            return
+        out += p.string(self.name)
+        out += _h.pack(self.error_code)
+        out += p.nullable_string(self.error_message)
+
+
+@dataclass(slots=True)
+class CreateTopicsResponse:
+    API_KEY: ClassVar[int] = 19
+    MIN_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 7
+    FLEXIBLE_FROM: ClassVar[int] = 5
+
+    throttle_time_ms: int = 0
+    topics: list[CreatableTopicResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateTopicsResponse, int]:
+        topics: list[CreatableTopicResult]
+        if version >= 5:
+            (throttle_time_ms,) = _i.unpack_from(buf, pos)
+            pos += 4
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            topics = []
+            for _ in range(n):
+                item_topics, pos = CreatableTopicResult.read(buf, pos, version)
+                topics.append(item_topics)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(throttle_time_ms, topics), pos
+        (throttle_time_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = CreatableTopicResult.read(buf, pos, version)
+            topics.append(item_topics)
+        return cls(throttle_time_ms, topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 5:
+            out += _i.pack(self.throttle_time_ms)
+            out += p.uvarint(len(self.topics) + 1)
+            for item_topics in self.topics:
+                item_topics.write(out, version)
+            out += b"\0"
+            return
+        out += _i.pack(self.throttle_time_ms)
+        out += p.array_length(len(self.topics))
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+
+
+REQUEST = CreateTopicsRequest
+RESPONSE = CreateTopicsResponse

@@ -1,0 +1,299 @@
+"""DeleteAcls (API key 31). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_b = Struct(">b")
+_bb = Struct(">bb")
+_h = Struct(">h")
+_i = Struct(">i")
+
+
+@dataclass(slots=True)
+class DeleteAclsFilter:
+    resource_type_filter: int = 0
+    resource_name_filter: str | None = ""
+    pattern_type_filter: int = 3
+    principal_filter: str | None = ""
+    host_filter: str | None = ""
+    operation: int = 0
+    permission_type: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsFilter, int]:
+        resource_name_filter: str | None
+        principal_filter: str | None
+        host_filter: str | None
+        if version >= 2:
+            (resource_type_filter,) = _b.unpack_from(buf, pos)
+            pos += 1
+            resource_name_filter, pos = p.read_compact_nullable_string(buf, pos)
+            (pattern_type_filter,) = _b.unpack_from(buf, pos)
+            pos += 1
+            principal_filter, pos = p.read_compact_nullable_string(buf, pos)
+            host_filter, pos = p.read_compact_nullable_string(buf, pos)
+            operation, permission_type = _bb.unpack_from(buf, pos)
+            pos += 2
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(resource_type_filter, resource_name_filter, pattern_type_filter, principal_filter, host_filter, operation, permission_type), pos
+        (resource_type_filter,) = _b.unpack_from(buf, pos)
+        pos += 1
+        resource_name_filter, pos = p.read_nullable_string(buf, pos)
+        (pattern_type_filter,) = _b.unpack_from(buf, pos)
+        pos += 1
+        principal_filter, pos = p.read_nullable_string(buf, pos)
+        host_filter, pos = p.read_nullable_string(buf, pos)
+        operation, permission_type = _bb.unpack_from(buf, pos)
+        pos += 2
+        return cls(resource_type_filter, resource_name_filter, pattern_type_filter, principal_filter, host_filter, operation, permission_type), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += _b.pack(self.resource_type_filter)
+            out += p.compact_nullable_string(self.resource_name_filter)
+            out += _b.pack(self.pattern_type_filter)
+            out += p.compact_nullable_string(self.principal_filter)
+            out += p.compact_nullable_string(self.host_filter)
+            out += _bb.pack(self.operation, self.permission_type)
+            out += b"\0"
+            return
+        out += _b.pack(self.resource_type_filter)
+        out += p.nullable_string(self.resource_name_filter)
+        out += _b.pack(self.pattern_type_filter)
+        out += p.nullable_string(self.principal_filter)
+        out += p.nullable_string(self.host_filter)
+        out += _bb.pack(self.operation, self.permission_type)
+
+
+@dataclass(slots=True)
+class DeleteAclsRequest:
+    API_KEY: ClassVar[int] = 31
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 3
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    filters: list[DeleteAclsFilter] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsRequest, int]:
+        filters: list[DeleteAclsFilter]
+        if version >= 2:
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            filters = []
+            for _ in range(n):
+                item_filters, pos = DeleteAclsFilter.read(buf, pos, version)
+                filters.append(item_filters)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(filters), pos
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        filters = []
+        for _ in range(n):
+            item_filters, pos = DeleteAclsFilter.read(buf, pos, version)
+            filters.append(item_filters)
+        return cls(filters), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.uvarint(len(self.filters) + 1)
+            for item_filters in self.filters:
+                item_filters.write(out, version)
+            out += b"\0"
+            return
+        out += p.array_length(len(self.filters))
+        for item_filters in self.filters:
+            item_filters.write(out, version)
+
+
+@dataclass(slots=True)
+class DeleteAclsMatchingAcl:
+    error_code: int = 0
+    error_message: str | None = ""
+    resource_type: int = 0
+    resource_name: str = ""
+    pattern_type: int = 3
+    principal: str = ""
+    host: str = ""
+    operation: int = 0
+    permission_type: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsMatchingAcl, int]:
+        error_message: str | None
+        if version >= 2:
+            (error_code,) = _h.unpack_from(buf, pos)
+            pos += 2
+            error_message, pos = p.read_compact_nullable_string(buf, pos)
+            (resource_type,) = _b.unpack_from(buf, pos)
+            pos += 1
+            resource_name, pos = p.read_compact_string(buf, pos)
+            (pattern_type,) = _b.unpack_from(buf, pos)
+            pos += 1
+            principal, pos = p.read_compact_string(buf, pos)
+            host, pos = p.read_compact_string(buf, pos)
+            operation, permission_type = _bb.unpack_from(buf, pos)
+            pos += 2
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(error_code, error_message, resource_type, resource_name, pattern_type, principal, host, operation, permission_type), pos
+        (error_code,) = _h.unpack_from(buf, pos)
+        pos += 2
+        error_message, pos = p.read_nullable_string(buf, pos)
+        (resource_type,) = _b.unpack_from(buf, pos)
+        pos += 1
+        resource_name, pos = p.read_string(buf, pos)
+        (pattern_type,) = _b.unpack_from(buf, pos)
+        pos += 1
+        principal, pos = p.read_string(buf, pos)
+        host, pos = p.read_string(buf, pos)
+        operation, permission_type = _bb.unpack_from(buf, pos)
+        pos += 2
+        return cls(error_code, error_message, resource_type, resource_name, pattern_type, principal, host, operation, permission_type), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += _h.pack(self.error_code)
+            out += p.compact_nullable_string(self.error_message)
+            out += _b.pack(self.resource_type)
+            out += p.compact_string(self.resource_name)
+            out += _b.pack(self.pattern_type)
+            out += p.compact_string(self.principal)
+            out += p.compact_string(self.host)
+            out += _bb.pack(self.operation, self.permission_type)
+            out += b"\0"
+            return
+        out += _h.pack(self.error_code)
+        out += p.nullable_string(self.error_message)
+        out += _b.pack(self.resource_type)
+        out += p.string(self.resource_name)
+        out += _b.pack(self.pattern_type)
+        out += p.string(self.principal)
+        out += p.string(self.host)
+        out += _bb.pack(self.operation, self.permission_type)
+
+
+@dataclass(slots=True)
+class DeleteAclsFilterResult:
+    error_code: int = 0
+    error_message: str | None = ""
+    matching_acls: list[DeleteAclsMatchingAcl] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsFilterResult, int]:
+        error_message: str | None
+        matching_acls: list[DeleteAclsMatchingAcl]
+        if version >= 2:
+            (error_code,) = _h.unpack_from(buf, pos)
+            pos += 2
+            error_message, pos = p.read_compact_nullable_string(buf, pos)
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            matching_acls = []
+            for _ in range(n):
+                item_matching_acls, pos = DeleteAclsMatchingAcl.read(buf, pos, version)
+                matching_acls.append(item_matching_acls)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(error_code, error_message, matching_acls), pos
+        (error_code,) = _h.unpack_from(buf, pos)
+        pos += 2
+        error_message, pos = p.read_nullable_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        matching_acls = []
+        for _ in range(n):
+            item_matching_acls, pos = DeleteAclsMatchingAcl.read(buf, pos, version)
+            matching_acls.append(item_matching_acls)
+        return cls(error_code, error_message, matching_acls), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += _h.pack(self.error_code)
+            out += p.compact_nullable_string(self.error_message)
+            out += p.uvarint(len(self.matching_acls) + 1)
+            for item_matching_acls in self.matching_acls:
+                item_matching_acls.write(out, version)
+            out += b"\0"
+            return
+        out += _h.pack(self.error_code)
+        out += p.nullable_string(self.error_message)
+        out += p.array_length(len(self.matching_acls))
+        for item_matching_acls in self.matching_acls:
+            item_matching_acls.write(out, version)
+
+
+@dataclass(slots=True)
+class DeleteAclsResponse:
+    API_KEY: ClassVar[int] = 31
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 3
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    throttle_time_ms: int = 0
+    filter_results: list[DeleteAclsFilterResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsResponse, int]:
+        filter_results: list[DeleteAclsFilterResult]
+        if version >= 2:
+            (throttle_time_ms,) = _i.unpack_from(buf, pos)
+            pos += 4
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            filter_results = []
+            for _ in range(n):
+                item_filter_results, pos = DeleteAclsFilterResult.read(buf, pos, version)
+                filter_results.append(item_filter_results)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(throttle_time_ms, filter_results), pos
+        (throttle_time_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        filter_results = []
+        for _ in range(n):
+            item_filter_results, pos = DeleteAclsFilterResult.read(buf, pos, version)
+            filter_results.append(item_filter_results)
+        return cls(throttle_time_ms, filter_results), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += _i.pack(self.throttle_time_ms)
+            out += p.uvarint(len(self.filter_results) + 1)
+            for item_filter_results in self.filter_results:
+                item_filter_results.write(out, version)
+            out += b"\0"
+            return
+        out += _i.pack(self.throttle_time_ms)
+        out += p.array_length(len(self.filter_results))
+        for item_filter_results in self.filter_results:
+            item_filter_results.write(out, version)
+
+
+REQUEST = DeleteAclsRequest
+RESPONSE = DeleteAclsResponse

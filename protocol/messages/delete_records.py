@@ -1,0 +1,270 @@
+"""DeleteRecords (API key 21). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_i = Struct(">i")
+_iq = Struct(">iq")
+_iqh = Struct(">iqh")
+
+
+@dataclass(slots=True)
+class DeleteRecordsPartition:
+    partition_index: int = 0
+    offset: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsPartition, int]:
+        if version >= 2:
+            partition_index, offset = _iq.unpack_from(buf, pos)
+            pos += 12
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(partition_index, offset), pos
+        partition_index, offset = _iq.unpack_from(buf, pos)
+        pos += 12
+        return cls(partition_index, offset), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += _iq.pack(self.partition_index, self.offset)
+            out += b"\0"
+            return
+        out += _iq.pack(self.partition_index, self.offset)
+
+
+@dataclass(slots=True)
+class DeleteRecordsTopic:
+    name: str = ""
+    partitions: list[DeleteRecordsPartition] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsTopic, int]:
+        partitions: list[DeleteRecordsPartition]
+        if version >= 2:
+            name, pos = p.read_compact_string(buf, pos)
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            partitions = []
+            for _ in range(n):
+                item_partitions, pos = DeleteRecordsPartition.read(buf, pos, version)
+                partitions.append(item_partitions)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, partitions), pos
+        name, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = DeleteRecordsPartition.read(buf, pos, version)
+            partitions.append(item_partitions)
+        return cls(name, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.compact_string(self.name)
+            out += p.uvarint(len(self.partitions) + 1)
+            for item_partitions in self.partitions:
+                item_partitions.write(out, version)
+            out += b"\0"
+            return
+        out += p.string(self.name)
+        out += p.array_length(len(self.partitions))
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+
+
+@dataclass(slots=True)
+class DeleteRecordsRequest:
+    API_KEY: ClassVar[int] = 21
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    topics: list[DeleteRecordsTopic] = field(default_factory=list)
+    timeout_ms: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsRequest, int]:
+        topics: list[DeleteRecordsTopic]
+        if version >= 2:
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            topics = []
+            for _ in range(n):
+                item_topics, pos = DeleteRecordsTopic.read(buf, pos, version)
+                topics.append(item_topics)
+            (timeout_ms,) = _i.unpack_from(buf, pos)
+            pos += 4
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(topics, timeout_ms), pos
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = DeleteRecordsTopic.read(buf, pos, version)
+            topics.append(item_topics)
+        (timeout_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        return cls(topics, timeout_ms), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.uvarint(len(self.topics) + 1)
+            for item_topics in self.topics:
+                item_topics.write(out, version)
+            out += _i.pack(self.timeout_ms)
+            out += b"\0"
+            return
+        out += p.array_length(len(self.topics))
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+        out += _i.pack(self.timeout_ms)
+
+
+@dataclass(slots=True)
+class DeleteRecordsPartitionResult:
+    partition_index: int = 0
+    low_watermark: int = 0
+    error_code: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsPartitionResult, int]:
+        if version >= 2:
+            partition_index, low_watermark, error_code = _iqh.unpack_from(buf, pos)
+            pos += 14
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(partition_index, low_watermark, error_code), pos
+        partition_index, low_watermark, error_code = _iqh.unpack_from(buf, pos)
+        pos += 14
+        return cls(partition_index, low_watermark, error_code), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += _iqh.pack(self.partition_index, self.low_watermark, self.error_code)
+            out += b"\0"
+            return
+        out += _iqh.pack(self.partition_index, self.low_watermark, self.error_code)
+
+
+@dataclass(slots=True)
+class DeleteRecordsTopicResult:
+    name: str = ""
+    partitions: list[DeleteRecordsPartitionResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsTopicResult, int]:
+        partitions: list[DeleteRecordsPartitionResult]
+        if version >= 2:
+            name, pos = p.read_compact_string(buf, pos)
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            partitions = []
+            for _ in range(n):
+                item_partitions, pos = DeleteRecordsPartitionResult.read(buf, pos, version)
+                partitions.append(item_partitions)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, partitions), pos
+        name, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = DeleteRecordsPartitionResult.read(buf, pos, version)
+            partitions.append(item_partitions)
+        return cls(name, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += p.compact_string(self.name)
+            out += p.uvarint(len(self.partitions) + 1)
+            for item_partitions in self.partitions:
+                item_partitions.write(out, version)
+            out += b"\0"
+            return
+        out += p.string(self.name)
+        out += p.array_length(len(self.partitions))
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+
+
+@dataclass(slots=True)
+class DeleteRecordsResponse:
+    API_KEY: ClassVar[int] = 21
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    throttle_time_ms: int = 0
+    topics: list[DeleteRecordsTopicResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsResponse, int]:
+        topics: list[DeleteRecordsTopicResult]
+        if version >= 2:
+            (throttle_time_ms,) = _i.unpack_from(buf, pos)
+            pos += 4
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            topics = []
+            for _ in range(n):
+                item_topics, pos = DeleteRecordsTopicResult.read(buf, pos, version)
+                topics.append(item_topics)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(throttle_time_ms, topics), pos
+        (throttle_time_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = DeleteRecordsTopicResult.read(buf, pos, version)
+            topics.append(item_topics)
+        return cls(throttle_time_ms, topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 2:
+            out += _i.pack(self.throttle_time_ms)
+            out += p.uvarint(len(self.topics) + 1)
+            for item_topics in self.topics:
+                item_topics.write(out, version)
+            out += b"\0"
+            return
+        out += _i.pack(self.throttle_time_ms)
+        out += p.array_length(len(self.topics))
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+
+
+REQUEST = DeleteRecordsRequest
+RESPONSE = DeleteRecordsResponse

@@ -1,0 +1,257 @@
+"""DescribeShareGroupOffsets (API key 90). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_U = Struct(">16s")
+_h = Struct(">h")
+_i = Struct(">i")
+_iqi = Struct(">iqi")
+_q = Struct(">q")
+
+
+@dataclass(slots=True)
+class DescribeShareGroupOffsetsRequestTopic:
+    topic_name: str = ""
+    partitions: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequestTopic, int]:
+        partitions: list[int]
+        topic_name, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(topic_name, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.topic_name)
+        out += p.uvarint(len(self.partitions) + 1)
+        out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class DescribeShareGroupOffsetsRequestGroup:
+    group_id: str = ""
+    topics: list[DescribeShareGroupOffsetsRequestTopic] | None = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequestGroup, int]:
+        topics: list[DescribeShareGroupOffsetsRequestTopic] | None
+        group_id, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            topics = None
+        else:
+            topics = []
+            for _ in range(n):
+                item_topics, pos = DescribeShareGroupOffsetsRequestTopic.read(buf, pos, version)
+                topics.append(item_topics)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(group_id, topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.group_id)
+        if self.topics is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.topics) + 1)
+            for item_topics in self.topics:
+                item_topics.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class DescribeShareGroupOffsetsRequest:
+    API_KEY: ClassVar[int] = 90
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    groups: list[DescribeShareGroupOffsetsRequestGroup] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequest, int]:
+        groups: list[DescribeShareGroupOffsetsRequestGroup]
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        groups = []
+        for _ in range(n):
+            item_groups, pos = DescribeShareGroupOffsetsRequestGroup.read(buf, pos, version)
+            groups.append(item_groups)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(groups), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.uvarint(len(self.groups) + 1)
+        for item_groups in self.groups:
+            item_groups.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class DescribeShareGroupOffsetsResponsePartition:
+    partition_index: int = 0
+    start_offset: int = 0
+    leader_epoch: int = 0
+    lag: int = -1
+    error_code: int = 0
+    error_message: str | None = None
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsResponsePartition, int]:
+        error_message: str | None
+        partition_index, start_offset, leader_epoch = _iqi.unpack_from(buf, pos)
+        pos += 16
+        if version == 1:
+            (lag,) = _q.unpack_from(buf, pos)
+            pos += 8
+        else:
+            lag = -1
+        (error_code,) = _h.unpack_from(buf, pos)
+        pos += 2
+        error_message, pos = p.read_compact_nullable_string(buf, pos)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(partition_index, start_offset, leader_epoch, lag, error_code, error_message), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _iqi.pack(self.partition_index, self.start_offset, self.leader_epoch)
+        if version == 1:
+            out += _q.pack(self.lag)
+        out += _h.pack(self.error_code)
+        out += p.compact_nullable_string(self.error_message)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class DescribeShareGroupOffsetsResponseTopic:
+    topic_name: str = ""
+    topic_id: bytes = p.ZERO_UUID
+    partitions: list[DescribeShareGroupOffsetsResponsePartition] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsResponseTopic, int]:
+        partitions: list[DescribeShareGroupOffsetsResponsePartition]
+        topic_name, pos = p.read_compact_string(buf, pos)
+        (topic_id,) = _U.unpack_from(buf, pos)
+        pos += 16
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = DescribeShareGroupOffsetsResponsePartition.read(buf, pos, version)
+            partitions.append(item_partitions)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(topic_name, topic_id, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.topic_name)
+        out += _U.pack(self.topic_id)
+        out += p.uvarint(len(self.partitions) + 1)
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class DescribeShareGroupOffsetsResponseGroup:
+    group_id: str = ""
+    topics: list[DescribeShareGroupOffsetsResponseTopic] = field(default_factory=list)
+    error_code: int = 0
+    error_message: str | None = None
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsResponseGroup, int]:
+        topics: list[DescribeShareGroupOffsetsResponseTopic]
+        error_message: str | None
+        group_id, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = DescribeShareGroupOffsetsResponseTopic.read(buf, pos, version)
+            topics.append(item_topics)
+        (error_code,) = _h.unpack_from(buf, pos)
+        pos += 2
+        error_message, pos = p.read_compact_nullable_string(buf, pos)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(group_id, topics, error_code, error_message), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.group_id)
+        out += p.uvarint(len(self.topics) + 1)
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+        out += _h.pack(self.error_code)
+        out += p.compact_nullable_string(self.error_message)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class DescribeShareGroupOffsetsResponse:
+    API_KEY: ClassVar[int] = 90
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    throttle_time_ms: int = 0
+    groups: list[DescribeShareGroupOffsetsResponseGroup] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsResponse, int]:
+        groups: list[DescribeShareGroupOffsetsResponseGroup]
+        (throttle_time_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        groups = []
+        for _ in range(n):
+            item_groups, pos = DescribeShareGroupOffsetsResponseGroup.read(buf, pos, version)
+            groups.append(item_groups)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(throttle_time_ms, groups), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.throttle_time_ms)
+        out += p.uvarint(len(self.groups) + 1)
+        for item_groups in self.groups:
+            item_groups.write(out, version)
+        out += b"\0"
+
+
+REQUEST = DescribeShareGroupOffsetsRequest
+RESPONSE = DescribeShareGroupOffsetsResponse

@@ -1,0 +1,170 @@
+"""DescribeUserScramCredentials (API key 50). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_bi = Struct(">bi")
+_h = Struct(">h")
+_ih = Struct(">ih")
+
+
+@dataclass(slots=True)
+class UserName:
+    name: str = ""
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UserName, int]:
+        name, pos = p.read_compact_string(buf, pos)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(name), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.name)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class DescribeUserScramCredentialsRequest:
+    API_KEY: ClassVar[int] = 50
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    users: list[UserName] | None = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeUserScramCredentialsRequest, int]:
+        users: list[UserName] | None
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            users = None
+        else:
+            users = []
+            for _ in range(n):
+                item_users, pos = UserName.read(buf, pos, version)
+                users.append(item_users)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(users), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if self.users is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.users) + 1)
+            for item_users in self.users:
+                item_users.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class CredentialInfo:
+    mechanism: int = 0
+    iterations: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CredentialInfo, int]:
+        mechanism, iterations = _bi.unpack_from(buf, pos)
+        pos += 5
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(mechanism, iterations), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _bi.pack(self.mechanism, self.iterations)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class DescribeUserScramCredentialsResult:
+    user: str = ""
+    error_code: int = 0
+    error_message: str | None = ""
+    credential_infos: list[CredentialInfo] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeUserScramCredentialsResult, int]:
+        error_message: str | None
+        credential_infos: list[CredentialInfo]
+        user, pos = p.read_compact_string(buf, pos)
+        (error_code,) = _h.unpack_from(buf, pos)
+        pos += 2
+        error_message, pos = p.read_compact_nullable_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        credential_infos = []
+        for _ in range(n):
+            item_credential_infos, pos = CredentialInfo.read(buf, pos, version)
+            credential_infos.append(item_credential_infos)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(user, error_code, error_message, credential_infos), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.user)
+        out += _h.pack(self.error_code)
+        out += p.compact_nullable_string(self.error_message)
+        out += p.uvarint(len(self.credential_infos) + 1)
+        for item_credential_infos in self.credential_infos:
+            item_credential_infos.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class DescribeUserScramCredentialsResponse:
+    API_KEY: ClassVar[int] = 50
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = ""
+    results: list[DescribeUserScramCredentialsResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeUserScramCredentialsResponse, int]:
+        error_message: str | None
+        results: list[DescribeUserScramCredentialsResult]
+        throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
+        pos += 6
+        error_message, pos = p.read_compact_nullable_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        results = []
+        for _ in range(n):
+            item_results, pos = DescribeUserScramCredentialsResult.read(buf, pos, version)
+            results.append(item_results)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(throttle_time_ms, error_code, error_message, results), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _ih.pack(self.throttle_time_ms, self.error_code)
+        out += p.compact_nullable_string(self.error_message)
+        out += p.uvarint(len(self.results) + 1)
+        for item_results in self.results:
+            item_results.write(out, version)
+        out += b"\0"
+
+
+REQUEST = DescribeUserScramCredentialsRequest
+RESPONSE = DescribeUserScramCredentialsResponse

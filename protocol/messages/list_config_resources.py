@@ -1,0 +1,112 @@
+"""ListConfigResources (API key 74). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_b = Struct(">b")
+_ih = Struct(">ih")
+
+
+@dataclass(slots=True)
+class ListConfigResourcesRequest:
+    API_KEY: ClassVar[int] = 74
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    resource_types: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListConfigResourcesRequest, int]:
+        resource_types: list[int]
+        if version == 1:
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            resource_types = list(Struct(f">{n}b").unpack_from(buf, pos))
+            pos += n * 1
+        else:
+            resource_types = []
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(resource_types), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version == 1:
+            out += p.uvarint(len(self.resource_types) + 1)
+            out += Struct(f">{len(self.resource_types)}b").pack(*self.resource_types)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class ConfigResource:
+    resource_name: str = ""
+    resource_type: int = 16
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConfigResource, int]:
+        resource_name, pos = p.read_compact_string(buf, pos)
+        if version == 1:
+            (resource_type,) = _b.unpack_from(buf, pos)
+            pos += 1
+        else:
+            resource_type = 16
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(resource_name, resource_type), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.resource_name)
+        if version == 1:
+            out += _b.pack(self.resource_type)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class ListConfigResourcesResponse:
+    API_KEY: ClassVar[int] = 74
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    config_resources: list[ConfigResource] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListConfigResourcesResponse, int]:
+        config_resources: list[ConfigResource]
+        throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
+        pos += 6
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        config_resources = []
+        for _ in range(n):
+            item_config_resources, pos = ConfigResource.read(buf, pos, version)
+            config_resources.append(item_config_resources)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(throttle_time_ms, error_code, config_resources), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _ih.pack(self.throttle_time_ms, self.error_code)
+        out += p.uvarint(len(self.config_resources) + 1)
+        for item_config_resources in self.config_resources:
+            item_config_resources.write(out, version)
+        out += b"\0"
+
+
+REQUEST = ListConfigResourcesRequest
+RESPONSE = ListConfigResourcesResponse

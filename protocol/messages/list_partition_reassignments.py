@@ -1,0 +1,200 @@
+"""ListPartitionReassignments (API key 46). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_i = Struct(">i")
+_ih = Struct(">ih")
+
+
+@dataclass(slots=True)
+class ListPartitionReassignmentsTopics:
+    name: str = ""
+    partition_indexes: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListPartitionReassignmentsTopics, int]:
+        partition_indexes: list[int]
+        name, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        partition_indexes = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(name, partition_indexes), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.name)
+        out += p.uvarint(len(self.partition_indexes) + 1)
+        out += Struct(f">{len(self.partition_indexes)}i").pack(*self.partition_indexes)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class ListPartitionReassignmentsRequest:
+    API_KEY: ClassVar[int] = 46
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    timeout_ms: int = 60000
+    topics: list[ListPartitionReassignmentsTopics] | None = None
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListPartitionReassignmentsRequest, int]:
+        topics: list[ListPartitionReassignmentsTopics] | None
+        (timeout_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            topics = None
+        else:
+            topics = []
+            for _ in range(n):
+                item_topics, pos = ListPartitionReassignmentsTopics.read(buf, pos, version)
+                topics.append(item_topics)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(timeout_ms, topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.timeout_ms)
+        if self.topics is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.topics) + 1)
+            for item_topics in self.topics:
+                item_topics.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class OngoingPartitionReassignment:
+    partition_index: int = 0
+    replicas: list[int] = field(default_factory=list)
+    adding_replicas: list[int] = field(default_factory=list)
+    removing_replicas: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OngoingPartitionReassignment, int]:
+        replicas: list[int]
+        adding_replicas: list[int]
+        removing_replicas: list[int]
+        (partition_index,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_compact_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        replicas = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        n, pos = p.read_compact_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        adding_replicas = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        n, pos = p.read_compact_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        removing_replicas = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(partition_index, replicas, adding_replicas, removing_replicas), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.partition_index)
+        out += p.uvarint(len(self.replicas) + 1)
+        out += Struct(f">{len(self.replicas)}i").pack(*self.replicas)
+        out += p.uvarint(len(self.adding_replicas) + 1)
+        out += Struct(f">{len(self.adding_replicas)}i").pack(*self.adding_replicas)
+        out += p.uvarint(len(self.removing_replicas) + 1)
+        out += Struct(f">{len(self.removing_replicas)}i").pack(*self.removing_replicas)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class OngoingTopicReassignment:
+    name: str = ""
+    partitions: list[OngoingPartitionReassignment] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OngoingTopicReassignment, int]:
+        partitions: list[OngoingPartitionReassignment]
+        name, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = OngoingPartitionReassignment.read(buf, pos, version)
+            partitions.append(item_partitions)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(name, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.name)
+        out += p.uvarint(len(self.partitions) + 1)
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class ListPartitionReassignmentsResponse:
+    API_KEY: ClassVar[int] = 46
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = ""
+    topics: list[OngoingTopicReassignment] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListPartitionReassignmentsResponse, int]:
+        error_message: str | None
+        topics: list[OngoingTopicReassignment]
+        throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
+        pos += 6
+        error_message, pos = p.read_compact_nullable_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = OngoingTopicReassignment.read(buf, pos, version)
+            topics.append(item_topics)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(throttle_time_ms, error_code, error_message, topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _ih.pack(self.throttle_time_ms, self.error_code)
+        out += p.compact_nullable_string(self.error_message)
+        out += p.uvarint(len(self.topics) + 1)
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+        out += b"\0"
+
+
+REQUEST = ListPartitionReassignmentsRequest
+RESPONSE = ListPartitionReassignmentsResponse

@@ -1,0 +1,651 @@
+"""OffsetFetch (API key 9). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_U = Struct(">16s")
+_T = Struct(">?")
+_h = Struct(">h")
+_i = Struct(">i")
+_iq = Struct(">iq")
+_iqi = Struct(">iqi")
+
+
+@dataclass(slots=True)
+class OffsetFetchRequestTopic:
+    name: str = ""
+    partition_indexes: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchRequestTopic, int]:
+        partition_indexes: list[int]
+        if version >= 6:
+            if version <= 7:
+                name, pos = p.read_compact_string(buf, pos)
+            else:
+                name = ""
+            if version <= 7:
+                n, pos = p.read_compact_array_length(buf, pos, 4)
+                if n < 0:
+                    p.refuse_null_array()
+                partition_indexes = list(Struct(f">{n}i").unpack_from(buf, pos))
+                pos += n * 4
+            else:
+                partition_indexes = []
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, partition_indexes), pos
+        name, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        partition_indexes = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        return cls(name, partition_indexes), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 6:
+            if version <= 7:
+                out += p.compact_string(self.name)
+            if version <= 7:
+                out += p.uvarint(len(self.partition_indexes) + 1)
+                out += Struct(f">{len(self.partition_indexes)}i").pack(*self.partition_indexes)
+            out += b"\0"
+            return
+        out += p.string(self.name)
+        out += p.array_length(len(self.partition_indexes))
+        out += Struct(f">{len(self.partition_indexes)}i").pack(*self.partition_indexes)
+
+
+@dataclass(slots=True)
+class OffsetFetchRequestTopics:
+    name: str = ""
+    topic_id: bytes = p.ZERO_UUID
+    partition_indexes: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchRequestTopics, int]:
+        partition_indexes: list[int]
+        if version >= 6:
+            if 8 <= version <= 9:
+                name, pos = p.read_compact_string(buf, pos)
+            else:
+                name = ""
+            if version == 10:
+                (topic_id,) = _U.unpack_from(buf, pos)
+                pos += 16
+            else:
+                topic_id = p.ZERO_UUID
+            if version >= 8:
+                n, pos = p.read_compact_array_length(buf, pos, 4)
+                if n < 0:
+                    p.refuse_null_array()
+                partition_indexes = list(Struct(f">{n}i").unpack_from(buf, pos))
+                pos += n * 4
+            else:
+                partition_indexes = []
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, topic_id, partition_indexes), pos
+        name = ""
+        topic_id = p.ZERO_UUID
+        partition_indexes = []
+        return cls(name, topic_id, partition_indexes), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 6:
+            if 8 <= version <= 9:
+                out += p.compact_string(self.name)
+            if version == 10:
+                out += _U.pack(self.topic_id)
+            if version >= 8:
+                out += p.uvarint(len(self.partition_indexes) + 1)
+                out += Struct(f">{len(self.partition_indexes)}i").pack(*self.partition_indexes)
+            out += b"\0"
+            return
+        return
+
+
+@dataclass(slots=True)
+class OffsetFetchRequestGroup:
+    group_id: str = ""
+    member_id: str | None = None
+    member_epoch: int = -1
+    topics: list[OffsetFetchRequestTopics] | None = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchRequestGroup, int]:
+        member_id: str | None
+        topics: list[OffsetFetchRequestTopics] | None
+        if version >= 6:
+            if version >= 8:
+                group_id, pos = p.read_compact_string(buf, pos)
+            else:
+                group_id = ""
+            if version >= 9:
+                member_id, pos = p.read_compact_nullable_string(buf, pos)
+            else:
+                member_id = None
+            if version >= 9:
+                (member_epoch,) = _i.unpack_from(buf, pos)
+                pos += 4
+            else:
+                member_epoch = -1
+            if version >= 8:
+                n, pos = p.read_compact_array_length(buf, pos, 1)
+                if n < 0:
+                    topics = None
+                else:
+                    topics = []
+                    for _ in range(n):
+                        item_topics, pos = OffsetFetchRequestTopics.read(buf, pos, version)
+                        topics.append(item_topics)
+            else:
+                topics = []
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(group_id, member_id, member_epoch, topics), pos
+        group_id = ""
+        member_id = None
+        member_epoch = -1
+        topics = []
+        return cls(group_id, member_id, member_epoch, topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 6:
+            if version >= 8:
+                out += p.compact_string(self.group_id)
+            if version >= 9:
+                out += p.compact_nullable_string(self.member_id)
+            if version >= 9:
+                out += _i.pack(self.member_epoch)
+            if version >= 8:
+                if self.topics is None:
+                    out += b"\0"
+                else:
+                    out += p.uvarint(len(self.topics) + 1)
+                    for item_topics in self.topics:
+                        item_topics.write(out, version)
+            out += b"\0"
+            return
+        return
+
+
+@dataclass(slots=True)
+class OffsetFetchRequest:
+    API_KEY: ClassVar[int] = 9
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 10
+    FLEXIBLE_FROM: ClassVar[int] = 6
+
+    group_id: str = ""
+    topics: list[OffsetFetchRequestTopic] | None = field(default_factory=list)
+    groups: list[OffsetFetchRequestGroup] = field(default_factory=list)
+    require_stable: bool = False
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchRequest, int]:
+        topics: list[OffsetFetchRequestTopic] | None
+        groups: list[OffsetFetchRequestGroup]
+        if version >= 6:
+            if version <= 7:
+                group_id, pos = p.read_compact_string(buf, pos)
+            else:
+                group_id = ""
+            if version <= 7:
+                n, pos = p.read_compact_array_length(buf, pos, 1)
+                if n < 0:
+                    topics = None
+                else:
+                    topics = []
+                    for _ in range(n):
+                        item_topics, pos = OffsetFetchRequestTopic.read(buf, pos, version)
+                        topics.append(item_topics)
+            else:
+                topics = []
+            if version >= 8:
+                n, pos = p.read_compact_array_length(buf, pos, 1)
+                if n < 0:
+                    p.refuse_null_array()
+                groups = []
+                for _ in range(n):
+                    item_groups, pos = OffsetFetchRequestGroup.read(buf, pos, version)
+                    groups.append(item_groups)
+            else:
+                groups = []
+            if version >= 7:
+                (require_stable,) = _T.unpack_from(buf, pos)
+                pos += 1
+            else:
+                require_stable = False
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(group_id, topics, groups, require_stable), pos
+        group_id, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0 and not (version >= 2):
+            p.refuse_null_array()
+        if n < 0:
+            topics = None
+        else:
+            topics = []
+            for _ in range(n):
+                item_topics, pos = OffsetFetchRequestTopic.read(buf, pos, version)
+                topics.append(item_topics)
+        groups = []
+        require_stable = False
+        return cls(group_id, topics, groups, require_stable), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 6:
+            if version <= 7:
+                out += p.compact_string(self.group_id)
+            if version <= 7:
+                if self.topics is None:
+                    out += b"\0"
+                else:
+                    out += p.uvarint(len(self.topics) + 1)
+                    for item_topics in self.topics:
+                        item_topics.write(out, version)
+            if version >= 8:
+                out += p.uvarint(len(self.groups) + 1)
+                for item_groups in self.groups:
+                    item_groups.write(out, version)
+            if version >= 7:
+                out += _T.pack(self.require_stable)
+            out += b"\0"
+            return
+        out += p.string(self.group_id)
+        if self.topics is None:
+            out += p.array_length(-1)
+        else:
+            out += p.array_length(len(self.topics))
+            for item_topics in self.topics:
+                item_topics.write(out, version)
+
+
+@dataclass(slots=True)
+class OffsetFetchResponsePartition:
+    partition_index: int = 0
+    committed_offset: int = 0
+    committed_leader_epoch: int = -1
+    metadata: str | None = ""
+    error_code: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchResponsePartition, int]:
+        metadata: str | None
+        if version >= 6:
+            if version <= 7:
+                partition_index, committed_offset, committed_leader_epoch = _iqi.unpack_from(buf, pos)
+                pos += 16
+            else:
+                partition_index = 0
+                committed_offset = 0
+                committed_leader_epoch = -1
+            if version <= 7:
+                metadata, pos = p.read_compact_nullable_string(buf, pos)
+            else:
+                metadata = ""
+            if version <= 7:
+                (error_code,) = _h.unpack_from(buf, pos)
+                pos += 2
+            else:
+                error_code = 0
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(partition_index, committed_offset, committed_leader_epoch, metadata, error_code), pos
+        partition_index, committed_offset = _iq.unpack_from(buf, pos)
+        pos += 12
+        if version == 5:
+            (committed_leader_epoch,) = _i.unpack_from(buf, pos)
+            pos += 4
+        else:
+            committed_leader_epoch = -1
+        metadata, pos = p.read_nullable_string(buf, pos)
+        (error_code,) = _h.unpack_from(buf, pos)
+        pos += 2
+        return cls(partition_index, committed_offset, committed_leader_epoch, metadata, error_code), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 6:
+            if version <= 7:
+                out += _iqi.pack(self.partition_index, self.committed_offset, self.committed_leader_epoch)
+            if version <= 7:
+                out += p.compact_nullable_string(self.metadata)
+            if version <= 7:
+                out += _h.pack(self.error_code)
+            out += b"\0"
+            return
+        out += _iq.pack(self.partition_index, self.committed_offset)
+        if version == 5:
+            out += _i.pack(self.committed_leader_epoch)
+        out += p.nullable_string(self.metadata)
+        out += _h.pack(self.error_code)
+
+
+@dataclass(slots=True)
+class OffsetFetchResponseTopic:
+    name: str = ""
+    partitions: list[OffsetFetchResponsePartition] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchResponseTopic, int]:
+        partitions: list[OffsetFetchResponsePartition]
+        if version >= 6:
+            if version <= 7:
+                name, pos = p.read_compact_string(buf, pos)
+            else:
+                name = ""
+            if version <= 7:
+                n, pos = p.read_compact_array_length(buf, pos, 1)
+                if n < 0:
+                    p.refuse_null_array()
+                partitions = []
+                for _ in range(n):
+                    item_partitions, pos = OffsetFetchResponsePartition.read(buf, pos, version)
+                    partitions.append(item_partitions)
+            else:
+                partitions = []
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, partitions), pos
+        name, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = OffsetFetchResponsePartition.read(buf, pos, version)
+            partitions.append(item_partitions)
+        return cls(name, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 6:
+            if version <= 7:
+                out += p.compact_string(self.name)
+            if version <= 7:
+                out += p.uvarint(len(self.partitions) + 1)
+                for item_partitions in self.partitions:
+                    item_partitions.write(out, version)
+            out += b"\0"
+            return
+        out += p.string(self.name)
+        out += p.array_length(len(self.partitions))
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+
+
+@dataclass(slots=True)
+class OffsetFetchResponsePartitions:
+    partition_index: int = 0
+    committed_offset: int = 0
+    committed_leader_epoch: int = -1
+    metadata: str | None = ""
+    error_code: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchResponsePartitions, int]:
+        metadata: str | None
+        if version >= 6:
+            if version >= 8:
+                partition_index, committed_offset, committed_leader_epoch = _iqi.unpack_from(buf, pos)
+                pos += 16
+            else:
+                partition_index = 0
+                committed_offset = 0
+                committed_leader_epoch = -1
+            if version >= 8:
+                metadata, pos = p.read_compact_nullable_string(buf, pos)
+            else:
+                metadata = ""
+            if version >= 8:
+                (error_code,) = _h.unpack_from(buf, pos)
+                pos += 2
+            else:
+                error_code = 0
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(partition_index, committed_offset, committed_leader_epoch, metadata, error_code), pos
+        partition_index = 0
+        committed_offset = 0
+        committed_leader_epoch = -1
+        metadata = ""
+        error_code = 0
+        return cls(partition_index, committed_offset, committed_leader_epoch, metadata, error_code), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 6:
+            if version >= 8:
+                out += _iqi.pack(self.partition_index, self.committed_offset, self.committed_leader_epoch)
+            if version >= 8:
+                out += p.compact_nullable_string(self.metadata)
+            if version >= 8:
+                out += _h.pack(self.error_code)
+            out += b"\0"
+            return
+        return
+
+
+@dataclass(slots=True)
+class OffsetFetchResponseTopics:
+    name: str = ""
+    topic_id: bytes = p.ZERO_UUID
+    partitions: list[OffsetFetchResponsePartitions] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchResponseTopics, int]:
+        partitions: list[OffsetFetchResponsePartitions]
+        if version >= 6:
+            if 8 <= version <= 9:
+                name, pos = p.read_compact_string(buf, pos)
+            else:
+                name = ""
+            if version == 10:
+                (topic_id,) = _U.unpack_from(buf, pos)
+                pos += 16
+            else:
+                topic_id = p.ZERO_UUID
+            if version >= 8:
+                n, pos = p.read_compact_array_length(buf, pos, 1)
+                if n < 0:
+                    p.refuse_null_array()
+                partitions = []
+                for _ in range(n):
+                    item_partitions, pos = OffsetFetchResponsePartitions.read(buf, pos, version)
+                    partitions.append(item_partitions)
+            else:
+                partitions = []
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(name, topic_id, partitions), pos
+        name = ""
+        topic_id = p.ZERO_UUID
+        partitions = []
+        return cls(name, topic_id, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 6:
+            if 8 <= version <= 9:
+                out += p.compact_string(self.name)
+            if version == 10:
+                out += _U.pack(self.topic_id)
+            if version >= 8:
+                out += p.uvarint(len(self.partitions) + 1)
+                for item_partitions in self.partitions:
+                    item_partitions.write(out, version)
+            out += b"\0"
+            return
+        return
+
+
+@dataclass(slots=True)
+class OffsetFetchResponseGroup:
+    group_id: str = ""
+    topics: list[OffsetFetchResponseTopics] = field(default_factory=list)
+    error_code: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchResponseGroup, int]:
+        topics: list[OffsetFetchResponseTopics]
+        if version >= 6:
+            if version >= 8:
+                group_id, pos = p.read_compact_string(buf, pos)
+            else:
+                group_id = ""
+            if version >= 8:
+                n, pos = p.read_compact_array_length(buf, pos, 1)
+                if n < 0:
+                    p.refuse_null_array()
+                topics = []
+                for _ in range(n):
+                    item_topics, pos = OffsetFetchResponseTopics.read(buf, pos, version)
+                    topics.append(item_topics)
+            else:
+                topics = []
+            if version >= 8:
+                (error_code,) = _h.unpack_from(buf, pos)
+                pos += 2
+            else:
+                error_code = 0
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(group_id, topics, error_code), pos
+        group_id = ""
+        topics = []
+        error_code = 0
+        return cls(group_id, topics, error_code), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 6:
+            if version >= 8:
+                out += p.compact_string(self.group_id)
+            if version >= 8:
+                out += p.uvarint(len(self.topics) + 1)
+                for item_topics in self.topics:
+                    item_topics.write(out, version)
+            if version >= 8:
+                out += _h.pack(self.error_code)
+            out += b"\0"
+            return
+        return
+
+
+@dataclass(slots=True)
+class OffsetFetchResponse:
+    API_KEY: ClassVar[int] = 9
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 10
+    FLEXIBLE_FROM: ClassVar[int] = 6
+
+    throttle_time_ms: int = 0
+    topics: list[OffsetFetchResponseTopic] = field(default_factory=list)
+    error_code: int = 0
+    groups: list[OffsetFetchResponseGroup] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchResponse, int]:
+        topics: list[OffsetFetchResponseTopic]
+        groups: list[OffsetFetchResponseGroup]
+        if version >= 6:
+            (throttle_time_ms,) = _i.unpack_from(buf, pos)
+            pos += 4
+            if version <= 7:
+                n, pos = p.read_compact_array_length(buf, pos, 1)
+                if n < 0:
+                    p.refuse_null_array()
+                topics = []
+                for _ in range(n):
+                    item_topics, pos = OffsetFetchResponseTopic.read(buf, pos, version)
+                    topics.append(item_topics)
+            else:
+                topics = []
+            if version <= 7:
+                (error_code,) = _h.unpack_from(buf, pos)
+                pos += 2
+            else:
+                error_code = 0
+            if version >= 8:
+                n, pos = p.read_compact_array_length(buf, pos, 1)
+                if n < 0:
+                    p.refuse_null_array()
+                groups = []
+                for _ in range(n):
+                    item_groups, pos = OffsetFetchResponseGroup.read(buf, pos, version)
+                    groups.append(item_groups)
+            else:
+                groups = []
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(throttle_time_ms, topics, error_code, groups), pos
+        if version >= 3:
+            (throttle_time_ms,) = _i.unpack_from(buf, pos)
+            pos += 4
+        else:
+            throttle_time_ms = 0
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = OffsetFetchResponseTopic.read(buf, pos, version)
+            topics.append(item_topics)
+        if version >= 2:
+            (error_code,) = _h.unpack_from(buf, pos)
+            pos += 2
+        else:
+            error_code = 0
+        groups = []
+        return cls(throttle_time_ms, topics, error_code, groups), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 6:
+            out += _i.pack(self.throttle_time_ms)
+            if version <= 7:
+                out += p.uvarint(len(self.topics) + 1)
+                for item_topics in self.topics:
+                    item_topics.write(out, version)
+            if version <= 7:
+                out += _h.pack(self.error_code)
+            if version >= 8:
+                out += p.uvarint(len(self.groups) + 1)
+                for item_groups in self.groups:
+                    item_groups.write(out, version)
+            out += b"\0"
+            return
+        if version >= 3:
+            out += _i.pack(self.throttle_time_ms)
+        out += p.array_length(len(self.topics))
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+        if version >= 2:
+            out += _h.pack(self.error_code)
+
+
+REQUEST = OffsetFetchRequest
+RESPONSE = OffsetFetchResponse

@@ -1,0 +1,276 @@
+"""OffsetForLeaderEpoch (API key 23). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_hiiq = Struct(">hiiq")
+_i = Struct(">i")
+_iii = Struct(">iii")
+
+
+@dataclass(slots=True)
+class OffsetForLeaderPartition:
+    partition: int = 0
+    current_leader_epoch: int = -1
+    leader_epoch: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetForLeaderPartition, int]:
+        if version >= 4:
+            partition, current_leader_epoch, leader_epoch = _iii.unpack_from(buf, pos)
+            pos += 12
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(partition, current_leader_epoch, leader_epoch), pos
+        partition, current_leader_epoch, leader_epoch = _iii.unpack_from(buf, pos)
+        pos += 12
+        return cls(partition, current_leader_epoch, leader_epoch), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 4:
+            out += _iii.pack(self.partition, self.current_leader_epoch, self.leader_epoch)
+            out += b"\0"
+            return
+        out += _iii.pack(self.partition, self.current_leader_epoch, self.leader_epoch)
+
+
+@dataclass(slots=True)
+class OffsetForLeaderTopic:
+    topic: str = ""
+    partitions: list[OffsetForLeaderPartition] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetForLeaderTopic, int]:
+        partitions: list[OffsetForLeaderPartition]
+        if version >= 4:
+            topic, pos = p.read_compact_string(buf, pos)
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            partitions = []
+            for _ in range(n):
+                item_partitions, pos = OffsetForLeaderPartition.read(buf, pos, version)
+                partitions.append(item_partitions)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(topic, partitions), pos
+        topic, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = OffsetForLeaderPartition.read(buf, pos, version)
+            partitions.append(item_partitions)
+        return cls(topic, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 4:
+            out += p.compact_string(self.topic)
+            out += p.uvarint(len(self.partitions) + 1)
+            for item_partitions in self.partitions:
+                item_partitions.write(out, version)
+            out += b"\0"
+            return
+        out += p.string(self.topic)
+        out += p.array_length(len(self.partitions))
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+
+
+@dataclass(slots=True)
+class OffsetForLeaderEpochRequest:
+    API_KEY: ClassVar[int] = 23
+    MIN_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 4
+    FLEXIBLE_FROM: ClassVar[int] = 4
+
+    replica_id: int = -2
+    topics: list[OffsetForLeaderTopic] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetForLeaderEpochRequest, int]:
+        topics: list[OffsetForLeaderTopic]
+        if version >= 4:
+            (replica_id,) = _i.unpack_from(buf, pos)
+            pos += 4
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            topics = []
+            for _ in range(n):
+                item_topics, pos = OffsetForLeaderTopic.read(buf, pos, version)
+                topics.append(item_topics)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(replica_id, topics), pos
+        if version == 3:
+            (replica_id,) = _i.unpack_from(buf, pos)
+            pos += 4
+        else:
+            replica_id = -2
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = OffsetForLeaderTopic.read(buf, pos, version)
+            topics.append(item_topics)
+        return cls(replica_id, topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 4:
+            out += _i.pack(self.replica_id)
+            out += p.uvarint(len(self.topics) + 1)
+            for item_topics in self.topics:
+                item_topics.write(out, version)
+            out += b"\0"
+            return
+        if version == 3:
+            out += _i.pack(self.replica_id)
+        out += p.array_length(len(self.topics))
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+
+
+@dataclass(slots=True)
+class EpochEndOffset:
+    error_code: int = 0
+    partition: int = 0
+    leader_epoch: int = -1
+    end_offset: int = -1
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EpochEndOffset, int]:
+        if version >= 4:
+            error_code, partition, leader_epoch, end_offset = _hiiq.unpack_from(buf, pos)
+            pos += 18
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(error_code, partition, leader_epoch, end_offset), pos
+        error_code, partition, leader_epoch, end_offset = _hiiq.unpack_from(buf, pos)
+        pos += 18
+        return cls(error_code, partition, leader_epoch, end_offset), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 4:
+            out += _hiiq.pack(self.error_code, self.partition, self.leader_epoch, self.end_offset)
+            out += b"\0"
+            return
+        out += _hiiq.pack(self.error_code, self.partition, self.leader_epoch, self.end_offset)
+
+
+@dataclass(slots=True)
+class OffsetForLeaderTopicResult:
+    topic: str = ""
+    partitions: list[EpochEndOffset] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetForLeaderTopicResult, int]:
+        partitions: list[EpochEndOffset]
+        if version >= 4:
+            topic, pos = p.read_compact_string(buf, pos)
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            partitions = []
+            for _ in range(n):
+                item_partitions, pos = EpochEndOffset.read(buf, pos, version)
+                partitions.append(item_partitions)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(topic, partitions), pos
+        topic, pos = p.read_string(buf, pos)
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = EpochEndOffset.read(buf, pos, version)
+            partitions.append(item_partitions)
+        return cls(topic, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 4:
+            out += p.compact_string(self.topic)
+            out += p.uvarint(len(self.partitions) + 1)
+            for item_partitions in self.partitions:
+                item_partitions.write(out, version)
+            out += b"\0"
+            return
+        out += p.string(self.topic)
+        out += p.array_length(len(self.partitions))
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+
+
+@dataclass(slots=True)
+class OffsetForLeaderEpochResponse:
+    API_KEY: ClassVar[int] = 23
+    MIN_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 4
+    FLEXIBLE_FROM: ClassVar[int] = 4
+
+    throttle_time_ms: int = 0
+    topics: list[OffsetForLeaderTopicResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetForLeaderEpochResponse, int]:
+        topics: list[OffsetForLeaderTopicResult]
+        if version >= 4:
+            (throttle_time_ms,) = _i.unpack_from(buf, pos)
+            pos += 4
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            topics = []
+            for _ in range(n):
+                item_topics, pos = OffsetForLeaderTopicResult.read(buf, pos, version)
+                topics.append(item_topics)
+            if buf[pos]:
+                pos = p.skip_tagged_fields(buf, pos)
+            else:
+                pos += 1
+            return cls(throttle_time_ms, topics), pos
+        (throttle_time_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = OffsetForLeaderTopicResult.read(buf, pos, version)
+            topics.append(item_topics)
+        return cls(throttle_time_ms, topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version >= 4:
+            out += _i.pack(self.throttle_time_ms)
+            out += p.uvarint(len(self.topics) + 1)
+            for item_topics in self.topics:
+                item_topics.write(out, version)
+            out += b"\0"
+            return
+        out += _i.pack(self.throttle_time_ms)
+        out += p.array_length(len(self.topics))
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+
+
+REQUEST = OffsetForLeaderEpochRequest
+RESPONSE = OffsetForLeaderEpochResponse

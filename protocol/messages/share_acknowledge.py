@@ -1,0 +1,332 @@
+"""ShareAcknowledge (API key 79). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_U = Struct(">16s")
+_T = Struct(">?")
+_i = Struct(">i")
+_ih = Struct(">ih")
+_ii = Struct(">ii")
+_qq = Struct(">qq")
+
+
+@dataclass(slots=True)
+class AcknowledgementBatch:
+    first_offset: int = 0
+    last_offset: int = 0
+    acknowledge_types: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AcknowledgementBatch, int]:
+        acknowledge_types: list[int]
+        first_offset, last_offset = _qq.unpack_from(buf, pos)
+        pos += 16
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        acknowledge_types = list(Struct(f">{n}b").unpack_from(buf, pos))
+        pos += n * 1
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(first_offset, last_offset, acknowledge_types), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _qq.pack(self.first_offset, self.last_offset)
+        out += p.uvarint(len(self.acknowledge_types) + 1)
+        out += Struct(f">{len(self.acknowledge_types)}b").pack(*self.acknowledge_types)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class AcknowledgePartition:
+    partition_index: int = 0
+    acknowledgement_batches: list[AcknowledgementBatch] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AcknowledgePartition, int]:
+        acknowledgement_batches: list[AcknowledgementBatch]
+        (partition_index,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        acknowledgement_batches = []
+        for _ in range(n):
+            item_acknowledgement_batches, pos = AcknowledgementBatch.read(buf, pos, version)
+            acknowledgement_batches.append(item_acknowledgement_batches)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(partition_index, acknowledgement_batches), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.partition_index)
+        out += p.uvarint(len(self.acknowledgement_batches) + 1)
+        for item_acknowledgement_batches in self.acknowledgement_batches:
+            item_acknowledgement_batches.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class AcknowledgeTopic:
+    topic_id: bytes = p.ZERO_UUID
+    partitions: list[AcknowledgePartition] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AcknowledgeTopic, int]:
+        partitions: list[AcknowledgePartition]
+        (topic_id,) = _U.unpack_from(buf, pos)
+        pos += 16
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = AcknowledgePartition.read(buf, pos, version)
+            partitions.append(item_partitions)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(topic_id, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _U.pack(self.topic_id)
+        out += p.uvarint(len(self.partitions) + 1)
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class ShareAcknowledgeRequest:
+    API_KEY: ClassVar[int] = 79
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 1
+
+    group_id: str | None = None
+    member_id: str | None = ""
+    share_session_epoch: int = 0
+    is_renew_ack: bool = False
+    topics: list[AcknowledgeTopic] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareAcknowledgeRequest, int]:
+        group_id: str | None
+        member_id: str | None
+        topics: list[AcknowledgeTopic]
+        group_id, pos = p.read_compact_nullable_string(buf, pos)
+        member_id, pos = p.read_compact_nullable_string(buf, pos)
+        (share_session_epoch,) = _i.unpack_from(buf, pos)
+        pos += 4
+        if version == 2:
+            (is_renew_ack,) = _T.unpack_from(buf, pos)
+            pos += 1
+        else:
+            is_renew_ack = False
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = AcknowledgeTopic.read(buf, pos, version)
+            topics.append(item_topics)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(group_id, member_id, share_session_epoch, is_renew_ack, topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_nullable_string(self.group_id)
+        out += p.compact_nullable_string(self.member_id)
+        out += _i.pack(self.share_session_epoch)
+        if version == 2:
+            out += _T.pack(self.is_renew_ack)
+        out += p.uvarint(len(self.topics) + 1)
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class LeaderIdAndEpoch:
+    leader_id: int = 0
+    leader_epoch: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
+        leader_id, leader_epoch = _ii.unpack_from(buf, pos)
+        pos += 8
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(leader_id, leader_epoch), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _ii.pack(self.leader_id, self.leader_epoch)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class PartitionData:
+    partition_index: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+    current_leader: LeaderIdAndEpoch = field(default_factory=LeaderIdAndEpoch)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionData, int]:
+        error_message: str | None
+        partition_index, error_code = _ih.unpack_from(buf, pos)
+        pos += 6
+        error_message, pos = p.read_compact_nullable_string(buf, pos)
+        current_leader, pos = LeaderIdAndEpoch.read(buf, pos, version)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(partition_index, error_code, error_message, current_leader), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _ih.pack(self.partition_index, self.error_code)
+        out += p.compact_nullable_string(self.error_message)
+        self.current_leader.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class ShareAcknowledgeTopicResponse:
+    topic_id: bytes = p.ZERO_UUID
+    partitions: list[PartitionData] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareAcknowledgeTopicResponse, int]:
+        partitions: list[PartitionData]
+        (topic_id,) = _U.unpack_from(buf, pos)
+        pos += 16
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = PartitionData.read(buf, pos, version)
+            partitions.append(item_partitions)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(topic_id, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _U.pack(self.topic_id)
+        out += p.uvarint(len(self.partitions) + 1)
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class NodeEndpoint:
+    node_id: int = 0
+    host: str = ""
+    port: int = 0
+    rack: str | None = None
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[NodeEndpoint, int]:
+        rack: str | None
+        (node_id,) = _i.unpack_from(buf, pos)
+        pos += 4
+        host, pos = p.read_compact_string(buf, pos)
+        (port,) = _i.unpack_from(buf, pos)
+        pos += 4
+        rack, pos = p.read_compact_nullable_string(buf, pos)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(node_id, host, port, rack), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.node_id)
+        out += p.compact_string(self.host)
+        out += _i.pack(self.port)
+        out += p.compact_nullable_string(self.rack)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class ShareAcknowledgeResponse:
+    API_KEY: ClassVar[int] = 79
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 1
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+    acquisition_lock_timeout_ms: int = 0
+    responses: list[ShareAcknowledgeTopicResponse] = field(default_factory=list)
+    node_endpoints: list[NodeEndpoint] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareAcknowledgeResponse, int]:
+        error_message: str | None
+        responses: list[ShareAcknowledgeTopicResponse]
+        node_endpoints: list[NodeEndpoint]
+        throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
+        pos += 6
+        error_message, pos = p.read_compact_nullable_string(buf, pos)
+        if version == 2:
+            (acquisition_lock_timeout_ms,) = _i.unpack_from(buf, pos)
+            pos += 4
+        else:
+            acquisition_lock_timeout_ms = 0
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        responses = []
+        for _ in range(n):
+            item_responses, pos = ShareAcknowledgeTopicResponse.read(buf, pos, version)
+            responses.append(item_responses)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        node_endpoints = []
+        for _ in range(n):
+            item_node_endpoints, pos = NodeEndpoint.read(buf, pos, version)
+            node_endpoints.append(item_node_endpoints)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(throttle_time_ms, error_code, error_message, acquisition_lock_timeout_ms, responses, node_endpoints), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _ih.pack(self.throttle_time_ms, self.error_code)
+        out += p.compact_nullable_string(self.error_message)
+        if version == 2:
+            out += _i.pack(self.acquisition_lock_timeout_ms)
+        out += p.uvarint(len(self.responses) + 1)
+        for item_responses in self.responses:
+            item_responses.write(out, version)
+        out += p.uvarint(len(self.node_endpoints) + 1)
+        for item_node_endpoints in self.node_endpoints:
+            item_node_endpoints.write(out, version)
+        out += b"\0"
+
+
+REQUEST = ShareAcknowledgeRequest
+RESPONSE = ShareAcknowledgeResponse

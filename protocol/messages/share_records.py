@@ -1,0 +1,210 @@
+"""The messages of share-records.json. Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_Ui = Struct(">16si")
+_i = Struct(">i")
+_iiiqqq = Struct(">iiiqqq")
+_iiq = Struct(">iiq")
+_qqbh = Struct(">qqbh")
+
+
+@dataclass(slots=True)
+class ShareSnapshotKey:
+    API_KEY: ClassVar[int] = 0
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 32767
+
+    group_id: str = ""
+    topic_id: bytes = p.ZERO_UUID
+    partition: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareSnapshotKey, int]:
+        group_id, pos = p.read_string(buf, pos)
+        topic_id, partition = _Ui.unpack_from(buf, pos)
+        pos += 20
+        return cls(group_id, topic_id, partition), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.string(self.group_id)
+        out += _Ui.pack(self.topic_id, self.partition)
+
+
+@dataclass(slots=True)
+class ShareSnapshotValueStateBatch:
+    first_offset: int = 0
+    last_offset: int = 0
+    delivery_state: int = 0
+    delivery_count: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareSnapshotValueStateBatch, int]:
+        first_offset, last_offset, delivery_state, delivery_count = _qqbh.unpack_from(buf, pos)
+        pos += 19
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(first_offset, last_offset, delivery_state, delivery_count), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _qqbh.pack(self.first_offset, self.last_offset, self.delivery_state, self.delivery_count)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class ShareSnapshotValue:
+    API_KEY: ClassVar[int] = 0
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    snapshot_epoch: int = 0
+    state_epoch: int = 0
+    leader_epoch: int = 0
+    start_offset: int = 0
+    delivery_complete_count: int = -1
+    create_timestamp: int = 0
+    write_timestamp: int = 0
+    state_batches: list[ShareSnapshotValueStateBatch] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareSnapshotValue, int]:
+        state_batches: list[ShareSnapshotValueStateBatch]
+        snapshot_epoch, state_epoch, leader_epoch, start_offset, create_timestamp, write_timestamp = _iiiqqq.unpack_from(buf, pos)
+        pos += 36
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        state_batches = []
+        for _ in range(n):
+            item_state_batches, pos = ShareSnapshotValueStateBatch.read(buf, pos, version)
+            state_batches.append(item_state_batches)
+        delivery_complete_count = -1
+        tags, pos = p.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, pos, end = p.read_tag(buf, pos)
+            if tag == 0:
+                (delivery_complete_count,) = _i.unpack_from(buf, pos)
+                pos += 4
+                p.check_tag_end(0, pos, end)
+            else:
+                pos = end
+        return cls(snapshot_epoch, state_epoch, leader_epoch, start_offset, delivery_complete_count, create_timestamp, write_timestamp, state_batches), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        tagged: list[tuple[int, p.MessageBuffer]]
+        out += _iiiqqq.pack(self.snapshot_epoch, self.state_epoch, self.leader_epoch, self.start_offset, self.create_timestamp, self.write_timestamp)
+        out += p.uvarint(len(self.state_batches) + 1)
+        for item_state_batches in self.state_batches:
+            item_state_batches.write(out, version)
+        tagged = []
+        if self.delivery_complete_count != -1:
+            value = p.MessageBuffer()
+            value += _i.pack(self.delivery_complete_count)
+            tagged.append((0, value))
+        p.write_tagged_fields(out, tagged)
+
+
+@dataclass(slots=True)
+class ShareUpdateKey:
+    API_KEY: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 32767
+
+    group_id: str = ""
+    topic_id: bytes = p.ZERO_UUID
+    partition: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareUpdateKey, int]:
+        group_id, pos = p.read_string(buf, pos)
+        topic_id, partition = _Ui.unpack_from(buf, pos)
+        pos += 20
+        return cls(group_id, topic_id, partition), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.string(self.group_id)
+        out += _Ui.pack(self.topic_id, self.partition)
+
+
+@dataclass(slots=True)
+class ShareUpdateValueStateBatch:
+    first_offset: int = 0
+    last_offset: int = 0
+    delivery_state: int = 0
+    delivery_count: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareUpdateValueStateBatch, int]:
+        first_offset, last_offset, delivery_state, delivery_count = _qqbh.unpack_from(buf, pos)
+        pos += 19
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(first_offset, last_offset, delivery_state, delivery_count), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _qqbh.pack(self.first_offset, self.last_offset, self.delivery_state, self.delivery_count)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class ShareUpdateValue:
+    API_KEY: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    snapshot_epoch: int = 0
+    leader_epoch: int = 0
+    start_offset: int = 0
+    delivery_complete_count: int = -1
+    state_batches: list[ShareUpdateValueStateBatch] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareUpdateValue, int]:
+        state_batches: list[ShareUpdateValueStateBatch]
+        snapshot_epoch, leader_epoch, start_offset = _iiq.unpack_from(buf, pos)
+        pos += 16
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        state_batches = []
+        for _ in range(n):
+            item_state_batches, pos = ShareUpdateValueStateBatch.read(buf, pos, version)
+            state_batches.append(item_state_batches)
+        delivery_complete_count = -1
+        tags, pos = p.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, pos, end = p.read_tag(buf, pos)
+            if tag == 0:
+                (delivery_complete_count,) = _i.unpack_from(buf, pos)
+                pos += 4
+                p.check_tag_end(0, pos, end)
+            else:
+                pos = end
+        return cls(snapshot_epoch, leader_epoch, start_offset, delivery_complete_count, state_batches), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        tagged: list[tuple[int, p.MessageBuffer]]
+        out += _iiq.pack(self.snapshot_epoch, self.leader_epoch, self.start_offset)
+        out += p.uvarint(len(self.state_batches) + 1)
+        for item_state_batches in self.state_batches:
+            item_state_batches.write(out, version)
+        tagged = []
+        if self.delivery_complete_count != -1:
+            value = p.MessageBuffer()
+            value += _i.pack(self.delivery_complete_count)
+            tagged.append((0, value))
+        p.write_tagged_fields(out, tagged)

@@ -1,0 +1,536 @@
+"""StreamsGroupDescribe (API key 89). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_T = Struct(">?")
+_H = Struct(">H")
+_h = Struct(">h")
+_i = Struct(">i")
+_ih = Struct(">ih")
+_ii = Struct(">ii")
+_iq = Struct(">iq")
+
+
+@dataclass(slots=True)
+class StreamsGroupDescribeRequest:
+    API_KEY: ClassVar[int] = 89
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    group_ids: list[str] = field(default_factory=list)
+    include_authorized_operations: bool = False
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupDescribeRequest, int]:
+        group_ids: list[str]
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        group_ids = []
+        for _ in range(n):
+            item_group_ids, pos = p.read_compact_string(buf, pos)
+            group_ids.append(item_group_ids)
+        (include_authorized_operations,) = _T.unpack_from(buf, pos)
+        pos += 1
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(group_ids, include_authorized_operations), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.uvarint(len(self.group_ids) + 1)
+        for item_group_ids in self.group_ids:
+            out += p.compact_string(item_group_ids)
+        out += _T.pack(self.include_authorized_operations)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class KeyValue:
+    key: str = ""
+    value: str = ""
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[KeyValue, int]:
+        key, pos = p.read_compact_string(buf, pos)
+        value, pos = p.read_compact_string(buf, pos)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(key, value), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.key)
+        out += p.compact_string(self.value)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class TopicInfo:
+    name: str = ""
+    partitions: int = 0
+    replication_factor: int = 0
+    topic_configs: list[KeyValue] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicInfo, int]:
+        topic_configs: list[KeyValue]
+        name, pos = p.read_compact_string(buf, pos)
+        partitions, replication_factor = _ih.unpack_from(buf, pos)
+        pos += 6
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topic_configs = []
+        for _ in range(n):
+            item_topic_configs, pos = KeyValue.read(buf, pos, version)
+            topic_configs.append(item_topic_configs)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(name, partitions, replication_factor, topic_configs), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.name)
+        out += _ih.pack(self.partitions, self.replication_factor)
+        out += p.uvarint(len(self.topic_configs) + 1)
+        for item_topic_configs in self.topic_configs:
+            item_topic_configs.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class Subtopology:
+    subtopology_id: str = ""
+    source_topics: list[str] = field(default_factory=list)
+    repartition_sink_topics: list[str] = field(default_factory=list)
+    state_changelog_topics: list[TopicInfo] = field(default_factory=list)
+    repartition_source_topics: list[TopicInfo] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Subtopology, int]:
+        source_topics: list[str]
+        repartition_sink_topics: list[str]
+        state_changelog_topics: list[TopicInfo]
+        repartition_source_topics: list[TopicInfo]
+        subtopology_id, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        source_topics = []
+        for _ in range(n):
+            item_source_topics, pos = p.read_compact_string(buf, pos)
+            source_topics.append(item_source_topics)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        repartition_sink_topics = []
+        for _ in range(n):
+            item_repartition_sink_topics, pos = p.read_compact_string(buf, pos)
+            repartition_sink_topics.append(item_repartition_sink_topics)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        state_changelog_topics = []
+        for _ in range(n):
+            item_state_changelog_topics, pos = TopicInfo.read(buf, pos, version)
+            state_changelog_topics.append(item_state_changelog_topics)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        repartition_source_topics = []
+        for _ in range(n):
+            item_repartition_source_topics, pos = TopicInfo.read(buf, pos, version)
+            repartition_source_topics.append(item_repartition_source_topics)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(subtopology_id, source_topics, repartition_sink_topics, state_changelog_topics, repartition_source_topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.subtopology_id)
+        out += p.uvarint(len(self.source_topics) + 1)
+        for item_source_topics in self.source_topics:
+            out += p.compact_string(item_source_topics)
+        out += p.uvarint(len(self.repartition_sink_topics) + 1)
+        for item_repartition_sink_topics in self.repartition_sink_topics:
+            out += p.compact_string(item_repartition_sink_topics)
+        out += p.uvarint(len(self.state_changelog_topics) + 1)
+        for item_state_changelog_topics in self.state_changelog_topics:
+            item_state_changelog_topics.write(out, version)
+        out += p.uvarint(len(self.repartition_source_topics) + 1)
+        for item_repartition_source_topics in self.repartition_source_topics:
+            item_repartition_source_topics.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class Topology:
+    epoch: int = 0
+    subtopologies: list[Subtopology] | None = None
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Topology, int]:
+        subtopologies: list[Subtopology] | None
+        (epoch,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            subtopologies = None
+        else:
+            subtopologies = []
+            for _ in range(n):
+                item_subtopologies, pos = Subtopology.read(buf, pos, version)
+                subtopologies.append(item_subtopologies)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(epoch, subtopologies), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.epoch)
+        if self.subtopologies is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.subtopologies) + 1)
+            for item_subtopologies in self.subtopologies:
+                item_subtopologies.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class Endpoint:
+    host: str = ""
+    port: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Endpoint, int]:
+        host, pos = p.read_compact_string(buf, pos)
+        (port,) = _H.unpack_from(buf, pos)
+        pos += 2
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(host, port), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.host)
+        out += _H.pack(self.port)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class TaskOffset:
+    subtopology_id: str = ""
+    partition: int = 0
+    offset: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TaskOffset, int]:
+        subtopology_id, pos = p.read_compact_string(buf, pos)
+        partition, offset = _iq.unpack_from(buf, pos)
+        pos += 12
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(subtopology_id, partition, offset), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.subtopology_id)
+        out += _iq.pack(self.partition, self.offset)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class TaskIds:
+    subtopology_id: str = ""
+    partitions: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TaskIds, int]:
+        partitions: list[int]
+        subtopology_id, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(subtopology_id, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.subtopology_id)
+        out += p.uvarint(len(self.partitions) + 1)
+        out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class Assignment:
+    active_tasks: list[TaskIds] = field(default_factory=list)
+    standby_tasks: list[TaskIds] = field(default_factory=list)
+    warmup_tasks: list[TaskIds] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Assignment, int]:
+        active_tasks: list[TaskIds]
+        standby_tasks: list[TaskIds]
+        warmup_tasks: list[TaskIds]
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        active_tasks = []
+        for _ in range(n):
+            item_active_tasks, pos = TaskIds.read(buf, pos, version)
+            active_tasks.append(item_active_tasks)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        standby_tasks = []
+        for _ in range(n):
+            item_standby_tasks, pos = TaskIds.read(buf, pos, version)
+            standby_tasks.append(item_standby_tasks)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        warmup_tasks = []
+        for _ in range(n):
+            item_warmup_tasks, pos = TaskIds.read(buf, pos, version)
+            warmup_tasks.append(item_warmup_tasks)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(active_tasks, standby_tasks, warmup_tasks), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.uvarint(len(self.active_tasks) + 1)
+        for item_active_tasks in self.active_tasks:
+            item_active_tasks.write(out, version)
+        out += p.uvarint(len(self.standby_tasks) + 1)
+        for item_standby_tasks in self.standby_tasks:
+            item_standby_tasks.write(out, version)
+        out += p.uvarint(len(self.warmup_tasks) + 1)
+        for item_warmup_tasks in self.warmup_tasks:
+            item_warmup_tasks.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class Member:
+    member_id: str = ""
+    member_epoch: int = 0
+    instance_id: str | None = None
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    topology_epoch: int = 0
+    process_id: str = ""
+    user_endpoint: Endpoint | None = None
+    client_tags: list[KeyValue] = field(default_factory=list)
+    task_offsets: list[TaskOffset] = field(default_factory=list)
+    task_end_offsets: list[TaskOffset] = field(default_factory=list)
+    assignment: Assignment = field(default_factory=Assignment)
+    target_assignment: Assignment = field(default_factory=Assignment)
+    is_classic: bool = False
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Member, int]:
+        instance_id: str | None
+        rack_id: str | None
+        user_endpoint: Endpoint | None
+        client_tags: list[KeyValue]
+        task_offsets: list[TaskOffset]
+        task_end_offsets: list[TaskOffset]
+        member_id, pos = p.read_compact_string(buf, pos)
+        (member_epoch,) = _i.unpack_from(buf, pos)
+        pos += 4
+        instance_id, pos = p.read_compact_nullable_string(buf, pos)
+        rack_id, pos = p.read_compact_nullable_string(buf, pos)
+        client_id, pos = p.read_compact_string(buf, pos)
+        client_host, pos = p.read_compact_string(buf, pos)
+        (topology_epoch,) = _i.unpack_from(buf, pos)
+        pos += 4
+        process_id, pos = p.read_compact_string(buf, pos)
+        pos += 1
+        if buf[pos - 1] > 127:
+            user_endpoint = None
+        else:
+            user_endpoint, pos = Endpoint.read(buf, pos, version)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        client_tags = []
+        for _ in range(n):
+            item_client_tags, pos = KeyValue.read(buf, pos, version)
+            client_tags.append(item_client_tags)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        task_offsets = []
+        for _ in range(n):
+            item_task_offsets, pos = TaskOffset.read(buf, pos, version)
+            task_offsets.append(item_task_offsets)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        task_end_offsets = []
+        for _ in range(n):
+            item_task_end_offsets, pos = TaskOffset.read(buf, pos, version)
+            task_end_offsets.append(item_task_end_offsets)
+        assignment, pos = Assignment.read(buf, pos, version)
+        target_assignment, pos = Assignment.read(buf, pos, version)
+        (is_classic,) = _T.unpack_from(buf, pos)
+        pos += 1
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(member_id, member_epoch, instance_id, rack_id, client_id, client_host, topology_epoch, process_id, user_endpoint, client_tags, task_offsets, task_end_offsets, assignment, target_assignment, is_classic), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.member_id)
+        out += _i.pack(self.member_epoch)
+        out += p.compact_nullable_string(self.instance_id)
+        out += p.compact_nullable_string(self.rack_id)
+        out += p.compact_string(self.client_id)
+        out += p.compact_string(self.client_host)
+        out += _i.pack(self.topology_epoch)
+        out += p.compact_string(self.process_id)
+        if self.user_endpoint is None:
+            out += b"\xff"
+        else:
+            out += b"\x01"
+            self.user_endpoint.write(out, version)
+        out += p.uvarint(len(self.client_tags) + 1)
+        for item_client_tags in self.client_tags:
+            item_client_tags.write(out, version)
+        out += p.uvarint(len(self.task_offsets) + 1)
+        for item_task_offsets in self.task_offsets:
+            item_task_offsets.write(out, version)
+        out += p.uvarint(len(self.task_end_offsets) + 1)
+        for item_task_end_offsets in self.task_end_offsets:
+            item_task_end_offsets.write(out, version)
+        self.assignment.write(out, version)
+        self.target_assignment.write(out, version)
+        out += _T.pack(self.is_classic)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class DescribedGroup:
+    error_code: int = 0
+    error_message: str | None = None
+    group_id: str = ""
+    group_state: str = ""
+    group_epoch: int = 0
+    assignment_epoch: int = 0
+    topology: Topology | None = None
+    members: list[Member] = field(default_factory=list)
+    authorized_operations: int = -2147483648
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribedGroup, int]:
+        error_message: str | None
+        topology: Topology | None
+        members: list[Member]
+        (error_code,) = _h.unpack_from(buf, pos)
+        pos += 2
+        error_message, pos = p.read_compact_nullable_string(buf, pos)
+        group_id, pos = p.read_compact_string(buf, pos)
+        group_state, pos = p.read_compact_string(buf, pos)
+        group_epoch, assignment_epoch = _ii.unpack_from(buf, pos)
+        pos += 8
+        pos += 1
+        if buf[pos - 1] > 127:
+            topology = None
+        else:
+            topology, pos = Topology.read(buf, pos, version)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        members = []
+        for _ in range(n):
+            item_members, pos = Member.read(buf, pos, version)
+            members.append(item_members)
+        (authorized_operations,) = _i.unpack_from(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(error_code, error_message, group_id, group_state, group_epoch, assignment_epoch, topology, members, authorized_operations), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _h.pack(self.error_code)
+        out += p.compact_nullable_string(self.error_message)
+        out += p.compact_string(self.group_id)
+        out += p.compact_string(self.group_state)
+        out += _ii.pack(self.group_epoch, self.assignment_epoch)
+        if self.topology is None:
+            out += b"\xff"
+        else:
+            out += b"\x01"
+            self.topology.write(out, version)
+        out += p.uvarint(len(self.members) + 1)
+        for item_members in self.members:
+            item_members.write(out, version)
+        out += _i.pack(self.authorized_operations)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class StreamsGroupDescribeResponse:
+    API_KEY: ClassVar[int] = 89
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    throttle_time_ms: int = 0
+    groups: list[DescribedGroup] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupDescribeResponse, int]:
+        groups: list[DescribedGroup]
+        (throttle_time_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        groups = []
+        for _ in range(n):
+            item_groups, pos = DescribedGroup.read(buf, pos, version)
+            groups.append(item_groups)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(throttle_time_ms, groups), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.throttle_time_ms)
+        out += p.uvarint(len(self.groups) + 1)
+        for item_groups in self.groups:
+            item_groups.write(out, version)
+        out += b"\0"
+
+
+REQUEST = StreamsGroupDescribeRequest
+RESPONSE = StreamsGroupDescribeResponse

@@ -1,0 +1,747 @@
+"""StreamsGroupHeartbeat (API key 88). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_T = Struct(">?")
+_H = Struct(">H")
+_b = Struct(">b")
+_i = Struct(">i")
+_ih = Struct(">ih")
+_ii = Struct(">ii")
+_iiii = Struct(">iiii")
+_iq = Struct(">iq")
+
+
+@dataclass(slots=True)
+class KeyValue:
+    key: str = ""
+    value: str = ""
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[KeyValue, int]:
+        key, pos = p.read_compact_string(buf, pos)
+        value, pos = p.read_compact_string(buf, pos)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(key, value), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.key)
+        out += p.compact_string(self.value)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class TopicInfo:
+    name: str = ""
+    partitions: int = 0
+    replication_factor: int = 0
+    topic_configs: list[KeyValue] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicInfo, int]:
+        topic_configs: list[KeyValue]
+        name, pos = p.read_compact_string(buf, pos)
+        partitions, replication_factor = _ih.unpack_from(buf, pos)
+        pos += 6
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topic_configs = []
+        for _ in range(n):
+            item_topic_configs, pos = KeyValue.read(buf, pos, version)
+            topic_configs.append(item_topic_configs)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(name, partitions, replication_factor, topic_configs), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.name)
+        out += _ih.pack(self.partitions, self.replication_factor)
+        out += p.uvarint(len(self.topic_configs) + 1)
+        for item_topic_configs in self.topic_configs:
+            item_topic_configs.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class CopartitionGroup:
+    source_topics: list[int] = field(default_factory=list)
+    source_topic_regex: list[int] = field(default_factory=list)
+    repartition_source_topics: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CopartitionGroup, int]:
+        source_topics: list[int]
+        source_topic_regex: list[int]
+        repartition_source_topics: list[int]
+        n, pos = p.read_compact_array_length(buf, pos, 2)
+        if n < 0:
+            p.refuse_null_array()
+        source_topics = list(Struct(f">{n}h").unpack_from(buf, pos))
+        pos += n * 2
+        n, pos = p.read_compact_array_length(buf, pos, 2)
+        if n < 0:
+            p.refuse_null_array()
+        source_topic_regex = list(Struct(f">{n}h").unpack_from(buf, pos))
+        pos += n * 2
+        n, pos = p.read_compact_array_length(buf, pos, 2)
+        if n < 0:
+            p.refuse_null_array()
+        repartition_source_topics = list(Struct(f">{n}h").unpack_from(buf, pos))
+        pos += n * 2
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(source_topics, source_topic_regex, repartition_source_topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.uvarint(len(self.source_topics) + 1)
+        out += Struct(f">{len(self.source_topics)}h").pack(*self.source_topics)
+        out += p.uvarint(len(self.source_topic_regex) + 1)
+        out += Struct(f">{len(self.source_topic_regex)}h").pack(*self.source_topic_regex)
+        out += p.uvarint(len(self.repartition_source_topics) + 1)
+        out += Struct(f">{len(self.repartition_source_topics)}h").pack(*self.repartition_source_topics)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class Subtopology:
+    subtopology_id: str = ""
+    source_topics: list[str] = field(default_factory=list)
+    source_topic_regex: list[str] = field(default_factory=list)
+    state_changelog_topics: list[TopicInfo] = field(default_factory=list)
+    repartition_sink_topics: list[str] = field(default_factory=list)
+    repartition_source_topics: list[TopicInfo] = field(default_factory=list)
+    copartition_groups: list[CopartitionGroup] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Subtopology, int]:
+        source_topics: list[str]
+        source_topic_regex: list[str]
+        state_changelog_topics: list[TopicInfo]
+        repartition_sink_topics: list[str]
+        repartition_source_topics: list[TopicInfo]
+        copartition_groups: list[CopartitionGroup]
+        subtopology_id, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        source_topics = []
+        for _ in range(n):
+            item_source_topics, pos = p.read_compact_string(buf, pos)
+            source_topics.append(item_source_topics)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        source_topic_regex = []
+        for _ in range(n):
+            item_source_topic_regex, pos = p.read_compact_string(buf, pos)
+            source_topic_regex.append(item_source_topic_regex)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        state_changelog_topics = []
+        for _ in range(n):
+            item_state_changelog_topics, pos = TopicInfo.read(buf, pos, version)
+            state_changelog_topics.append(item_state_changelog_topics)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        repartition_sink_topics = []
+        for _ in range(n):
+            item_repartition_sink_topics, pos = p.read_compact_string(buf, pos)
+            repartition_sink_topics.append(item_repartition_sink_topics)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        repartition_source_topics = []
+        for _ in range(n):
+            item_repartition_source_topics, pos = TopicInfo.read(buf, pos, version)
+            repartition_source_topics.append(item_repartition_source_topics)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        copartition_groups = []
+        for _ in range(n):
+            item_copartition_groups, pos = CopartitionGroup.read(buf, pos, version)
+            copartition_groups.append(item_copartition_groups)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(subtopology_id, source_topics, source_topic_regex, state_changelog_topics, repartition_sink_topics, repartition_source_topics, copartition_groups), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.subtopology_id)
+        out += p.uvarint(len(self.source_topics) + 1)
+        for item_source_topics in self.source_topics:
+            out += p.compact_string(item_source_topics)
+        out += p.uvarint(len(self.source_topic_regex) + 1)
+        for item_source_topic_regex in self.source_topic_regex:
+            out += p.compact_string(item_source_topic_regex)
+        out += p.uvarint(len(self.state_changelog_topics) + 1)
+        for item_state_changelog_topics in self.state_changelog_topics:
+            item_state_changelog_topics.write(out, version)
+        out += p.uvarint(len(self.repartition_sink_topics) + 1)
+        for item_repartition_sink_topics in self.repartition_sink_topics:
+            out += p.compact_string(item_repartition_sink_topics)
+        out += p.uvarint(len(self.repartition_source_topics) + 1)
+        for item_repartition_source_topics in self.repartition_source_topics:
+            item_repartition_source_topics.write(out, version)
+        out += p.uvarint(len(self.copartition_groups) + 1)
+        for item_copartition_groups in self.copartition_groups:
+            item_copartition_groups.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class Topology:
+    epoch: int = 0
+    subtopologies: list[Subtopology] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Topology, int]:
+        subtopologies: list[Subtopology]
+        (epoch,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        subtopologies = []
+        for _ in range(n):
+            item_subtopologies, pos = Subtopology.read(buf, pos, version)
+            subtopologies.append(item_subtopologies)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(epoch, subtopologies), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.epoch)
+        out += p.uvarint(len(self.subtopologies) + 1)
+        for item_subtopologies in self.subtopologies:
+            item_subtopologies.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class StreamsGroupHeartbeatRequestTaskIds:
+    subtopology_id: str = ""
+    partitions: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatRequestTaskIds, int]:
+        partitions: list[int]
+        subtopology_id, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(subtopology_id, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.subtopology_id)
+        out += p.uvarint(len(self.partitions) + 1)
+        out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class StreamsGroupHeartbeatRequestEndpoint:
+    host: str = ""
+    port: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatRequestEndpoint, int]:
+        host, pos = p.read_compact_string(buf, pos)
+        (port,) = _H.unpack_from(buf, pos)
+        pos += 2
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(host, port), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.host)
+        out += _H.pack(self.port)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class TaskOffset:
+    subtopology_id: str = ""
+    partition: int = 0
+    offset: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TaskOffset, int]:
+        subtopology_id, pos = p.read_compact_string(buf, pos)
+        partition, offset = _iq.unpack_from(buf, pos)
+        pos += 12
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(subtopology_id, partition, offset), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.subtopology_id)
+        out += _iq.pack(self.partition, self.offset)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class StreamsGroupHeartbeatRequest:
+    API_KEY: ClassVar[int] = 88
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    group_id: str = ""
+    member_id: str = ""
+    member_epoch: int = 0
+    endpoint_information_epoch: int = 0
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    topology: Topology | None = None
+    active_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None = None
+    standby_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None = None
+    warmup_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None = None
+    process_id: str | None = None
+    user_endpoint: StreamsGroupHeartbeatRequestEndpoint | None = None
+    client_tags: list[KeyValue] | None = None
+    task_offsets: list[TaskOffset] | None = None
+    task_end_offsets: list[TaskOffset] | None = None
+    shutdown_application: bool = False
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatRequest, int]:
+        instance_id: str | None
+        rack_id: str | None
+        topology: Topology | None
+        active_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
+        standby_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
+        warmup_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None
+        process_id: str | None
+        user_endpoint: StreamsGroupHeartbeatRequestEndpoint | None
+        client_tags: list[KeyValue] | None
+        task_offsets: list[TaskOffset] | None
+        task_end_offsets: list[TaskOffset] | None
+        group_id, pos = p.read_compact_string(buf, pos)
+        member_id, pos = p.read_compact_string(buf, pos)
+        member_epoch, endpoint_information_epoch = _ii.unpack_from(buf, pos)
+        pos += 8
+        instance_id, pos = p.read_compact_nullable_string(buf, pos)
+        rack_id, pos = p.read_compact_nullable_string(buf, pos)
+        (rebalance_timeout_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        pos += 1
+        if buf[pos - 1] > 127:
+            topology = None
+        else:
+            topology, pos = Topology.read(buf, pos, version)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            active_tasks = None
+        else:
+            active_tasks = []
+            for _ in range(n):
+                item_active_tasks, pos = StreamsGroupHeartbeatRequestTaskIds.read(buf, pos, version)
+                active_tasks.append(item_active_tasks)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            standby_tasks = None
+        else:
+            standby_tasks = []
+            for _ in range(n):
+                item_standby_tasks, pos = StreamsGroupHeartbeatRequestTaskIds.read(buf, pos, version)
+                standby_tasks.append(item_standby_tasks)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            warmup_tasks = None
+        else:
+            warmup_tasks = []
+            for _ in range(n):
+                item_warmup_tasks, pos = StreamsGroupHeartbeatRequestTaskIds.read(buf, pos, version)
+                warmup_tasks.append(item_warmup_tasks)
+        process_id, pos = p.read_compact_nullable_string(buf, pos)
+        pos += 1
+        if buf[pos - 1] > 127:
+            user_endpoint = None
+        else:
+            user_endpoint, pos = StreamsGroupHeartbeatRequestEndpoint.read(buf, pos, version)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            client_tags = None
+        else:
+            client_tags = []
+            for _ in range(n):
+                item_client_tags, pos = KeyValue.read(buf, pos, version)
+                client_tags.append(item_client_tags)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            task_offsets = None
+        else:
+            task_offsets = []
+            for _ in range(n):
+                item_task_offsets, pos = TaskOffset.read(buf, pos, version)
+                task_offsets.append(item_task_offsets)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            task_end_offsets = None
+        else:
+            task_end_offsets = []
+            for _ in range(n):
+                item_task_end_offsets, pos = TaskOffset.read(buf, pos, version)
+                task_end_offsets.append(item_task_end_offsets)
+        (shutdown_application,) = _T.unpack_from(buf, pos)
+        pos += 1
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(group_id, member_id, member_epoch, endpoint_information_epoch, instance_id, rack_id, rebalance_timeout_ms, topology, active_tasks, standby_tasks, warmup_tasks, process_id, user_endpoint, client_tags, task_offsets, task_end_offsets, shutdown_application), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.group_id)
+        out += p.compact_string(self.member_id)
+        out += _ii.pack(self.member_epoch, self.endpoint_information_epoch)
+        out += p.compact_nullable_string(self.instance_id)
+        out += p.compact_nullable_string(self.rack_id)
+        out += _i.pack(self.rebalance_timeout_ms)
+        if self.topology is None:
+            out += b"\xff"
+        else:
+            out += b"\x01"
+            self.topology.write(out, version)
+        if self.active_tasks is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.active_tasks) + 1)
+            for item_active_tasks in self.active_tasks:
+                item_active_tasks.write(out, version)
+        if self.standby_tasks is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.standby_tasks) + 1)
+            for item_standby_tasks in self.standby_tasks:
+                item_standby_tasks.write(out, version)
+        if self.warmup_tasks is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.warmup_tasks) + 1)
+            for item_warmup_tasks in self.warmup_tasks:
+                item_warmup_tasks.write(out, version)
+        out += p.compact_nullable_string(self.process_id)
+        if self.user_endpoint is None:
+            out += b"\xff"
+        else:
+            out += b"\x01"
+            self.user_endpoint.write(out, version)
+        if self.client_tags is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.client_tags) + 1)
+            for item_client_tags in self.client_tags:
+                item_client_tags.write(out, version)
+        if self.task_offsets is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.task_offsets) + 1)
+            for item_task_offsets in self.task_offsets:
+                item_task_offsets.write(out, version)
+        if self.task_end_offsets is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.task_end_offsets) + 1)
+            for item_task_end_offsets in self.task_end_offsets:
+                item_task_end_offsets.write(out, version)
+        out += _T.pack(self.shutdown_application)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class Status:
+    status_code: int = 0
+    status_detail: str = ""
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Status, int]:
+        (status_code,) = _b.unpack_from(buf, pos)
+        pos += 1
+        status_detail, pos = p.read_compact_string(buf, pos)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(status_code, status_detail), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _b.pack(self.status_code)
+        out += p.compact_string(self.status_detail)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class StreamsGroupHeartbeatResponseTaskIds:
+    subtopology_id: str = ""
+    partitions: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatResponseTaskIds, int]:
+        partitions: list[int]
+        subtopology_id, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(subtopology_id, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.subtopology_id)
+        out += p.uvarint(len(self.partitions) + 1)
+        out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class StreamsGroupHeartbeatResponseEndpoint:
+    host: str = ""
+    port: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatResponseEndpoint, int]:
+        host, pos = p.read_compact_string(buf, pos)
+        (port,) = _H.unpack_from(buf, pos)
+        pos += 2
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(host, port), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.host)
+        out += _H.pack(self.port)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class TopicPartition:
+    topic: str = ""
+    partitions: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicPartition, int]:
+        partitions: list[int]
+        topic, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(topic, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.topic)
+        out += p.uvarint(len(self.partitions) + 1)
+        out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class EndpointToPartitions:
+    user_endpoint: StreamsGroupHeartbeatResponseEndpoint = field(default_factory=StreamsGroupHeartbeatResponseEndpoint)
+    active_partitions: list[TopicPartition] = field(default_factory=list)
+    standby_partitions: list[TopicPartition] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndpointToPartitions, int]:
+        active_partitions: list[TopicPartition]
+        standby_partitions: list[TopicPartition]
+        user_endpoint, pos = StreamsGroupHeartbeatResponseEndpoint.read(buf, pos, version)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        active_partitions = []
+        for _ in range(n):
+            item_active_partitions, pos = TopicPartition.read(buf, pos, version)
+            active_partitions.append(item_active_partitions)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        standby_partitions = []
+        for _ in range(n):
+            item_standby_partitions, pos = TopicPartition.read(buf, pos, version)
+            standby_partitions.append(item_standby_partitions)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(user_endpoint, active_partitions, standby_partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        self.user_endpoint.write(out, version)
+        out += p.uvarint(len(self.active_partitions) + 1)
+        for item_active_partitions in self.active_partitions:
+            item_active_partitions.write(out, version)
+        out += p.uvarint(len(self.standby_partitions) + 1)
+        for item_standby_partitions in self.standby_partitions:
+            item_standby_partitions.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class StreamsGroupHeartbeatResponse:
+    API_KEY: ClassVar[int] = 88
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+    member_id: str = ""
+    member_epoch: int = 0
+    heartbeat_interval_ms: int = 0
+    acceptable_recovery_lag: int = 0
+    task_offset_interval_ms: int = 0
+    status: list[Status] | None = field(default_factory=list)
+    active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None
+    standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None
+    warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None
+    endpoint_information_epoch: int = 0
+    partitions_by_user_endpoint: list[EndpointToPartitions] | None = None
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatResponse, int]:
+        error_message: str | None
+        status: list[Status] | None
+        active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
+        standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
+        warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None
+        partitions_by_user_endpoint: list[EndpointToPartitions] | None
+        throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
+        pos += 6
+        error_message, pos = p.read_compact_nullable_string(buf, pos)
+        member_id, pos = p.read_compact_string(buf, pos)
+        member_epoch, heartbeat_interval_ms, acceptable_recovery_lag, task_offset_interval_ms = _iiii.unpack_from(buf, pos)
+        pos += 16
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            status = None
+        else:
+            status = []
+            for _ in range(n):
+                item_status, pos = Status.read(buf, pos, version)
+                status.append(item_status)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            active_tasks = None
+        else:
+            active_tasks = []
+            for _ in range(n):
+                item_active_tasks, pos = StreamsGroupHeartbeatResponseTaskIds.read(buf, pos, version)
+                active_tasks.append(item_active_tasks)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            standby_tasks = None
+        else:
+            standby_tasks = []
+            for _ in range(n):
+                item_standby_tasks, pos = StreamsGroupHeartbeatResponseTaskIds.read(buf, pos, version)
+                standby_tasks.append(item_standby_tasks)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            warmup_tasks = None
+        else:
+            warmup_tasks = []
+            for _ in range(n):
+                item_warmup_tasks, pos = StreamsGroupHeartbeatResponseTaskIds.read(buf, pos, version)
+                warmup_tasks.append(item_warmup_tasks)
+        (endpoint_information_epoch,) = _i.unpack_from(buf, pos)
+        pos += 4
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            partitions_by_user_endpoint = None
+        else:
+            partitions_by_user_endpoint = []
+            for _ in range(n):
+                item_partitions_by_user_endpoint, pos = EndpointToPartitions.read(buf, pos, version)
+                partitions_by_user_endpoint.append(item_partitions_by_user_endpoint)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(throttle_time_ms, error_code, error_message, member_id, member_epoch, heartbeat_interval_ms, acceptable_recovery_lag, task_offset_interval_ms, status, active_tasks, standby_tasks, warmup_tasks, endpoint_information_epoch, partitions_by_user_endpoint), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _ih.pack(self.throttle_time_ms, self.error_code)
+        out += p.compact_nullable_string(self.error_message)
+        out += p.compact_string(self.member_id)
+        out += _iiii.pack(self.member_epoch, self.heartbeat_interval_ms, self.acceptable_recovery_lag, self.task_offset_interval_ms)
+        if self.status is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.status) + 1)
+            for item_status in self.status:
+                item_status.write(out, version)
+        if self.active_tasks is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.active_tasks) + 1)
+            for item_active_tasks in self.active_tasks:
+                item_active_tasks.write(out, version)
+        if self.standby_tasks is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.standby_tasks) + 1)
+            for item_standby_tasks in self.standby_tasks:
+                item_standby_tasks.write(out, version)
+        if self.warmup_tasks is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.warmup_tasks) + 1)
+            for item_warmup_tasks in self.warmup_tasks:
+                item_warmup_tasks.write(out, version)
+        out += _i.pack(self.endpoint_information_epoch)
+        if self.partitions_by_user_endpoint is None:
+            out += b"\0"
+        else:
+            out += p.uvarint(len(self.partitions_by_user_endpoint) + 1)
+            for item_partitions_by_user_endpoint in self.partitions_by_user_endpoint:
+                item_partitions_by_user_endpoint.write(out, version)
+        out += b"\0"
+
+
+REQUEST = StreamsGroupHeartbeatRequest
+RESPONSE = StreamsGroupHeartbeatResponse

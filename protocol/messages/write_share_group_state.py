@@ -1,0 +1,236 @@
+"""WriteShareGroupState (API key 85). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_U = Struct(">16s")
+_i = Struct(">i")
+_ih = Struct(">ih")
+_iiiq = Struct(">iiiq")
+_qqbh = Struct(">qqbh")
+
+
+@dataclass(slots=True)
+class StateBatch:
+    first_offset: int = 0
+    last_offset: int = 0
+    delivery_state: int = 0
+    delivery_count: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StateBatch, int]:
+        first_offset, last_offset, delivery_state, delivery_count = _qqbh.unpack_from(buf, pos)
+        pos += 19
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(first_offset, last_offset, delivery_state, delivery_count), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _qqbh.pack(self.first_offset, self.last_offset, self.delivery_state, self.delivery_count)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class PartitionData:
+    partition: int = 0
+    state_epoch: int = 0
+    leader_epoch: int = 0
+    start_offset: int = 0
+    delivery_complete_count: int = -1
+    state_batches: list[StateBatch] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionData, int]:
+        state_batches: list[StateBatch]
+        partition, state_epoch, leader_epoch, start_offset = _iiiq.unpack_from(buf, pos)
+        pos += 20
+        if version == 1:
+            (delivery_complete_count,) = _i.unpack_from(buf, pos)
+            pos += 4
+        else:
+            delivery_complete_count = -1
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        state_batches = []
+        for _ in range(n):
+            item_state_batches, pos = StateBatch.read(buf, pos, version)
+            state_batches.append(item_state_batches)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(partition, state_epoch, leader_epoch, start_offset, delivery_complete_count, state_batches), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _iiiq.pack(self.partition, self.state_epoch, self.leader_epoch, self.start_offset)
+        if version == 1:
+            out += _i.pack(self.delivery_complete_count)
+        out += p.uvarint(len(self.state_batches) + 1)
+        for item_state_batches in self.state_batches:
+            item_state_batches.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class WriteStateData:
+    topic_id: bytes = p.ZERO_UUID
+    partitions: list[PartitionData] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteStateData, int]:
+        partitions: list[PartitionData]
+        (topic_id,) = _U.unpack_from(buf, pos)
+        pos += 16
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = PartitionData.read(buf, pos, version)
+            partitions.append(item_partitions)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(topic_id, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _U.pack(self.topic_id)
+        out += p.uvarint(len(self.partitions) + 1)
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class WriteShareGroupStateRequest:
+    API_KEY: ClassVar[int] = 85
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    group_id: str = ""
+    topics: list[WriteStateData] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteShareGroupStateRequest, int]:
+        topics: list[WriteStateData]
+        group_id, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = WriteStateData.read(buf, pos, version)
+            topics.append(item_topics)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(group_id, topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.group_id)
+        out += p.uvarint(len(self.topics) + 1)
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class PartitionResult:
+    partition: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionResult, int]:
+        error_message: str | None
+        partition, error_code = _ih.unpack_from(buf, pos)
+        pos += 6
+        error_message, pos = p.read_compact_nullable_string(buf, pos)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(partition, error_code, error_message), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _ih.pack(self.partition, self.error_code)
+        out += p.compact_nullable_string(self.error_message)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class WriteStateResult:
+    topic_id: bytes = p.ZERO_UUID
+    partitions: list[PartitionResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteStateResult, int]:
+        partitions: list[PartitionResult]
+        (topic_id,) = _U.unpack_from(buf, pos)
+        pos += 16
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = PartitionResult.read(buf, pos, version)
+            partitions.append(item_partitions)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(topic_id, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _U.pack(self.topic_id)
+        out += p.uvarint(len(self.partitions) + 1)
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class WriteShareGroupStateResponse:
+    API_KEY: ClassVar[int] = 85
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    results: list[WriteStateResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteShareGroupStateResponse, int]:
+        results: list[WriteStateResult]
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        results = []
+        for _ in range(n):
+            item_results, pos = WriteStateResult.read(buf, pos, version)
+            results.append(item_results)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(results), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.uvarint(len(self.results) + 1)
+        for item_results in self.results:
+            item_results.write(out, version)
+        out += b"\0"
+
+
+REQUEST = WriteShareGroupStateRequest
+RESPONSE = WriteShareGroupStateResponse

@@ -1,0 +1,236 @@
+"""WriteTxnMarkers (API key 27). Written by protocol/generate.py: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar
+
+from protocol import primitives as p
+
+_b = Struct(">b")
+_i = Struct(">i")
+_ih = Struct(">ih")
+_q = Struct(">q")
+_qhT = Struct(">qh?")
+
+
+@dataclass(slots=True)
+class WritableTxnMarkerTopic:
+    name: str = ""
+    partition_indexes: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WritableTxnMarkerTopic, int]:
+        partition_indexes: list[int]
+        name, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 4)
+        if n < 0:
+            p.refuse_null_array()
+        partition_indexes = list(Struct(f">{n}i").unpack_from(buf, pos))
+        pos += n * 4
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(name, partition_indexes), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.name)
+        out += p.uvarint(len(self.partition_indexes) + 1)
+        out += Struct(f">{len(self.partition_indexes)}i").pack(*self.partition_indexes)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class WritableTxnMarker:
+    producer_id: int = 0
+    producer_epoch: int = 0
+    transaction_result: bool = False
+    topics: list[WritableTxnMarkerTopic] = field(default_factory=list)
+    coordinator_epoch: int = 0
+    transaction_version: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WritableTxnMarker, int]:
+        topics: list[WritableTxnMarkerTopic]
+        producer_id, producer_epoch, transaction_result = _qhT.unpack_from(buf, pos)
+        pos += 11
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = WritableTxnMarkerTopic.read(buf, pos, version)
+            topics.append(item_topics)
+        (coordinator_epoch,) = _i.unpack_from(buf, pos)
+        pos += 4
+        if version == 2:
+            (transaction_version,) = _b.unpack_from(buf, pos)
+            pos += 1
+        else:
+            transaction_version = 0
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _qhT.pack(self.producer_id, self.producer_epoch, self.transaction_result)
+        out += p.uvarint(len(self.topics) + 1)
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+        out += _i.pack(self.coordinator_epoch)
+        if version == 2:
+            out += _b.pack(self.transaction_version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class WriteTxnMarkersRequest:
+    API_KEY: ClassVar[int] = 27
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 1
+
+    markers: list[WritableTxnMarker] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteTxnMarkersRequest, int]:
+        markers: list[WritableTxnMarker]
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        markers = []
+        for _ in range(n):
+            item_markers, pos = WritableTxnMarker.read(buf, pos, version)
+            markers.append(item_markers)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(markers), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.uvarint(len(self.markers) + 1)
+        for item_markers in self.markers:
+            item_markers.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class WritableTxnMarkerPartitionResult:
+    partition_index: int = 0
+    error_code: int = 0
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WritableTxnMarkerPartitionResult, int]:
+        partition_index, error_code = _ih.unpack_from(buf, pos)
+        pos += 6
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(partition_index, error_code), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _ih.pack(self.partition_index, self.error_code)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class WritableTxnMarkerTopicResult:
+    name: str = ""
+    partitions: list[WritableTxnMarkerPartitionResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WritableTxnMarkerTopicResult, int]:
+        partitions: list[WritableTxnMarkerPartitionResult]
+        name, pos = p.read_compact_string(buf, pos)
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        partitions = []
+        for _ in range(n):
+            item_partitions, pos = WritableTxnMarkerPartitionResult.read(buf, pos, version)
+            partitions.append(item_partitions)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(name, partitions), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.compact_string(self.name)
+        out += p.uvarint(len(self.partitions) + 1)
+        for item_partitions in self.partitions:
+            item_partitions.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class WritableTxnMarkerResult:
+    producer_id: int = 0
+    topics: list[WritableTxnMarkerTopicResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WritableTxnMarkerResult, int]:
+        topics: list[WritableTxnMarkerTopicResult]
+        (producer_id,) = _q.unpack_from(buf, pos)
+        pos += 8
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        topics = []
+        for _ in range(n):
+            item_topics, pos = WritableTxnMarkerTopicResult.read(buf, pos, version)
+            topics.append(item_topics)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(producer_id, topics), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _q.pack(self.producer_id)
+        out += p.uvarint(len(self.topics) + 1)
+        for item_topics in self.topics:
+            item_topics.write(out, version)
+        out += b"\0"
+
+
+@dataclass(slots=True)
+class WriteTxnMarkersResponse:
+    API_KEY: ClassVar[int] = 27
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int] = 1
+
+    markers: list[WritableTxnMarkerResult] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteTxnMarkersResponse, int]:
+        markers: list[WritableTxnMarkerResult]
+        n, pos = p.read_compact_array_length(buf, pos, 1)
+        if n < 0:
+            p.refuse_null_array()
+        markers = []
+        for _ in range(n):
+            item_markers, pos = WritableTxnMarkerResult.read(buf, pos, version)
+            markers.append(item_markers)
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(markers), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += p.uvarint(len(self.markers) + 1)
+        for item_markers in self.markers:
+            item_markers.write(out, version)
+        out += b"\0"
+
+
+REQUEST = WriteTxnMarkersRequest
+RESPONSE = WriteTxnMarkersResponse

@@ -1,0 +1,336 @@
+"""The primitive types of Kafka's wire protocol over memoryviews, and the buffer that messages
+are written to.
+
+Readers take `(buf, pos)` and return `(value, pos after it)`. They check a length against the bytes
+that are really there before anything is allocated, and raise `ProtocolError` where it is wrong.
+Compact forms are those of flexible versions (KIP-482): length + 1 as an unsigned varint, 0 for null.
+
+Owns no state; does no I/O.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from struct import Struct
+from typing import Protocol
+
+from protocol.errors import ProtocolError
+
+ZERO_UUID = bytes(16)
+
+_INT16 = Struct(">h")
+_INT32 = Struct(">i")
+_ONE_BYTE = tuple(bytes([n]) for n in range(128))
+
+
+class RecordSlice(Protocol):
+    """Records that stay where they are until the network sends them (`storage.file_records`)."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+
+    def read(self) -> bytes:
+        """The bytes, copied."""
+
+
+Records = bytes | bytearray | memoryview | RecordSlice
+
+
+class MessageBuffer(bytearray):
+    """Bytes being written, with record slices kept apart so that they can be sent by sendfile."""
+
+    __slots__ = ("slices",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slices: list[tuple[int, RecordSlice]] = []
+
+    def splice(self, records: RecordSlice) -> None:
+        """Put `records` at the present end, without copying them."""
+        self.slices.append((len(self), records))
+
+    def total_size(self) -> int:
+        """Bytes on the wire: written ones and those of the slices."""
+        return len(self) + sum(records.size for _, records in self.slices)
+
+    def parts(self) -> list[memoryview | RecordSlice]:
+        """What is to be sent, in order."""
+        view = memoryview(self)
+        parts: list[memoryview | RecordSlice] = []
+        start = 0
+        for position, records in self.slices:
+            if position > start:
+                parts.append(view[start:position])
+            parts.append(records)
+            start = position
+        if start < len(view):
+            parts.append(view[start:])
+        return parts
+
+    def joined(self) -> bytes:
+        """All bytes, the slices' copied in: for tests, forwarding and embedded messages."""
+        if not self.slices:
+            return bytes(self)
+        return b"".join(p if isinstance(p, memoryview) else p.read() for p in self.parts())
+
+
+def uuid_to_string(uuid: bytes) -> str:
+    """Kafka's form of a UUID for people: base64url of its 16 bytes, unpadded, 22 characters."""
+    return urlsafe_b64encode(uuid)[:22].decode()
+
+
+def uuid_from_string(text: str) -> bytes:
+    """The 16 bytes of a UUID in Kafka's form; ValueError where `text` is none."""
+    uuid = urlsafe_b64decode(text + "==")
+    if len(uuid) != 16:
+        raise ValueError(f"{text!r} is not a UUID of 16 bytes in base64url")
+    return uuid
+
+
+# --- varints -----------------------------------------------------------------------------------
+
+
+def read_uvarint(buf: memoryview, pos: int) -> tuple[int, int]:
+    """An unsigned varint of at most 32 bits."""
+    byte = buf[pos]
+    pos += 1
+    if byte < 0x80:
+        return byte, pos
+    value = byte & 0x7F
+    shift = 7
+    while True:
+        byte = buf[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift > 28:
+            raise ProtocolError("unsigned varint is longer than 5 bytes")
+    if value > 0xFFFFFFFF:
+        raise ProtocolError("unsigned varint is over 32 bits")
+    return value, pos
+
+
+def uvarint(value: int) -> bytes:
+    """`value` (0 to 2^32 - 1) as an unsigned varint."""
+    if value < 0x80:
+        return _ONE_BYTE[value]
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+# --- strings, bytes and records ----------------------------------------------------------------
+
+
+def _slice_end(buf: memoryview, pos: int, length: int) -> int:
+    end = pos + length
+    if length < 0 or end > len(buf):
+        raise ProtocolError(f"length {length} with {len(buf) - pos} bytes remaining")
+    return end
+
+
+def read_string(buf: memoryview, pos: int) -> tuple[str, int]:
+    value, pos = read_nullable_string(buf, pos)
+    if value is None:
+        raise ProtocolError("a string that may not be null is null")
+    return value, pos
+
+
+def read_nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:
+    (length,) = _INT16.unpack_from(buf, pos)
+    pos += 2
+    if length == -1:
+        return None, pos
+    end = _slice_end(buf, pos, length)
+    return str(buf[pos:end], "utf-8"), end
+
+
+def read_compact_string(buf: memoryview, pos: int) -> tuple[str, int]:
+    value, pos = read_compact_nullable_string(buf, pos)
+    if value is None:
+        raise ProtocolError("a string that may not be null is null")
+    return value, pos
+
+
+def read_compact_nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:
+    length = buf[pos]
+    pos += 1
+    if length > 0x7F:
+        length, pos = read_uvarint(buf, pos - 1)
+    if length == 0:
+        return None, pos
+    end = pos + length - 1
+    # Kafka refuses longer strings in either form: Java's readers and ours then agree.
+    if length > 0x8000 or end > len(buf):
+        raise ProtocolError(f"string length {length - 1} with {len(buf) - pos} bytes remaining")
+    return str(buf[pos:end], "utf-8"), end
+
+
+def string(value: str) -> bytes:
+    data = value.encode()
+    return _INT16.pack(len(data)) + data
+
+
+def nullable_string(value: str | None) -> bytes:
+    return b"\xff\xff" if value is None else string(value)
+
+
+def compact_string(value: str) -> bytes:
+    data = value.encode()
+    return uvarint(len(data) + 1) + data
+
+
+def compact_nullable_string(value: str | None) -> bytes:
+    return b"\0" if value is None else compact_string(value)
+
+
+def read_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None, int]:
+    """A view of the bytes: valid as long as the buffer is."""
+    (length,) = _INT32.unpack_from(buf, pos)
+    pos += 4
+    if length == -1:
+        return None, pos
+    end = _slice_end(buf, pos, length)
+    return buf[pos:end], end
+
+
+def read_compact_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None, int]:
+    """A view of the bytes: valid as long as the buffer is."""
+    length, pos = read_uvarint(buf, pos)
+    if length == 0:
+        return None, pos
+    end = _slice_end(buf, pos, length - 1)
+    return buf[pos:end], end
+
+
+def _present(view: memoryview | None) -> memoryview:
+    if view is None:
+        raise ProtocolError("bytes that may not be null are null")
+    return view
+
+
+def read_records(buf: memoryview, pos: int) -> tuple[memoryview, int]:
+    view, pos = read_nullable_records(buf, pos)
+    return _present(view), pos
+
+
+def read_compact_records(buf: memoryview, pos: int) -> tuple[memoryview, int]:
+    view, pos = read_compact_nullable_records(buf, pos)
+    return _present(view), pos
+
+
+def read_nullable_bytes(buf: memoryview, pos: int) -> tuple[bytes | None, int]:
+    view, pos = read_nullable_records(buf, pos)
+    return None if view is None else bytes(view), pos
+
+
+def read_compact_nullable_bytes(buf: memoryview, pos: int) -> tuple[bytes | None, int]:
+    view, pos = read_compact_nullable_records(buf, pos)
+    return None if view is None else bytes(view), pos
+
+
+def read_bytes(buf: memoryview, pos: int) -> tuple[bytes, int]:
+    view, pos = read_nullable_records(buf, pos)
+    return bytes(_present(view)), pos
+
+
+def read_compact_bytes(buf: memoryview, pos: int) -> tuple[bytes, int]:
+    view, pos = read_compact_nullable_records(buf, pos)
+    return bytes(_present(view)), pos
+
+
+def write_records(out: MessageBuffer, value: Records | None) -> None:
+    """Length in 4 bytes, then the records: copied where they are bytes, else spliced."""
+    if value is None:
+        out += b"\xff\xff\xff\xff"
+    elif isinstance(value, (bytes, bytearray, memoryview)):
+        out += _INT32.pack(len(value))
+        out += value
+    else:
+        out += _INT32.pack(value.size)
+        out.splice(value)
+
+
+def write_compact_records(out: MessageBuffer, value: Records | None) -> None:
+    """Length + 1 as a varint, then the records: copied where they are bytes, else spliced."""
+    if value is None:
+        out += b"\0"
+    elif isinstance(value, (bytes, bytearray, memoryview)):
+        out += uvarint(len(value) + 1)
+        out += value
+    else:
+        out += uvarint(value.size + 1)
+        out.splice(value)
+
+
+# --- arrays ------------------------------------------------------------------------------------
+
+
+def _check_array_length(buf: memoryview, pos: int, length: int, item_size: int) -> None:
+    if length < -1 or length * item_size > len(buf) - pos:
+        raise ProtocolError(f"array length {length} with {len(buf) - pos} bytes remaining")
+
+
+def read_array_length(buf: memoryview, pos: int, item_size: int) -> tuple[int, int]:
+    """The number of items, -1 for null. `item_size` is the least that an item takes, in bytes."""
+    (length,) = _INT32.unpack_from(buf, pos)
+    pos += 4
+    _check_array_length(buf, pos, length, item_size)
+    return length, pos
+
+
+def read_compact_array_length(buf: memoryview, pos: int, item_size: int) -> tuple[int, int]:
+    """The number of items, -1 for null. `item_size` is the least that an item takes, in bytes."""
+    length = buf[pos]
+    pos += 1
+    if length > 0x7F:
+        length, pos = read_uvarint(buf, pos - 1)
+    length -= 1
+    _check_array_length(buf, pos, length, item_size)
+    return length, pos
+
+
+def refuse_null_array() -> None:
+    raise ProtocolError("an array that may not be null is null")
+
+
+def array_length(length: int) -> bytes:
+    return _INT32.pack(length)
+
+
+# --- tagged fields (KIP-482) -------------------------------------------------------------------
+
+
+def read_tag(buf: memoryview, pos: int) -> tuple[int, int, int]:
+    """One tagged field's head: its tag, the position of its value and the end of its value."""
+    tag, pos = read_uvarint(buf, pos)
+    size, pos = read_uvarint(buf, pos)
+    return tag, pos, _slice_end(buf, pos, size)
+
+
+def check_tag_end(tag: int, pos: int, end: int) -> None:
+    if pos != end:
+        raise ProtocolError(f"tagged field {tag} ends at {pos}, its size says {end}")
+
+
+def skip_tagged_fields(buf: memoryview, pos: int) -> int:
+    """Pass over tagged fields nobody here knows: newer peers may send them."""
+    count, pos = read_uvarint(buf, pos)
+    for _ in range(count):
+        _, _, pos = read_tag(buf, pos)
+    return pos
+
+
+def write_tagged_fields(out: MessageBuffer, tagged: list[tuple[int, MessageBuffer]]) -> None:
+    """`tagged` in rising order of tags."""
+    out += uvarint(len(tagged))
+    for tag, value in tagged:
+        out += uvarint(tag)
+        out += uvarint(len(value))
+        out += value
