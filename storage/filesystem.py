@@ -1,0 +1,318 @@
+"""The only door to disk: what the log asks of a file system, and the real one.
+
+Owns: file descriptors, the crash-safe replacement of small files, locks on log directories.
+Never: knows a format, retries a failed fsync, or hides an `OSError`. Whoever holds a log directory
+takes it offline when one is raised (`storage.log_dir_failure`).
+
+Cores get a `Filesystem` by constructor; the simulator brings one that loses and tears bytes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+BytesLike = bytes | bytearray | memoryview
+
+_PARTS_PER_WRITE = 512  # below Linux's IOV_MAX of 1,024
+
+
+class File(Protocol):
+    """An open file that grows at its end. All methods raise `OSError`."""
+
+    @property
+    def path(self) -> str:
+        """Where it was opened: for messages; a rename of its folder does not change it."""
+
+    @property
+    def size(self) -> int:
+        """Bytes in the file, as written through this handle."""
+
+    def append(self, *parts: BytesLike) -> None:
+        """Write all parts at the end in one call: whole, or `OSError` and nothing is kept."""
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """Up to `size` bytes from `offset`; shorter only at the end of the file."""
+
+    def write_at(self, data: BytesLike, offset: int) -> None:
+        """Overwrite bytes that exist, or extend the file from its end."""
+
+    def truncate(self, size: int) -> None:
+        """Cut the file to `size` bytes."""
+
+    def sync(self) -> None:
+        """Return once the bytes are on stable storage. A failure is final: do not call again."""
+
+    def close(self) -> None:
+        """Give the descriptor back; calling it twice is harmless."""
+
+    def fileno(self) -> int:
+        """The descriptor, for sendfile; `OSError` where there is none."""
+
+
+class Lock(Protocol):
+    """A held lock on a log directory."""
+
+    def release(self) -> None:
+        """Let another process have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Room on a volume, in bytes."""
+
+    total_bytes: int
+    usable_bytes: int
+
+
+class Filesystem(Protocol):
+    """Paths are `str`, joined with "/". All methods raise `OSError`."""
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        """Open for reading and writing; `create` makes it when missing."""
+
+    def read(self, path: str) -> bytes:
+        """The whole of a small file."""
+
+    def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
+        """Make `path` hold `data`, so that a crash leaves the old or the new content.
+
+        Written to `path.tmp`, fsynced, renamed, and the folder fsynced. `sync=False` leaves both
+        fsyncs out, for what can be rebuilt: it stands process death, not the loss of power.
+        """
+
+    def rename(self, source: str, target: str) -> None:
+        """Rename a file or folder, replacing a file at `target`."""
+
+    def remove(self, path: str) -> None:
+        """Remove a file; one that is missing is no error."""
+
+    def remove_tree(self, path: str) -> None:
+        """Remove a folder with all in it; one that is missing is no error."""
+
+    def list_dir(self, path: str) -> list[str]:
+        """Names in a folder, sorted."""
+
+    def make_dirs(self, path: str) -> None:
+        """Make a folder and its parents where missing."""
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or folder."""
+
+    def is_dir(self, path: str) -> bool:
+        """Whether there is a folder."""
+
+    def size(self, path: str) -> int:
+        """Bytes in a file."""
+
+    def modified_ms(self, path: str) -> int:
+        """When a file was last written, in milliseconds since the epoch."""
+
+    def sync_dir(self, path: str) -> None:
+        """Make the names in a folder durable."""
+
+    def lock(self, path: str) -> Lock | None:
+        """Lock a file (made when missing) against other processes; None when another has it."""
+
+    def usage(self, path: str) -> Usage:
+        """Room on the volume that holds `path`."""
+
+
+class LocalFile:
+    """A `File` on a descriptor. The descriptor lives while anything still refers to the object.
+
+    A fetched slice may be in flight when its segment is deleted. Deletion therefore only drops
+    the reference, and the descriptor closes with the last slice: closed earlier, its number could
+    be reused, and a consumer would get the bytes of some other file.
+    """
+
+    __slots__ = ("_fd", "path", "size")
+
+    def __init__(self, path: str, fd: int) -> None:
+        self._fd = -1  # so that __del__ finds one, should fstat fail
+        self.path = path
+        self.size = os.fstat(fd).st_size
+        self._fd = fd
+
+    def append(self, *parts: BytesLike) -> None:
+        """See `File.append`; after a partial write the file is cut back to where it was."""
+        position = self.size
+        try:
+            if len(parts) == 1:
+                part = parts[0]
+                length = len(part)
+                written = os.pwrite(self._fd, part, position)
+                while written < length:  # a signal, or a nearly full disk: the next call tells
+                    written += os.pwrite(self._fd, memoryview(part)[written:], position + written)
+            else:
+                length = self._append_parts(parts, position)
+        except OSError:
+            self._cut_back(position)
+            raise
+        self.size = position + length
+
+    def _append_parts(self, parts: Sequence[BytesLike], position: int) -> int:
+        length = sum(map(len, parts))
+        if len(parts) > _PARTS_PER_WRITE or os.pwritev(self._fd, parts, position) < length:
+            written, whole = 0, memoryview(b"".join(parts))
+            while written < length:
+                written += os.pwrite(self._fd, whole[written:], position + written)
+        return length
+
+    def _cut_back(self, position: int) -> None:
+        try:
+            os.ftruncate(self._fd, position)
+        except OSError:
+            return  # the first error is what counts; recovery cuts the tail
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """See `File.pread`."""
+        data = os.pread(self._fd, size, offset)
+        while len(data) < size:
+            more = os.pread(self._fd, size - len(data), offset + len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def write_at(self, data: BytesLike, offset: int) -> None:
+        """See `File.write_at`."""
+        view, written = memoryview(data), 0
+        while written < len(view):
+            written += os.pwrite(self._fd, view[written:], offset + written)
+        self.size = max(self.size, offset + len(view))
+
+    def truncate(self, size: int) -> None:
+        """See `File.truncate`."""
+        os.ftruncate(self._fd, size)
+        self.size = size
+
+    def sync(self) -> None:
+        """See `File.sync`; the size is metadata that fdatasync writes too."""
+        os.fdatasync(self._fd)
+
+    def close(self) -> None:
+        """See `File.close`."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def fileno(self) -> int:
+        """See `File.fileno`."""
+        if self._fd < 0:
+            raise OSError(f"{self.path} is closed")
+        return self._fd
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class LocalLock:
+    """An flock, held while its descriptor is open."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def release(self) -> None:
+        """See `Lock.release`."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+class LocalFilesystem:
+    """The machine's own file system."""
+
+    def open(self, path: str, *, create: bool = False) -> LocalFile:
+        """See `Filesystem.open`."""
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        return LocalFile(path, os.open(path, flags, 0o644))
+
+    def read(self, path: str) -> bytes:
+        """See `Filesystem.read`."""
+        with open(path, "rb") as file:
+            return file.read()
+
+    def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
+        """See `Filesystem.replace_atomically`."""
+        temporary = path + ".tmp"
+        with open(temporary, "wb") as file:
+            file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+        if sync:
+            self.sync_dir(os.path.dirname(path) or ".")
+
+    def rename(self, source: str, target: str) -> None:
+        """See `Filesystem.rename`."""
+        os.replace(source, target)
+
+    def remove(self, path: str) -> None:
+        """See `Filesystem.remove`."""
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return
+
+    def remove_tree(self, path: str) -> None:
+        """See `Filesystem.remove_tree`."""
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+
+    def list_dir(self, path: str) -> list[str]:
+        """See `Filesystem.list_dir`."""
+        return sorted(os.listdir(path))
+
+    def make_dirs(self, path: str) -> None:
+        """See `Filesystem.make_dirs`."""
+        os.makedirs(path, exist_ok=True)
+
+    def exists(self, path: str) -> bool:
+        """See `Filesystem.exists`."""
+        return os.path.exists(path)
+
+    def is_dir(self, path: str) -> bool:
+        """See `Filesystem.is_dir`."""
+        return os.path.isdir(path)
+
+    def size(self, path: str) -> int:
+        """See `Filesystem.size`."""
+        return os.stat(path).st_size
+
+    def modified_ms(self, path: str) -> int:
+        """See `Filesystem.modified_ms`."""
+        return os.stat(path).st_mtime_ns // 1_000_000
+
+    def sync_dir(self, path: str) -> None:
+        """See `Filesystem.sync_dir`."""
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def lock(self, path: str) -> LocalLock | None:
+        """See `Filesystem.lock`."""
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return None
+        except OSError:
+            os.close(fd)
+            raise
+        return LocalLock(fd)
+
+    def usage(self, path: str) -> Usage:
+        """See `Filesystem.usage`; usable is what an unprivileged process may still write."""
+        stat = os.statvfs(path)
+        return Usage(stat.f_frsize * stat.f_blocks, stat.f_frsize * stat.f_bavail)
