@@ -1,0 +1,312 @@
+"""Config keys: type, default, limits, and the words in which a bad value is refused.
+
+`ConfigDef` holds the keys of one kind of resource (topics here, the server in `broker.config`),
+read from the facts in `definitions/*.json`. It parses texts into values and refuses what is out of
+bounds with `ConfigError`, worded as Kafka words it, because admin tools show that text to people.
+
+It never knows what a key is for, and never looks at more than one key at a time.
+
+Follows `org.apache.kafka.common.config.ConfigDef` 4.3, KIP-226 (sources of a value), KIP-569 (type
+and documentation of a value), KIP-1161 (lists).
+"""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+ConfigValue = bool | int | float | str | tuple[str, ...] | None
+Validator = Callable[[str, ConfigValue], None]
+
+REQUIRED = "(required)"
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
+_RANGE = re.compile(r"\[(-?[0-9.]+),\.\.\.(?:,(-?[0-9.]+))?\]")
+_CHOICES = re.compile(r"(\(case insensitive\) )?\[([A-Za-z0-9_, -]+)\]")
+_THROTTLED_REPLICAS = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+_GZIP_LEVELS = "[1,...,9] or -1"
+
+
+class ConfigType(IntEnum):
+    """The type of a config, by its number in DescribeConfigs."""
+
+    UNKNOWN = 0
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+class ConfigSource(IntEnum):
+    """Where the value of a config comes from, by its number in DescribeConfigs (KIP-226)."""
+
+    UNKNOWN = 0
+    TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    CLIENT_METRICS_CONFIG = 7
+    GROUP_CONFIG = 8
+
+
+_INTEGER_BITS = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
+
+
+class ConfigError(Exception):
+    """A value is refused; `str()` is the sentence for the person who wrote it."""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(text)
+        self.name = name
+
+    @classmethod
+    def invalid(cls, name: str, value: object, reason: str) -> ConfigError:
+        """The usual wording: which value, of which key, why."""
+        shown = "null" if value is None else _shown(value)
+        return cls(name, f"Invalid value {shown} for configuration {name}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigKey:
+    """One config key. `default` is Kafka's, as text; None where Kafka has null."""
+
+    name: str
+    type: ConfigType
+    default: str | None
+    required: bool
+    internal: bool
+    validator: Validator
+
+    @property
+    def attribute(self) -> str:
+        """The key as a Python name."""
+        return self.name.replace(".", "_")
+
+    @property
+    def sensitive(self) -> bool:
+        """Its value never leaves the process: it is described as null and logged as hidden."""
+        return self.type is ConfigType.PASSWORD
+
+    def parse(self, text: str | None) -> ConfigValue:
+        """The value of `text`, checked. Raises ConfigError."""
+        value = None if text is None else parse_type(self.name, self.type, text)
+        self.validator(self.name, value)
+        return value
+
+
+class ConfigDef(Mapping[str, ConfigKey]):
+    """The keys of one kind of resource, by name, in the order of the facts."""
+
+    def __init__(self, keys: list[ConfigKey]) -> None:
+        self._keys = {key.name: key for key in keys}
+
+    def __getitem__(self, name: str) -> ConfigKey:
+        return self._keys[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @classmethod
+    def from_package(cls, package: str, file_name: str) -> ConfigDef:
+        """The definitions that ship with `package`, in its folder `definitions`."""
+        data = pkgutil.get_data(package, f"definitions/{file_name}")
+        if data is None:  # pragma: no cover - only where an importer cannot read data files
+            raise FileNotFoundError(f"{package}/definitions/{file_name}")
+        return cls([_key_from(entry) for entry in json.loads(data)])
+
+    def defaults(self) -> dict[str, ConfigValue]:
+        """Kafka's default of every key that has one, parsed; required keys are left out."""
+        return {
+            key.name: None if key.default is None else parse_type(key.name, key.type, key.default)
+            for key in self._keys.values()
+            if not key.required
+        }
+
+
+def parse_type(name: str, kind: ConfigType, text: str) -> ConfigValue:
+    """The value of `text` as `kind`, without the key's own limits. Raises ConfigError."""
+    trimmed = text.strip()
+    if kind is ConfigType.BOOLEAN:
+        if trimmed.lower() in ("true", "false"):
+            return trimmed.lower() == "true"
+        raise ConfigError.invalid(name, text, "Expected value to be either true or false")
+    if kind in _INTEGER_BITS:
+        limit = 1 << (_INTEGER_BITS[kind] - 1)
+        if not _INTEGER.fullmatch(trimmed) or not -limit <= int(trimmed) < limit:
+            raise ConfigError.invalid(name, text, f"Not a number of type {kind.name}")
+        return int(trimmed)
+    if kind is ConfigType.DOUBLE:
+        if not _DECIMAL.fullmatch(trimmed):
+            raise ConfigError.invalid(name, text, "Not a number of type DOUBLE")
+        return float(trimmed.rstrip("dDfF"))
+    if kind is ConfigType.LIST:
+        # Kafka warns about an element given twice and drops it.
+        return tuple(dict.fromkeys(re.split(r"\s*,\s*", trimmed))) if trimmed else ()
+    return trimmed
+
+
+def format_value(value: ConfigValue) -> str | None:
+    """The text that DescribeConfigs answers for a parsed value; None stays None."""
+    return None if value is None else _shown(value)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _java_double(value)
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return str(value)
+
+
+def _java_double(value: float) -> str:
+    """As Java prints a double: 0.5, 1.0, 1.0E-5, 1.7976931348623157E308."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    significant = (whole + fraction).lstrip("0")
+    leading_zeros = len(whole + fraction) - len(significant)
+    power = len(whole) + int(exponent or 0) - leading_zeros - 1
+    digits = significant.rstrip("0")
+    return f"{'-' if value < 0 else ''}{digits[0]}.{digits[1:] or '0'}E{power}"
+
+
+def _key_from(entry: Mapping[str, object]) -> ConfigKey:
+    kind = ConfigType[str(entry["type"])]
+    default = entry["default"]
+    valid = entry.get("valid")
+    return ConfigKey(
+        name=str(entry["name"]),
+        type=kind,
+        default=None if default is None or default == REQUIRED else str(default),
+        required=default == REQUIRED,
+        internal=bool(entry.get("internal", False)),
+        validator=_anything if valid is None else validator_from(str(valid), kind),
+    )
+
+
+def validator_from(valid: str, kind: ConfigType) -> Validator:
+    """The check that a `valid` text of the facts stands for."""
+    if valid == _GZIP_LEVELS:
+        return _gzip_level
+    if valid == _THROTTLED_REPLICAS:
+        return _throttled_replicas
+    if valid in _NAMED_VALIDATORS:
+        return _NAMED_VALIDATORS[valid]
+    if bounds := _RANGE.fullmatch(valid):
+        return _between(bounds[1], bounds[2], kind)
+    if choices := _CHOICES.fullmatch(valid):
+        names = tuple(choices[2].split(", "))
+        if kind is ConfigType.LIST:
+            return _list_of(names)
+        return _one_of_ignoring_case(names) if choices[1] else _one_of(names)
+    raise ValueError(f"the facts have a limit that nobody taught us: {valid!r}")
+
+
+def _anything(_name: str, _value: ConfigValue) -> None:
+    return None
+
+
+def _between(low: str, high: str | None, kind: ConfigType) -> Validator:
+    number = float if kind is ConfigType.DOUBLE else int
+
+    def check(name: str, value: ConfigValue) -> None:
+        if value is None:
+            raise ConfigError.invalid(name, None, "Value must be non-null")
+        assert isinstance(value, int | float)
+        if value < number(low):
+            raise ConfigError.invalid(name, value, f"Value must be at least {low}")
+        if high is not None and value > number(high):
+            raise ConfigError.invalid(name, value, f"Value must be no more than {high}")
+
+    return check
+
+
+def _one_of(choices: tuple[str, ...]) -> Validator:
+    def check(name: str, value: ConfigValue) -> None:
+        if value not in choices:
+            reason = f"String must be one of: {', '.join(choices)}"
+            raise ConfigError.invalid(name, value, reason)
+
+    return check
+
+
+def _one_of_ignoring_case(choices: tuple[str, ...]) -> Validator:
+    def check(name: str, value: ConfigValue) -> None:
+        if value is None or str(value).upper() not in choices:
+            reason = f"String must be one of (case insensitive): {', '.join(choices)}"
+            raise ConfigError.invalid(name, value, reason)
+
+    return check
+
+
+def _list_of(choices: tuple[str, ...]) -> Validator:
+    def check(name: str, value: ConfigValue) -> None:
+        _no_empty_element(name, value)
+        assert isinstance(value, tuple)
+        for element in value:
+            if element not in choices:
+                reason = f"String must be one of: {', '.join(choices)}"
+                raise ConfigError.invalid(name, element, reason)
+
+    return check
+
+
+def _no_empty_element(name: str, value: ConfigValue) -> None:
+    if value is None:
+        return
+    assert isinstance(value, tuple)
+    if "" in value:
+        raise ConfigError(name, f"Configuration '{name}' values must not be empty.")
+
+
+def _non_empty_string(name: str, value: ConfigValue) -> None:
+    if value == "":
+        raise ConfigError.invalid(name, value, "String must be non-empty")
+
+
+def _non_null(name: str, value: ConfigValue) -> None:
+    if value is None:
+        raise ConfigError.invalid(name, None, "entry must be non null")
+
+
+def _gzip_level(name: str, value: ConfigValue) -> None:
+    assert isinstance(value, int)
+    if value != -1 and not 1 <= value <= 9:
+        reason = "Value must be between 1 and 9 or equal to -1"
+        raise ConfigError.invalid(name, value, reason)
+
+
+def _throttled_replicas(name: str, value: ConfigValue) -> None:
+    """Nothing, `*`, or pairs of partition and broker."""
+    assert isinstance(value, tuple)
+    if value in ((), ("*",)):
+        return
+    if not all(re.fullmatch(r"([0-9]+:[0-9]+)?", pair) for pair in value):
+        reason = f"{name} must be the literal '*' or a list of replicas in the following format: "
+        shown = f"[{', '.join(value)}]"
+        raise ConfigError.invalid(name, shown, reason + _THROTTLED_REPLICAS)
+
+
+_NAMED_VALIDATORS: dict[str, Validator] = {
+    "": _no_empty_element,
+    "non-empty list": _no_empty_element,
+    "non-empty string": _non_empty_string,
+    "non-null string": _non_null,
+}
