@@ -3,7 +3,8 @@ are written to.
 
 Readers take `(buf, pos)` and return `(value, pos after it)`. They check a length against the bytes
 that are really there before anything is allocated, and raise `ProtocolError` where it is wrong.
-Compact forms are those of flexible versions (KIP-482): length + 1 as an unsigned varint, 0 for null.
+Compact forms are those of flexible versions (KIP-482): length + 1 as an unsigned varint, 0 for
+null.
 
 Owns no state; does no I/O.
 """

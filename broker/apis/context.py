@@ -1,0 +1,50 @@
+"""What an API handler is given beside the request, and how it is registered.
+
+A handler is `handle(context, request, respond)`: it answers through `respond(response)`, now or
+later, exactly once; `respond(None)` where the protocol wants no answer (acks=0). It never raises
+for a request that it refuses: refusals are error codes in the response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+Respond = Callable[[Any], None]
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """One request's header and where it came from."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    client_host: str
+    listener_name: str
+    connection_id: int
+    principal: str = "User:ANONYMOUS"
+
+
+Handle = Callable[[RequestContext, Any, Respond], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One API that a node serves, with the versions that its handler understands.
+
+    `refuse(request, code)` makes the response that says `code` for all of `request`: it answers
+    when the handler itself fails. None where the response has an `error_code` of its own at the
+    top, which is then set.
+    """
+
+    key: ApiKey
+    oldest: int
+    latest: int
+    handle: Handle
+    refuse: Callable[[Any, ErrorCode], Any] | None = None
