@@ -1,0 +1,232 @@
+"""Bytes of a connection in, frames out: four bytes of size (int32), then that many bytes.
+
+Owns: the size limit, and where bytes wait until their frame is whole. Never: reads a frame's
+content, knows a socket or a clock (an incomplete frame's deadline is the caller's: `in_progress`),
+or reserves memory because a peer *says* that a frame is large.
+
+The shape is that of `asyncio.BufferedProtocol`, so a processor's protocol passes its calls on:
+
+    get_buffer(size_hint)  →  reader.get_buffer()
+    buffer_updated(n)      →  reader.buffer_updated(n)
+                              while (frame := reader.next_frame()) is not None: …
+
+Where the bytes are, and for how long a frame is good:
+
+* Bytes are received into one `scratch` buffer that all connections of a processor share; a frame
+  that came whole is a writable view of it, nothing is copied. So it is good until the next
+  `get_buffer` of any reader with that scratch. `keep(frame)` gives one that may be held longer.
+* A frame that did not come whole continues in a buffer of the connection's own: what has arrived is
+  copied there once, the rest is received in its place. That buffer has at most twice the bytes that
+  have arrived (or 1 KiB), whatever the size header says. It is kept for the next large frame;
+  `release()` drops it when the connection is idle.
+* Before control goes back to the loop, either `next_frame` has answered None, or the caller has
+  called `detach()` (and paused reading), which moves the unread bytes out of the scratch. Kafka
+  answers a connection's requests one by one, so this is what happens to pipelined ones.
+
+After a ProtocolError the stream has no frame boundary any more: each further call raises it again.
+Follows Kafka's `NetworkReceive`, whose limit is `socket.request.max.bytes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+
+from protocol.errors import ProtocolError
+
+SCRATCH_BYTES = 128 * 1024
+"""A good size for a scratch buffer: a socket's default receive buffer fits."""
+SIZE_BYTES = 4
+
+_SIZE = Struct(">i")
+_FIRST_RESERVE_BYTES = 1024
+_EMPTY = memoryview(b"")
+
+
+class FrameReader:
+    """The receiving half of one connection: see the module for the calls and their order.
+
+    `max_bytes` may be changed between frames (a smaller limit holds before authentication).
+    """
+
+    __slots__ = (
+        "_end",
+        "_error",
+        "_filled",
+        "_need",
+        "_own",
+        "_pos",
+        "_scratch",
+        "_source",
+        "max_bytes",
+    )
+
+    def __init__(self, max_bytes: int, scratch: bytearray) -> None:
+        if not scratch:
+            raise ValueError("the scratch buffer has no room")
+        self.max_bytes = max_bytes
+        self._scratch = memoryview(scratch)
+        # Bytes from which next_frame takes: the scratch, the own buffer, or a detached copy.
+        self._source = _EMPTY
+        self._pos = 0
+        self._end = 0
+        # The incomplete frame, size header included: _own[:_filled], of _need bytes in all.
+        self._own: bytearray | None = None
+        self._filled = 0
+        self._need = 0
+        self._error: str | None = None
+
+    # --- receiving ---------------------------------------------------------------------------
+
+    def get_buffer(self, _size_hint: int = -1) -> memoryview:
+        """Where to receive the next bytes. Ends the life of frames handed out and not kept."""
+        if self._pos != self._end:
+            raise AssertionError("reading went on although frames are waiting")
+        if not self._filled:
+            return self._scratch
+        own = self._own
+        assert own is not None
+        if self._filled == len(own):
+            own = self._grow(own)
+        return memoryview(own)[self._filled : min(self._need, len(own))]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """`nbytes` have been received into what `get_buffer` gave. Raises nothing."""
+        if not self._filled:
+            self._source = self._scratch
+            self._pos = 0
+            self._end = nbytes
+            return
+        self._filled += nbytes
+        if self._filled == self._need:
+            assert self._own is not None
+            self._source = memoryview(self._own)
+            self._pos = 0
+            self._end = self._need
+            self._filled = 0
+
+    def receive_data(self, data: bytes | bytearray | memoryview) -> Iterator[memoryview]:
+        """The frames that `data` completes, for callers that have bytes and no buffer to fill.
+
+        Copies `data`; each frame is good until the next is asked for. Take all of them.
+        """
+        rest = memoryview(data)
+        while rest:
+            room = self.get_buffer()
+            nbytes = min(len(room), len(rest))
+            room[:nbytes] = rest[:nbytes]
+            rest = rest[nbytes:]
+            self.buffer_updated(nbytes)
+            while (frame := self.next_frame()) is not None:
+                yield frame
+
+    # --- taking frames -----------------------------------------------------------------------
+
+    def next_frame(self) -> memoryview | None:
+        """The next whole frame without its size, writable; None when more bytes are needed.
+
+        Raises ProtocolError for a size that is negative or above `max_bytes`.
+        """
+        start = self._pos + SIZE_BYTES
+        if start <= self._end:
+            (size,) = _SIZE.unpack_from(self._source, self._pos)
+            end = start + size
+            if 0 <= size <= self.max_bytes and end <= self._end:
+                self._pos = end
+                return self._source[start:end]
+        self._move_rest()
+        return None
+
+    def detach(self) -> None:
+        """Move what `next_frame` has not given yet out of the shared scratch buffer.
+
+        For a caller that stops taking frames before None. Reading has to be paused until it goes on
+        and gets None. Frames given before are not moved: see `keep`.
+        """
+        if self._source is self._scratch:
+            copy = bytearray(self._source[self._pos : self._end])
+            self._source = memoryview(copy)
+            self._end -= self._pos
+            self._pos = 0
+
+    def keep(self, frame: memoryview) -> memoryview:
+        """The same frame for as long as the caller likes: copied only if its bytes are shared."""
+        buffer = frame.obj
+        if buffer is self._own and self._own is not None:
+            if len(self._own) <= 2 * len(frame) + _FIRST_RESERVE_BYTES:
+                self._own = None
+                self._source = _EMPTY
+                self._pos = self._end = 0
+                return frame
+        elif buffer is not self._scratch.obj:
+            return frame
+        return memoryview(bytearray(frame))
+
+    # --- state for the connection's owner ----------------------------------------------------
+
+    @property
+    def in_progress(self) -> bool:
+        """Whether bytes of an incomplete frame have arrived: its deadline is running."""
+        return self._filled > 0
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether bytes wait that `next_frame` has not looked at yet (see `detach`)."""
+        return self._pos != self._end
+
+    @property
+    def reserved_bytes(self) -> int:
+        """Memory that this connection holds for itself."""
+        reserved = len(self._own) if self._own is not None else 0
+        if self._source is not self._scratch and self._source.obj is not self._own:
+            reserved += len(self._source)
+        return reserved
+
+    def release(self) -> None:
+        """Drop the buffer kept for the next large frame, unless a frame is in it or unread."""
+        if not self._filled and self._pos == self._end:
+            self._own = None
+            self._source = _EMPTY
+            self._pos = self._end = 0
+
+    # --- the incomplete frame ----------------------------------------------------------------
+
+    def _move_rest(self) -> None:
+        """What is left in the source is less than a frame: take it into the own buffer."""
+        if self._error is not None:
+            raise ProtocolError(self._error)
+        rest = self._source[self._pos : self._end]
+        self._source = _EMPTY
+        self._pos = self._end = 0
+        if not rest:
+            return
+        self._need = SIZE_BYTES if len(rest) < SIZE_BYTES else self._whole_size(rest)
+        self._filled = len(rest)
+        if self._own is None or len(self._own) < len(rest):
+            self._own = bytearray(self._room_for(len(rest)))
+        self._own[: len(rest)] = rest
+
+    def _whole_size(self, start: memoryview) -> int:
+        """Bytes of the frame that begins with `start`, header included, if it may have them."""
+        (size,) = _SIZE.unpack_from(start)
+        if 0 <= size <= self.max_bytes:
+            return int(size) + SIZE_BYTES
+        self._error = (
+            f"frame size {size} is negative"
+            if size < 0
+            else f"frame size {size} is over the limit of {self.max_bytes} bytes"
+        )
+        # No size passes any more, and nothing is held for a stream that is at its end.
+        self.max_bytes = -1
+        self._own = None
+        raise ProtocolError(self._error)
+
+    def _room_for(self, arrived: int) -> int:
+        """Bytes to reserve: only those that came are worth room, not those that are promised."""
+        return max(arrived, min(self._need, max(_FIRST_RESERVE_BYTES, 2 * arrived)))
+
+    def _grow(self, old: bytearray) -> bytearray:
+        own = bytearray(self._room_for(self._filled))
+        own[: self._filled] = old
+        self._own = own
+        return own

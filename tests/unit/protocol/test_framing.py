@@ -1,0 +1,268 @@
+"""Frames out of bytes however they are cut, whose memory they lie in, and what is refused."""
+
+from __future__ import annotations
+
+import random
+import struct
+
+import pytest
+
+from protocol.errors import ProtocolError
+from protocol.framing import FrameReader
+
+LIMIT = 1_000_000
+
+
+def frame(content: bytes) -> bytes:
+    return struct.pack(">i", len(content)) + content
+
+
+def reader(max_bytes: int = LIMIT, scratch_bytes: int = 256) -> FrameReader:
+    return FrameReader(max_bytes, bytearray(scratch_bytes))
+
+
+def feed(frames: FrameReader, data: bytes) -> list[bytes]:
+    """What a processor does with bytes that arrive: fill, then take until None."""
+    taken = []
+    while data:
+        room = frames.get_buffer(-1)
+        nbytes = min(len(room), len(data))
+        room[:nbytes] = data[:nbytes]
+        data = data[nbytes:]
+        frames.buffer_updated(nbytes)
+        while (found := frames.next_frame()) is not None:
+            taken.append(bytes(found))
+    return taken
+
+
+def receive(frames: FrameReader, data: bytes) -> None:
+    """One receive, whose frames nobody takes yet."""
+    room = frames.get_buffer()
+    room[: len(data)] = data
+    frames.buffer_updated(len(data))
+
+
+def test_a_whole_frame_is_a_writable_view_of_the_scratch() -> None:
+    scratch = bytearray(64)
+    frames = FrameReader(LIMIT, scratch)
+    receive(frames, frame(b"hello"))
+    found = frames.next_frame()
+    assert found is not None and found.tobytes() == b"hello"
+    found[0] = ord("j")
+    assert scratch[4:9] == b"jello"
+    assert frames.next_frame() is None
+    assert frames.reserved_bytes == 0
+
+
+def test_several_frames_in_one_receive() -> None:
+    assert feed(reader(), frame(b"a") + frame(b"") + frame(b"ccc")) == [b"a", b"", b"ccc"]
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 7, 64, 255, 256, 1000])
+def test_every_way_to_cut_the_stream(step: int) -> None:
+    contents = [bytes([n]) * size for n, size in enumerate([0, 1, 3, 4, 5, 251, 252, 253, 5000, 9])]
+    stream = b"".join(frame(content) for content in contents)
+    frames = reader()
+    taken = []
+    for start in range(0, len(stream), step):
+        taken += feed(frames, stream[start : start + step])
+    assert taken == contents
+    assert not frames.in_progress and not frames.has_unread
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_cuts_with_two_connections_on_one_scratch(seed: int) -> None:
+    rng = random.Random(seed)
+    scratch = bytearray(100)
+    readers = [FrameReader(LIMIT, scratch) for _ in range(2)]
+    contents = [[rng.randbytes(rng.choice([0, 2, 90, 300, 4000])) for _ in range(20)] for _ in "ab"]
+    streams = [b"".join(map(frame, part)) for part in contents]
+    taken: list[list[bytes]] = [[], []]
+    while any(streams):
+        which = rng.randrange(2)
+        nbytes = rng.choice([1, 3, 50, 700])
+        taken[which] += feed(readers[which], streams[which][:nbytes])
+        streams[which] = streams[which][nbytes:]
+    assert taken == contents
+
+
+def test_receive_data_gives_frames() -> None:
+    data = frame(b"one") + frame(b"x" * 700) + frame(b"last")[:-1]
+    frames = reader()
+    assert [bytes(found) for found in frames.receive_data(data)] == [b"one", b"x" * 700]
+    assert [bytes(found) for found in frames.receive_data(b"t")] == [b"last"]
+
+
+@pytest.mark.parametrize("size", [-(2**31), -2, -1, LIMIT + 1, 2**31 - 1])
+@pytest.mark.parametrize("step", [1, 3, 4, 8])
+def test_a_wrong_size_is_refused_and_stays_refused(size: int, step: int) -> None:
+    data = frame(b"fine") + struct.pack(">i", size) + b"more"
+    frames = reader()
+    taken: list[bytes] = []
+    with pytest.raises(ProtocolError, match=str(size)):
+        for start in range(0, len(data), step):
+            taken += feed(frames, data[start : start + step])
+    with pytest.raises(ProtocolError):
+        feed(frames, frame(b"later"))
+    with pytest.raises(ProtocolError):
+        frames.next_frame()
+    assert frames.reserved_bytes == 0
+
+
+def test_frames_before_a_wrong_size_are_given() -> None:
+    frames = reader()
+    receive(frames, frame(b"fine") + struct.pack(">i", -1))
+    found = frames.next_frame()
+    assert found is not None and bytes(found) == b"fine"
+    with pytest.raises(ProtocolError):
+        frames.next_frame()
+
+
+def test_a_frame_of_the_limit_is_not_over_it() -> None:
+    assert feed(reader(10), frame(b"0123456789")) == [b"0123456789"]
+    with pytest.raises(ProtocolError):
+        feed(reader(10), frame(b"0123456789x"))
+
+
+def test_a_promised_length_reserves_nothing() -> None:
+    frames = reader(2**31 - 1, 8192)
+    received = 0
+    for chunk in [struct.pack(">i", 2**31 - 1), b"x", b"y" * 3000, b"z" * 5000]:
+        assert feed(frames, chunk) == []
+        received += len(chunk)
+        assert frames.in_progress
+        assert frames.reserved_bytes <= max(1024, 2 * received)
+
+
+def test_the_rest_of_a_large_frame_is_received_in_its_place() -> None:
+    frames = reader()
+    content = bytes(range(256)) * 40
+    data = frame(content)
+    receive(frames, data[:256])
+    assert frames.next_frame() is None
+    position = 256
+    while position < len(data):
+        room = frames.get_buffer()
+        assert len(room) <= len(data) - position, "never past the frame's end"
+        room[:] = data[position : position + len(room)]
+        position += len(room)
+        frames.buffer_updated(len(room))
+    found = frames.next_frame()
+    assert found == content
+    assert found is not None and not found.readonly
+    assert frames.reserved_bytes == len(data)
+
+
+def test_a_large_frames_buffer_serves_the_next_one_and_can_be_released() -> None:
+    frames = reader()
+    feed(frames, frame(b"x" * 9000))
+    kept = frames.reserved_bytes
+    assert kept >= 9000
+    receive(frames, frame(b"y" * 9000)[:256])
+    assert frames.next_frame() is None
+    assert len(frames.get_buffer()) == 9004 - 256, "no growing in steps the second time"
+    frames.release()
+    assert frames.reserved_bytes == kept, "a frame in progress is not dropped"
+    room = frames.get_buffer()
+    room[:] = b"y" * len(room)
+    frames.buffer_updated(len(room))
+    frames.release()
+    assert frames.reserved_bytes == kept, "nor one that waits"
+    assert frames.next_frame() == b"y" * 9000
+    assert frames.next_frame() is None
+    frames.release()
+    assert frames.reserved_bytes == 0
+    assert feed(frames, frame(b"small")) == [b"small"]
+
+
+def test_detach_keeps_unread_frames_from_other_connections() -> None:
+    scratch = bytearray(256)
+    mine, other = FrameReader(LIMIT, scratch), FrameReader(LIMIT, scratch)
+    receive(mine, frame(b"first") + frame(b"second") + frame(b"third")[:5])
+    assert mine.next_frame() == b"first"
+    mine.detach()
+    assert mine.has_unread
+    feed(other, frame(b"#" * 200))
+    assert mine.next_frame() == b"second"
+    assert mine.next_frame() is None
+    feed(other, frame(b"#" * 200))
+    assert feed(mine, frame(b"third")[5:]) == [b"third"]
+
+
+def test_detach_twice_and_with_nothing_unread() -> None:
+    frames = reader()
+    frames.detach()
+    receive(frames, frame(b"a") + frame(b"b"))
+    frames.detach()
+    frames.detach()
+    assert frames.reserved_bytes == 10
+    assert frames.next_frame() == b"a"
+    assert frames.next_frame() == b"b"
+    assert frames.next_frame() is None
+    assert frames.reserved_bytes == 0
+
+
+def test_receiving_while_frames_wait_is_a_mistake_of_ours() -> None:
+    frames = reader()
+    receive(frames, frame(b"a") + frame(b"b"))
+    frames.next_frame()
+    with pytest.raises(AssertionError):
+        frames.get_buffer()
+
+
+def test_keep_copies_a_frame_of_the_scratch() -> None:
+    frames = reader()
+    receive(frames, frame(b"first"))
+    found = frames.next_frame()
+    assert found is not None
+    kept = frames.keep(found)
+    assert frames.next_frame() is None
+    feed(frames, frame(b"#####"))
+    assert kept == b"first" and not kept.readonly
+
+
+def test_keep_takes_a_large_frame_without_copying() -> None:
+    frames = reader()
+    receive(frames, frame(b"x" * 5000)[:256])
+    assert frames.next_frame() is None
+    while (found := frames.next_frame()) is None:
+        room = frames.get_buffer()
+        room[:] = b"x" * len(room)
+        frames.buffer_updated(len(room))
+    assert frames.keep(found) is found
+    assert frames.reserved_bytes == 0
+    feed(frames, frame(b"y" * 5000))
+    assert found == b"x" * 5000
+
+
+def test_keep_copies_a_small_frame_out_of_a_much_larger_buffer() -> None:
+    frames = reader()
+    feed(frames, frame(b"x" * 50_000))
+    receive(frames, frame(b"small")[:6])
+    assert frames.next_frame() is None
+    receive(frames, b"all")
+    found = frames.next_frame()
+    assert found is not None
+    kept = frames.keep(found)
+    assert kept == b"small" and kept is not found
+
+
+def test_keep_of_a_detached_frame_is_free() -> None:
+    frames = reader()
+    receive(frames, frame(b"a") + frame(b"b"))
+    frames.detach()
+    found = frames.next_frame()
+    assert found is not None and frames.keep(found) is found
+
+
+def test_a_smaller_limit_may_be_set_between_frames() -> None:
+    frames = reader()
+    assert feed(frames, frame(b"12345")) == [b"12345"]
+    frames.max_bytes = 4
+    with pytest.raises(ProtocolError):
+        feed(frames, frame(b"12345"))
+
+
+def test_a_scratch_without_room_is_refused() -> None:
+    with pytest.raises(ValueError, match="scratch"):
+        FrameReader(LIMIT, bytearray())
