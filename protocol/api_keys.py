@@ -1,6 +1,6 @@
 """The APIs of Kafka 4.3: their keys, their version ranges and where their messages stand.
 
-`STABLE_VERSIONS` is what a complete broker of 4.3 serves (`org.apache.kafka.common.protocol.ApiKeys`,
+`STABLE_VERSIONS` is what a complete broker of 4.3 serves (`common.protocol.ApiKeys` of Kafka,
 unstable versions left out). A node serves those that have a handler (`broker.apis`), which states
 its range beside itself; a test holds the two equal.
 """

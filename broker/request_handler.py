@@ -1,0 +1,148 @@
+"""Frame → header → request → API → response → frame: the only place that catches.
+
+Holds the three kinds of wrong apart. Bytes that are no request raise `ProtocolError`, which closes
+the connection. What an API refuses is in its response. Any other exception is our own bug: it is
+logged once and answered with UNKNOWN_SERVER_ERROR, except an `AssertionError`, a broken invariant,
+which goes on to stop the process.
+
+An ApiVersions request newer than ours is answered in version 0 with our range (KIP-511).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from broker.apis.context import Api, RequestContext
+from protocol.api_keys import ApiKey, ApiMessages, messages_of
+from protocol.errors import ErrorCode, ProtocolError
+from protocol.message_codec import decode, encode_response, read_client_id, read_request_head
+
+log = logging.getLogger("ottla.request")
+
+
+class Connection(Protocol):
+    """What the network tells of a connection."""
+
+    @property
+    def connection_id(self) -> int: ...
+    @property
+    def client_host(self) -> str: ...
+    @property
+    def listener_name(self) -> str: ...
+
+
+class Reply(Protocol):
+    """The way back to one request's connection."""
+
+    def __call__(self, parts: Any) -> None:
+        """Send a response: one bytes-like or a list of bytes and slices; None: nothing to send."""
+
+    def close(self) -> None:
+        """Close the connection instead of answering."""
+
+
+@dataclass(slots=True)
+class RequestMetrics:
+    """Counts per API since the start."""
+
+    requests: int = 0
+    errors: int = 0
+
+
+class RequestHandler:
+    """All APIs of one node."""
+
+    def __init__(self, apis: Iterable[Api]) -> None:
+        self.apis: dict[int, Api] = {int(api.key): api for api in apis}
+        self.metrics: dict[int, RequestMetrics] = {key: RequestMetrics() for key in self.apis}
+        self._messages: dict[int, ApiMessages] = {}
+
+    def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+        """Answer one request. `frame` is used only until this returns.
+
+        Raises ProtocolError where the connection is to be closed.
+        """
+        api_key, version, correlation_id = read_request_head(frame)
+        api = self.apis.get(api_key)
+        if api is None:
+            raise ProtocolError(f"API key {api_key} is not served")
+        too_new = False
+        if not api.oldest <= version <= api.latest:
+            if api_key != ApiKey.API_VERSIONS:
+                raise ProtocolError(f"{api.key.name} version {version} is not served")
+            too_new = True
+        messages = self._messages.get(api_key)
+        if messages is None:
+            messages = self._messages[api_key] = messages_of(api.key)
+        request_class = messages.request
+        client_id, pos = read_client_id(frame, version >= request_class.FLEXIBLE_FROM)
+        context = RequestContext(
+            api_key,
+            version,
+            correlation_id,
+            client_id,
+            connection.client_host,
+            connection.listener_name,
+            connection.connection_id,
+        )
+        self.metrics[api_key].requests += 1
+        if too_new:
+            context.api_version = 0
+            request = request_class()
+            respond = _unsupported(self._responder(context, reply))
+        else:
+            request = decode(request_class, frame, pos, version)
+            respond = self._responder(context, reply)
+        self._call(api, context, request, respond)
+
+    def _call(
+        self, api: Api, context: RequestContext, request: Any, respond: Callable[[Any], None]
+    ) -> None:
+        try:
+            api.handle(context, request, respond)
+        except (ProtocolError, AssertionError):
+            raise
+        except Exception:
+            self.metrics[context.api_key].errors += 1
+            log.exception("%s v%d failed", api.key.name, context.api_version)
+            respond(self._refusal(api, request))
+
+    def _refusal(self, api: Api, request: Any) -> Any:
+        if api.refuse is not None:
+            return api.refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        response = messages_of(api.key).response()
+        if not hasattr(response, "error_code"):
+            raise ProtocolError(f"{api.key.name} has no way to say that it failed")
+        response.error_code = int(ErrorCode.UNKNOWN_SERVER_ERROR)
+        return response
+
+    def _responder(self, context: RequestContext, reply: Reply) -> Callable[[Any], None]:
+        version = context.api_version
+        correlation_id = context.correlation_id
+
+        def respond(response: Any) -> None:
+            if response is None:
+                reply(None)
+                return
+            try:
+                out = encode_response(response, version, correlation_id)
+            except Exception:
+                # Others' answers may be on their way in the same turn: only this one is lost.
+                log.exception("a response to %s v%d", ApiKey(context.api_key).name, version)
+                reply.close()
+                return
+            reply(out.parts() if out.slices else out)
+
+        return respond
+
+
+def _unsupported(respond: Callable[[Any], None]) -> Callable[[Any], None]:
+    def answer(response: Any) -> None:
+        response.error_code = int(ErrorCode.UNSUPPORTED_VERSION)
+        response.api_keys = [k for k in response.api_keys if k.api_key == ApiKey.API_VERSIONS]
+        respond(response)
+
+    return answer

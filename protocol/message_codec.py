@@ -1,0 +1,93 @@
+"""Whole requests and responses: a frame's bytes ↔ header and message.
+
+Generated `read` methods trust the primitives for lengths and let Python's own errors tell of bytes
+that end too soon; `decode` turns each of them into a `ProtocolError`. Never does I/O.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from struct import error as StructError
+from typing import Any
+
+from protocol import primitives
+from protocol.api_keys import ApiKey, messages_of
+from protocol.errors import ProtocolError
+from protocol.primitives import MessageBuffer
+
+REQUEST_HEAD = Struct(">hhi")  # API key, version, correlation id
+_SIZE_AND_CORRELATION = Struct(">ii")
+_SIZE = Struct(">i")
+
+DECODE_ERRORS = (ProtocolError, IndexError, StructError, UnicodeDecodeError, ValueError)
+
+
+def decode(message: Any, buf: memoryview, pos: int, version: int) -> Any:
+    """A message of class `message` at `pos`; ProtocolError where the bytes are none."""
+    try:
+        return message.read(buf, pos, version)[0]
+    except ProtocolError:
+        raise
+    except DECODE_ERRORS as error:
+        raise ProtocolError(f"{message.__name__} v{version} ends too soon: {error}") from error
+
+
+def read_request_head(frame: memoryview) -> tuple[int, int, int]:
+    """API key, version and correlation id: what every header starts with."""
+    if len(frame) < 8:
+        raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a request header")
+    head: tuple[int, int, int] = REQUEST_HEAD.unpack_from(frame)
+    return head
+
+
+def read_client_id(frame: memoryview, flexible: bool) -> tuple[str | None, int]:
+    """The client id (header v1), the header's tagged fields (v2), and where the body starts."""
+    try:
+        client_id, pos = primitives.read_nullable_string(frame, 8)
+        if flexible:
+            if frame[pos]:
+                pos = primitives.skip_tagged_fields(frame, pos)
+            else:
+                pos += 1
+    except DECODE_ERRORS as error:
+        raise ProtocolError(f"the request header is no header: {error}") from error
+    return client_id, pos
+
+
+def encode_request(request: Any, version: int, correlation_id: int, client_id: str | None) -> bytes:
+    """A whole frame, size first: what a client, or another broker, sends."""
+    out = MessageBuffer()
+    out += bytes(4)
+    out += REQUEST_HEAD.pack(request.API_KEY, version, correlation_id)
+    out += primitives.nullable_string(client_id)
+    if version >= request.FLEXIBLE_FROM:
+        out += b"\0"
+    request.write(out, version)
+    frame = bytearray(out.joined())
+    _SIZE.pack_into(frame, 0, len(frame) - 4)
+    return bytes(frame)
+
+
+def encode_response(response: Any, version: int, correlation_id: int) -> MessageBuffer:
+    """A whole frame, size first. Record slices stay apart (`MessageBuffer.parts`)."""
+    out = MessageBuffer()
+    out += _SIZE_AND_CORRELATION.pack(0, correlation_id)
+    # ApiVersions keeps header v0: a client reads it before it knows the broker (KIP-511).
+    if version >= response.FLEXIBLE_FROM and response.API_KEY != ApiKey.API_VERSIONS:
+        out += b"\0"
+    response.write(out, version)
+    size = out.total_size() if out.slices else len(out)
+    _SIZE.pack_into(out, 0, size - 4)
+    return out
+
+
+def decode_response(key: ApiKey, frame: memoryview, version: int) -> tuple[int, Any]:
+    """Correlation id and response of a frame without its size: the client's side."""
+    response = messages_of(key).response
+    if len(frame) < 4:
+        raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a response header")
+    (correlation_id,) = _SIZE.unpack_from(frame)
+    pos = 4
+    if version >= response.FLEXIBLE_FROM and key != ApiKey.API_VERSIONS:
+        pos = primitives.skip_tagged_fields(frame, pos)
+    return correlation_id, decode(response, frame, pos, version)
