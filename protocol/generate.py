@@ -206,7 +206,8 @@ class ModuleWriter:
         return bool(f.nullable) or (f.struct is not None and not f.is_array and bool(f.tagged))
 
     def _default(self, f: FieldSpec, in_class: bool) -> str:
-        if f.default == "null" or (f.struct and not f.is_array and self._may_be_none(f)):
+        is_struct = f.struct is not None and not f.is_array
+        if f.default == "null" or (is_struct and f.tagged and not f.nullable):
             return "None"
         if f.is_array:
             return "field(default_factory=list)" if in_class else "[]"
@@ -275,8 +276,11 @@ class ModuleWriter:
         if not f.nullable & versions:
             out.add(f"{local(f)}, pos = {kind}.read(buf, pos, version)")
             return
-        out.add("pos += 1")
-        with out.block("if buf[pos - 1] > 127:"):
+        if f.tagged:  # here a varint says whether it is there, in place of a signed byte
+            out.add("n, pos = p.read_uvarint(buf, pos)")
+        else:
+            out.add("pos += 1")
+        with out.block("if n == 0:" if f.tagged else "if buf[pos - 1] > 127:"):
             out.add(f"{local(f)} = None")
         with out.block("else:"):
             out.add(f"{local(f)}, pos = {kind}.read(buf, pos, version)")
@@ -410,7 +414,8 @@ class ModuleWriter:
             out.add(f"{value}.write({to}, version)")
             return
         with out.block(f"if {value} is None:"):
-            out.add(f'{to} += b"\\xff"')
+            null = "\\0" if f.tagged else "\\xff"
+            out.add(f'{to} += b"{null}"')
         with out.block("else:"):
             out.add(f'{to} += b"\\x01"')
             out.add(f"{value}.write({to}, version)")
@@ -467,8 +472,9 @@ class ModuleWriter:
     def _is_not_default(self, f: FieldSpec) -> str:
         value = "self." + attribute(f)
         default = self._default(f, False)
-        if f.struct and not f.is_array and not f.nullable:
-            return f"{value} is not None and {value} != {self.class_names[id(f.struct)]}()"
+        if f.struct and not f.is_array and f.default != "null":
+            test = "is None or" if f.nullable else "is not None and"
+            return f"{value} {test} {value} != {self.class_names[id(f.struct)]}()"
         if default == "None":
             return f"{value} is not None"
         if default == "[]":

@@ -141,7 +141,7 @@ class _StructParser:
             name=f["name"],
             type=element,
             is_array=is_array,
-            versions=Versions.parse(f.get("versions", "0+")) & self.versions,
+            versions=Versions.parse(f.get("versions", f.get("taggedVersions"))) & self.versions,
             nullable=Versions.parse(f.get("nullableVersions")) & self.versions,
             tagged=Versions.parse(f.get("taggedVersions")) & self.versions,
             tag=f.get("tag"),

@@ -229,7 +229,7 @@ class ConsumerGroupMemberMetadataValue:
     subscribed_topic_regex: str | None = ""
     rebalance_timeout_ms: int = -1
     server_assignor: str | None = ""
-    classic_member_metadata: ClassicMemberMetadata | None = None
+    classic_member_metadata: ClassicMemberMetadata | None = field(default_factory=ClassicMemberMetadata)
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupMemberMetadataValue, int]:
@@ -254,13 +254,13 @@ class ConsumerGroupMemberMetadataValue:
         (rebalance_timeout_ms,) = _i.unpack_from(buf, pos)
         pos += 4
         server_assignor, pos = p.read_compact_nullable_string(buf, pos)
-        classic_member_metadata = None
+        classic_member_metadata = ClassicMemberMetadata()
         tags, pos = p.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, pos, end = p.read_tag(buf, pos)
             if tag == 0:
-                pos += 1
-                if buf[pos - 1] > 127:
+                n, pos = p.read_uvarint(buf, pos)
+                if n == 0:
                     classic_member_metadata = None
                 else:
                     classic_member_metadata, pos = ClassicMemberMetadata.read(buf, pos, version)
@@ -282,10 +282,10 @@ class ConsumerGroupMemberMetadataValue:
         out += _i.pack(self.rebalance_timeout_ms)
         out += p.compact_nullable_string(self.server_assignor)
         tagged = []
-        if self.classic_member_metadata is not None:
+        if self.classic_member_metadata is None or self.classic_member_metadata != ClassicMemberMetadata():
             value = p.MessageBuffer()
             if self.classic_member_metadata is None:
-                value += b"\xff"
+                value += b"\0"
             else:
                 value += b"\x01"
                 self.classic_member_metadata.write(value, version)

@@ -9,11 +9,10 @@ from typing import ClassVar
 from protocol import primitives as p
 
 _h = Struct(">h")
+_ib = Struct(">ib")
 _q = Struct(">q")
 _qhib = Struct(">qhib")
 _qq = Struct(">qq")
-_qqh = Struct(">qqh")
-_qqqhhib = Struct(">qqqhhib")
 
 
 @dataclass(slots=True)
@@ -135,8 +134,15 @@ class TransactionLogValue:
                 else:
                     pos = end
             return cls(producer_id, previous_producer_id, next_producer_id, producer_epoch, next_producer_epoch, transaction_timeout_ms, transaction_status, transaction_partitions, transaction_last_update_timestamp_ms, transaction_start_timestamp_ms, client_transaction_version), pos
-        producer_id, previous_producer_id, next_producer_id, producer_epoch, next_producer_epoch, transaction_timeout_ms, transaction_status = _qqqhhib.unpack_from(buf, pos)
-        pos += 33
+        (producer_id,) = _q.unpack_from(buf, pos)
+        pos += 8
+        previous_producer_id = -1
+        next_producer_id = -1
+        (producer_epoch,) = _h.unpack_from(buf, pos)
+        pos += 2
+        next_producer_epoch = -1
+        transaction_timeout_ms, transaction_status = _ib.unpack_from(buf, pos)
+        pos += 5
         n, pos = p.read_array_length(buf, pos, 1)
         if n < 0:
             transaction_partitions = None
@@ -145,8 +151,9 @@ class TransactionLogValue:
             for _ in range(n):
                 item_transaction_partitions, pos = PartitionsSchema.read(buf, pos, version)
                 transaction_partitions.append(item_transaction_partitions)
-        transaction_last_update_timestamp_ms, transaction_start_timestamp_ms, client_transaction_version = _qqh.unpack_from(buf, pos)
-        pos += 18
+        transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = _qq.unpack_from(buf, pos)
+        pos += 16
+        client_transaction_version = 0
         return cls(producer_id, previous_producer_id, next_producer_id, producer_epoch, next_producer_epoch, transaction_timeout_ms, transaction_status, transaction_partitions, transaction_last_update_timestamp_ms, transaction_start_timestamp_ms, client_transaction_version), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -179,11 +186,13 @@ class TransactionLogValue:
                 tagged.append((3, value))
             p.write_tagged_fields(out, tagged)
             return
-        out += _qqqhhib.pack(self.producer_id, self.previous_producer_id, self.next_producer_id, self.producer_epoch, self.next_producer_epoch, self.transaction_timeout_ms, self.transaction_status)
+        out += _q.pack(self.producer_id)
+        out += _h.pack(self.producer_epoch)
+        out += _ib.pack(self.transaction_timeout_ms, self.transaction_status)
         if self.transaction_partitions is None:
             out += p.array_length(-1)
         else:
             out += p.array_length(len(self.transaction_partitions))
             for item_transaction_partitions in self.transaction_partitions:
                 item_transaction_partitions.write(out, version)
-        out += _qqh.pack(self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms, self.client_transaction_version)
+        out += _qq.pack(self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms)
