@@ -1,0 +1,192 @@
+"""The four codecs of record batches, with a limit on what a batch may unpack to.
+
+Owns: the codec numbers, how each codec is framed on Kafka's wire, and the bound: nothing is
+allocated because the packed bytes *say* that they hold much (CVE-2023-34455). Never: looks at
+records. Damage is raised as `CorruptBatch`.
+
+The codecs themselves are cramjam's (Rust and the C reference libraries, GIL released). All of its
+`decompress_into` are streams that stop when the output is full, which makes the limit a hard one.
+
+Framings, by what real clients write:
+* gzip: RFC 1952, one member.
+* snappy: Java, kafka-python and aiokafka write xerial's stream (a 16-byte header, then blocks of
+  length and raw snappy); librdkafka writes one raw block. Both are read, the stream is written.
+* lz4: LZ4 frame; Kafka's own reader refuses linked blocks, so independent ones are written.
+* zstd: zstd frame (KIP-110). Levels: KIP-390.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from struct import Struct
+
+import cramjam
+
+from protocol.record_batch import Bytes, CorruptBatch
+
+
+class Codec(IntEnum):
+    """The number in a batch's attributes. Names in lower case are those of `compression.type`."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+class DecompressionLimit(CorruptBatch):
+    """The bytes unpack to more than the caller takes."""
+
+
+LZ4_DEFAULT_LEVEL = 9
+"""Kafka's default for `compression.lz4.level`, which stands for its fast compressor."""
+
+_XERIAL_MAGIC = b"\x82SNAPPY\x00"
+_XERIAL_HEADER = _XERIAL_MAGIC + b"\0\0\0\x01\0\0\0\x01"
+_XERIAL_BLOCK_BYTES = 32 * 1024
+_BLOCK_LENGTH = Struct(">i")
+# Streams that were written one after the other: a header stands where a block's length would.
+_XERIAL_MAGIC_AS_LENGTH = _BLOCK_LENGTH.unpack(_XERIAL_MAGIC[:4])[0]
+
+# Raw snappy packs 64 bytes into no fewer than 3, so a claimed length above this is a lie.
+_SNAPPY_MOST_PER_BYTE = 22
+_LZ4_FASTEST = 0
+_LZ4_HIGHEST = 12
+
+_FIRST_GUESS_FACTOR = 4
+_FIRST_GUESS_BYTES = 16 * 1024
+
+
+def decompress(codec: int, data: Bytes, limit_bytes: int) -> bytes:
+    """What `data` unpacks to, at most `limit_bytes`.
+
+    Memory in use stays below a few times what has been unpacked, whatever lengths `data` claims.
+    Raises DecompressionLimit where there is more, CorruptBatch where `data` is damaged, cut off or
+    followed by anything else.
+    """
+    if codec == Codec.NONE:
+        if len(data) > limit_bytes:
+            raise DecompressionLimit(f"{len(data)} bytes, the limit is {limit_bytes}")
+        return bytes(data)
+    if codec == Codec.SNAPPY:
+        return _decompress_snappy(memoryview(data), limit_bytes)
+    try:
+        decompress_into = _STREAMS[codec]
+    except KeyError:
+        raise CorruptBatch(f"unknown compression type {codec}") from None
+    return _decompress_stream(decompress_into, data, limit_bytes)
+
+
+def compress(codec: int, data: Bytes, level: int | None = None) -> bytes:
+    """`data` packed as Kafka's broker packs it.
+
+    `level` is what the topic config `compression.<codec>.level` may be (gzip -1 and 1 to 9, lz4 1
+    to 17, zstd -131072 to 22); None and, for gzip, -1 are the codec's default. lz4 knows 12 levels;
+    higher ones are the highest.
+    """
+    if codec == Codec.NONE:
+        return bytes(data)
+    if codec == Codec.GZIP:
+        return bytes(cramjam.gzip.compress(data, None if level == -1 else level))
+    if codec == Codec.SNAPPY:
+        return _compress_snappy(memoryview(data))
+    if codec == Codec.LZ4:
+        return _compress_lz4(data, LZ4_DEFAULT_LEVEL if level is None else level)
+    if codec == Codec.ZSTD:
+        return bytes(cramjam.zstd.compress(data, 3 if level is None else level))
+    raise ValueError(f"unknown compression type {codec}")
+
+
+# --- gzip, lz4, zstd ---------------------------------------------------------------------------
+
+_STREAMS: dict[int, Callable[[Bytes, bytearray], int]] = {
+    Codec.GZIP: cramjam.gzip.decompress_into,
+    Codec.LZ4: cramjam.lz4.decompress_into,
+    Codec.ZSTD: cramjam.zstd.decompress_into,
+}
+
+
+def _decompress_stream(
+    decompress_into: Callable[[Bytes, bytearray], int], data: Bytes, limit_bytes: int
+) -> bytes:
+    """Unpack into a buffer of guessed size; when it proves too small, again with one 4 times it.
+
+    Unpacking twice is cheaper than believing a size that the sender wrote.
+    """
+    room = max(_FIRST_GUESS_BYTES, _FIRST_GUESS_FACTOR * len(data))
+    while True:
+        room = min(room, limit_bytes)
+        out = bytearray(room)
+        try:
+            size = decompress_into(data, out)
+        except cramjam.DecompressionError as error:
+            if not _output_was_full(error):
+                raise CorruptBatch(f"compressed records are damaged: {error}") from None
+            if room == limit_bytes:
+                raise DecompressionLimit(f"records unpack to over {limit_bytes} bytes") from None
+            room *= 4
+        else:
+            return bytes(memoryview(out)[:size])
+
+
+def _output_was_full(error: Exception) -> bool:
+    # The words of Rust's std::io::ErrorKind::WriteZero, which cramjam passes on.
+    return "failed to write whole buffer" in str(error)
+
+
+def _compress_lz4(data: Bytes, level: int) -> bytes:
+    strength = _LZ4_FASTEST if level == LZ4_DEFAULT_LEVEL else min(level, _LZ4_HIGHEST)
+    stream = cramjam.lz4.Compressor(level=strength, content_checksum=False, block_linked=False)
+    stream.compress(bytes(data))
+    return bytes(stream.finish())
+
+
+# --- snappy ------------------------------------------------------------------------------------
+
+
+def _decompress_snappy(data: memoryview, limit_bytes: int) -> bytes:
+    if data[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
+        return bytes(_decompress_snappy_block(data, limit_bytes))
+    if len(data) < len(_XERIAL_HEADER):
+        raise CorruptBatch("snappy stream header is cut off")
+    blocks = bytearray()
+    pos = len(_XERIAL_HEADER)
+    while pos < len(data):
+        if len(data) - pos < _BLOCK_LENGTH.size:
+            raise CorruptBatch("snappy block length is cut off")
+        (length,) = _BLOCK_LENGTH.unpack_from(data, pos)
+        if length == _XERIAL_MAGIC_AS_LENGTH and len(data) - pos >= len(_XERIAL_HEADER):
+            pos += len(_XERIAL_HEADER)
+            continue
+        pos += _BLOCK_LENGTH.size
+        if not 0 < length <= len(data) - pos:
+            raise CorruptBatch(f"snappy block of {length} bytes, {len(data) - pos} remain")
+        blocks += _decompress_snappy_block(data[pos : pos + length], limit_bytes - len(blocks))
+        pos += length
+    return bytes(blocks)
+
+
+def _decompress_snappy_block(block: memoryview, limit_bytes: int) -> bytearray:
+    try:
+        claimed = cramjam.snappy.decompress_raw_len(block)
+        if claimed > _SNAPPY_MOST_PER_BYTE * len(block):
+            raise CorruptBatch(f"snappy block of {len(block)} bytes claims {claimed} unpacked")
+        if claimed > limit_bytes:
+            raise DecompressionLimit("records unpack to over the limit")
+        out = bytearray(claimed)
+        size = cramjam.snappy.decompress_raw_into(block, out)
+    except cramjam.DecompressionError as error:
+        raise CorruptBatch(f"compressed records are damaged: {error}") from None
+    assert size == claimed
+    return out
+
+
+def _compress_snappy(data: memoryview) -> bytes:
+    out = bytearray(_XERIAL_HEADER)
+    for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
+        block = cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK_BYTES])
+        out += _BLOCK_LENGTH.pack(len(block))
+        out += bytes(block)
+    return bytes(out)
