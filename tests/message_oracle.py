@@ -1,0 +1,80 @@
+"""Kafka's own message classes as a process to ask: `tests/java/src/MessageOracle.java`.
+
+Owns that process. What Kafka refuses comes back as `OracleRefusal`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from types import TracebackType
+from typing import Any
+
+from tests.java_tools import java_command, program_classpath
+
+
+class OracleRefusal(Exception):
+    """Kafka's classes raised an exception; its text."""
+
+
+class MessageOracle:
+    """One JVM for a whole run; a question takes a fraction of a millisecond."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            java_command("MessageOracle", classpath=program_classpath()),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def version_range(self, message: str) -> tuple[int, int]:
+        """The lowest and highest version of Kafka's class."""
+        answer = self._ask({"message": message})
+        return answer["lowest"], answer["highest"]
+
+    def encode(self, message: str, version: int, values: dict[str, Any]) -> bytes:
+        """What Kafka writes for `values` (the form of its JsonConverter)."""
+        answer = self._ask({"message": message, "version": version, "json": values})
+        return bytes.fromhex(answer["hex"])
+
+    def decode(self, message: str, version: int, data: bytes) -> dict[str, Any]:
+        """What Kafka reads from `data`, all of it; tagged fields of default value are left out."""
+        answer = self._ask({"message": message, "version": version, "hex": data.hex()})
+        assert answer["remaining"] == 0, f"Kafka left {answer['remaining']} bytes unread"
+        values: dict[str, Any] = answer["json"]
+        return values
+
+    def defaults(self, message: str, version: int) -> dict[str, Any]:
+        """An instance that nobody touched; tagged fields are left out."""
+        values: dict[str, Any] = self._ask({"message": message, "version": version})["json"]
+        return values
+
+    def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(question) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        assert line, "the oracle's JVM ended"
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise OracleRefusal(answer["error"])
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(10)
+        self._process.stdout.close()
+
+    def __enter__(self) -> MessageOracle:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
