@@ -29,6 +29,7 @@ _RANGE = re.compile(r"\[(-?[0-9.]+),\.\.\.(?:,(-?[0-9.]+))?\]")
 _CHOICES = re.compile(r"(\(case insensitive\) )?\[([A-Za-z0-9_, -]+)\]")
 _THROTTLED_REPLICAS = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
 _GZIP_LEVELS = "[1,...,9] or -1"
+_OFFSET_RESETS = "[latest, earliest, by_duration:PnDTnHnMn.nS]"
 
 
 class ConfigType(IntEnum):
@@ -203,10 +204,6 @@ def _key_from(entry: Mapping[str, object]) -> ConfigKey:
 
 def validator_from(valid: str, kind: ConfigType) -> Validator:
     """The check that a `valid` text of the facts stands for."""
-    if valid == _GZIP_LEVELS:
-        return _gzip_level
-    if valid == _THROTTLED_REPLICAS:
-        return _throttled_replicas
     if valid in _NAMED_VALIDATORS:
         return _NAMED_VALIDATORS[valid]
     if bounds := _RANGE.fullmatch(valid):
@@ -304,7 +301,18 @@ def _throttled_replicas(name: str, value: ConfigValue) -> None:
         raise ConfigError.invalid(name, shown, reason + _THROTTLED_REPLICAS)
 
 
+def _offset_reset(name: str, value: ConfigValue) -> None:
+    """Of a share group: KIP-932, with the ISO 8601 duration of KIP-1106."""
+    text = str(value)
+    if text not in ("latest", "earliest") and not re.fullmatch(r"by_duration:P[0-9DTHMS.]+", text):
+        reason = f"{name} must be one of {_OFFSET_RESETS[1:-1]}"
+        raise ConfigError.invalid(name, value, reason)
+
+
 _NAMED_VALIDATORS: dict[str, Validator] = {
+    _GZIP_LEVELS: _gzip_level,
+    _THROTTLED_REPLICAS: _throttled_replicas,
+    _OFFSET_RESETS: _offset_reset,
     "": _no_empty_element,
     "non-empty list": _no_empty_element,
     "non-empty string": _non_empty_string,

@@ -1,0 +1,203 @@
+"""What Ottla does with each of Kafka's keys: serves it, refuses it, or says that it ignores it.
+
+A key that guards something (TLS, SASL, authorization, policies) is refused when it is set, since a
+broker that quietly left it out would be open where its owner believes it closed. A key that only
+tunes something is taken with a warning. A value equal to Kafka's default is always fine.
+
+It never looks at values beyond that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from broker.config_keys import BROKER_CONFIG_DEF
+from storage.config_def import ConfigError
+
+# Prefix or whole name → why it is refused.
+_REFUSED: dict[str, str] = {
+    "sasl.": "SASL is not served yet",
+    "ssl.": "TLS is not served yet",
+    "delegation.token.": "delegation tokens are not served yet",
+    "authorizer.class.name": "authorization is not served yet",
+    "connections.max.reauth.ms": "SASL is not served yet",
+    "principal.builder.class": "Java classes cannot be loaded",
+    "security.providers": "Java classes cannot be loaded",
+    "client.quota.callback.class": "Java classes cannot be loaded",
+    "create.topic.policy.class.name": "Java classes cannot be loaded",
+    "alter.config.policy.class.name": "Java classes cannot be loaded",
+    "config.providers": "config providers are not served",
+    "security.inter.broker.protocol": "TLS and SASL are not served yet",
+    "controller.quorum.bootstrap.servers": (
+        "a dynamic quorum is not served yet; name the controllers in controller.quorum.voters"
+    ),
+    "controller.quorum.auto.join.enable": "a dynamic quorum is not served yet",
+    "remote.log.storage.system.enable": "tiered storage is not served",
+    "cordoned.log.dirs": "cordoned log directories are not served yet",
+}
+
+# Known to people who come from Kafka before 4.0.
+_REMOVED_IN_4_0 = (
+    "zookeeper.connect",
+    "zookeeper.connection.timeout.ms",
+    "zookeeper.session.timeout.ms",
+    "inter.broker.protocol.version",
+    "log.message.format.version",
+    "log.message.timestamp.difference.max.ms",
+    "offsets.commit.required.acks",
+    "broker.id.generation.enable",
+    "control.plane.listener.name",
+)
+
+# Keys that some part of Ottla reads. A test finds the reader of each.
+SERVED = (
+    "advertised.listeners",
+    "auto.create.topics.enable",
+    "broker.heartbeat.interval.ms",
+    "broker.id",
+    "broker.rack",
+    "broker.session.timeout.ms",
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.type",
+    "compression.zstd.level",
+    "connections.max.idle.ms",
+    "controller.listener.names",
+    "controller.quorum.voters",
+    "default.replication.factor",
+    "delete.topic.enable",
+    "fetch.max.bytes",
+    "fetch.purgatory.purge.interval.requests",
+    "group.initial.rebalance.delay.ms",
+    "group.max.session.timeout.ms",
+    "group.max.size",
+    "group.min.session.timeout.ms",
+    "inter.broker.listener.name",
+    "listener.security.protocol.map",
+    "listeners",
+    "log.cleaner.delete.retention.ms",
+    "log.cleaner.max.compaction.lag.ms",
+    "log.cleaner.min.cleanable.ratio",
+    "log.cleaner.min.compaction.lag.ms",
+    "log.cleanup.policy",
+    "log.dir",
+    "log.dirs",
+    "log.flush.interval.messages",
+    "log.flush.interval.ms",
+    "log.flush.offset.checkpoint.interval.ms",
+    "log.flush.scheduler.interval.ms",
+    "log.flush.start.offset.checkpoint.interval.ms",
+    "log.index.interval.bytes",
+    "log.index.size.max.bytes",
+    "log.local.retention.bytes",
+    "log.local.retention.ms",
+    "log.message.timestamp.after.max.ms",
+    "log.message.timestamp.before.max.ms",
+    "log.message.timestamp.type",
+    "log.preallocate",
+    "log.retention.bytes",
+    "log.retention.hours",
+    "log.retention.minutes",
+    "log.retention.ms",
+    "log.roll.hours",
+    "log.roll.jitter.hours",
+    "log.roll.jitter.ms",
+    "log.roll.ms",
+    "log.segment.bytes",
+    "log.segment.delete.delay.ms",
+    "max.connections",
+    "max.connections.per.ip",
+    "max.connections.per.ip.overrides",
+    "max.incremental.fetch.session.cache.slots",
+    "max.request.partition.size.limit",
+    "message.max.bytes",
+    "metadata.log.dir",
+    "min.insync.replicas",
+    "node.id",
+    "num.io.threads",
+    "num.network.threads",
+    "num.partitions",
+    "offset.metadata.max.bytes",
+    "offsets.commit.timeout.ms",
+    "offsets.retention.check.interval.ms",
+    "offsets.retention.minutes",
+    "offsets.topic.compression.codec",
+    "offsets.topic.num.partitions",
+    "offsets.topic.replication.factor",
+    "offsets.topic.segment.bytes",
+    "process.roles",
+    "producer.id.expiration.check.interval.ms",
+    "producer.id.expiration.ms",
+    "producer.purgatory.purge.interval.requests",
+    "queued.max.requests",
+    "replica.high.watermark.checkpoint.interval.ms",
+    "socket.listen.backlog.size",
+    "socket.receive.buffer.bytes",
+    "socket.request.max.bytes",
+    "socket.send.buffer.bytes",
+    "unclean.leader.election.enable",
+)
+
+# Guards against nothing and tells nobody anything: of no effect here, so not worth a warning.
+_QUIET = (
+    "metric.reporters",
+    "security.inter.broker.protocol",
+    "share.coordinator.state.topic.min.isr",
+    "share.coordinator.state.topic.replication.factor",
+    "transaction.state.log.min.isr",
+    "transaction.state.log.replication.factor",
+)
+
+
+def unknown_key(name: str) -> ConfigError:
+    """The refusal of a key that neither Kafka nor Ottla has, with the nearest that exists."""
+    if name in _REMOVED_IN_4_0:
+        return ConfigError(name, f"{name} was removed in Apache Kafka 4.0; remove the line")
+    if name.startswith("listener.name."):
+        return ConfigError(name, f"{name}: overrides of one listener are not served yet")
+    import difflib  # only where something is wrong: a start must stay fast
+
+    near = difflib.get_close_matches(name, list(BROKER_CONFIG_DEF), n=1, cutoff=0.75)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return ConfigError(name, f"unknown configuration key {name}{hint}")
+
+
+def refuse_what_is_not_served(texts: Mapping[str, str]) -> None:
+    """Raise ConfigError for a guarding key set to something else than Kafka's default."""
+    for name, text in texts.items():
+        if not is_default(name, text):
+            reason = _REFUSED.get(name) or next(
+                (
+                    why
+                    for start, why in _REFUSED.items()
+                    if start[-1] == "." and name.startswith(start)
+                ),
+                None,
+            )
+            if reason is not None:
+                raise ConfigError(name, f"{name} is set, but {reason}; remove the line")
+
+
+def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
+    """One warning for each key that is set to something of no effect here."""
+    for name, text in texts.items():
+        if name in SERVED or name in _QUIET or name.startswith("ottla."):
+            continue
+        if not is_default(name, text):
+            yield f"{name}={shown(name, text)} is ignored: Ottla does not serve this key yet"
+
+
+def is_default(name: str, text: str) -> bool:
+    """Whether the text means what Kafka takes when the key is absent."""
+    key = BROKER_CONFIG_DEF[name]
+    if key.required or key.default is None:
+        return False
+    try:
+        return key.parse(text) == key.parse(key.default)
+    except ConfigError:
+        return False
+
+
+def shown(name: str, text: str) -> str:
+    """A value as it may be printed."""
+    return "[hidden]" if BROKER_CONFIG_DEF[name].sensitive else text

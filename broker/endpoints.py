@@ -1,0 +1,139 @@
+"""Where a node listens and where it says that it listens; where the controllers are.
+
+Parses `listeners`, `advertised.listeners`, `listener.security.protocol.map` and
+`controller.quorum.voters`. Resolves no name and opens no socket.
+
+Follows `org.apache.kafka.server.network.EndPoint` parsing in `SocketServerConfigs`, and
+`org.apache.kafka.raft.QuorumConfig`, both 4.3; KIP-103 (several listeners), KIP-595 (voters).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from storage.config_def import ConfigError
+
+SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+NON_ROUTABLE_HOST = "0.0.0.0"
+_PORT_MAX = 65535
+# NAME://host:port, NAME://:port and NAME://[v6]:port
+_ENDPOINT = re.compile(r"([A-Za-z0-9_.-]*)://\[?([0-9a-zA-Z\-%._:]*?)\]?:(-?[0-9]+)")
+_VOTER = re.compile(r"\[?([0-9a-zA-Z\-%._:]+?)\]?:([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class EndPoint:
+    """One listener. `host` is None where all interfaces are meant (`PLAINTEXT://:9092`).
+
+    Advertised, a None host stands for this machine's own name, which the shell finds out.
+    """
+
+    listener_name: str
+    security_protocol: str
+    host: str | None
+    port: int
+
+    def __str__(self) -> str:
+        host = self.host or ""
+        return f"{self.listener_name}://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumVoter:
+    """One controller of `controller.quorum.voters`."""
+
+    node_id: int
+    host: str
+    port: int
+
+
+def parse_protocol_map(text: str) -> dict[str, str]:
+    """Listener name → security protocol. Raises ConfigError."""
+    name = "listener.security.protocol.map"
+    protocols = {}
+    for entry in text.split(","):
+        if not entry.strip():
+            continue
+        listener, colon, protocol = entry.strip().rpartition(":")
+        if not colon:
+            raise ConfigError.invalid(name, text, f"'{entry.strip()}' is not NAME:PROTOCOL")
+        if protocol.strip().upper() not in SECURITY_PROTOCOLS:
+            sentence = f"Invalid security protocol `{protocol.strip()}` defined in {name}"
+            raise ConfigError(name, sentence)
+        protocols[listener.strip().upper()] = protocol.strip().upper()
+    return protocols
+
+
+def parse_endpoints(
+    key: str, entries: Sequence[str], protocols: Mapping[str, str]
+) -> tuple[EndPoint, ...]:
+    """The endpoints of `key`, each with a protocol. Raises ConfigError."""
+    endpoints = []
+    for entry in entries:
+        match = _ENDPOINT.fullmatch(entry)
+        if not match or not 0 <= int(match[3]) <= _PORT_MAX:
+            reason = f"'{entry}' is not NAME://host:port with a port of 0 to {_PORT_MAX}"
+            raise ConfigError.invalid(key, tuple(entries), reason)
+        listener = match[1].upper()
+        if listener not in protocols:
+            reason = (
+                f"No security protocol defined for listener {listener} "
+                "in listener.security.protocol.map"
+            )
+            raise ConfigError.invalid(key, tuple(entries), reason)
+        endpoints.append(EndPoint(listener, protocols[listener], match[2] or None, int(match[3])))
+    _each_its_own_name(key, endpoints)
+    return tuple(endpoints)
+
+
+def check_ports_differ(key: str, endpoints: Sequence[EndPoint]) -> None:
+    """Refuse two listeners on one port, unless one is on an IPv4 and one on an IPv6 address."""
+    taken: dict[int, str | None] = {}
+    for endpoint in endpoints:
+        if endpoint.port == 0:
+            continue
+        if endpoint.port in taken and not _differ_in_family(taken[endpoint.port], endpoint.host):
+            shown = ", ".join(map(str, endpoints))
+            raise ConfigError.invalid(key, shown, "Each listener must have a different port")
+        taken[endpoint.port] = endpoint.host
+
+
+def parse_voters(entries: Sequence[str]) -> tuple[QuorumVoter, ...]:
+    """The controllers of the quorum. Raises ConfigError."""
+    name = "controller.quorum.voters"
+    form = "Each entry should be in the form `{id}@{host}:{port}`."
+    voters: dict[int, QuorumVoter] = {}
+    for entry in entries:
+        node_id, at, address = entry.partition("@")
+        if not at:
+            raise ConfigError(name, f"Invalid configuration value for {name}. {form}")
+        if not re.fullmatch(r"[0-9]+", node_id):
+            text = f"{name}: Failed to parse voter ID as an integer from {node_id}"
+            raise ConfigError(name, text)
+        match = _VOTER.fullmatch(address)
+        if not match or int(match[2]) > _PORT_MAX:
+            text = f"Failed to parse host name from entry {entry} for the configuration {name}."
+            raise ConfigError(name, f"{text} {form}")
+        if match[1] == NON_ROUTABLE_HOST:
+            raise ConfigError(name, f"{name}: Host string ({match[1]}) is not routeable")
+        voters[int(node_id)] = QuorumVoter(int(node_id), match[1], int(match[2]))
+    return tuple(voters.values())
+
+
+def _each_its_own_name(key: str, endpoints: Sequence[EndPoint]) -> None:
+    names = [endpoint.listener_name for endpoint in endpoints]
+    if len(dict.fromkeys(names)) != len(names):
+        shown = ", ".join(map(str, endpoints))
+        raise ConfigError.invalid(key, shown, "Each listener must have a different name")
+
+
+def _differ_in_family(one: str | None, other: str | None) -> bool:
+    if one is None or other is None:
+        return False
+    return (":" in one) != (":" in other) and _is_address(one) and _is_address(other)
+
+
+def _is_address(host: str) -> bool:
+    return ":" in host or re.fullmatch(r"[0-9]+(\.[0-9]+){3}", host) is not None

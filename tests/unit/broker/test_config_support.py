@@ -1,0 +1,89 @@
+"""Keys that Ottla refuses, ignores with a warning, or does not know."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.config_keys import BROKER_CONFIG_DEF
+from broker.config_support import (
+    SERVED,
+    ignored_keys,
+    is_default,
+    refuse_what_is_not_served,
+    shown,
+    unknown_key,
+)
+from storage.config_def import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("sasl.enabled.mechanisms", "PLAIN"),
+        ("sasl.jaas.config", "secret"),
+        ("ssl.keystore.location", "/k"),
+        ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
+        ("controller.quorum.bootstrap.servers", "localhost:9093"),
+        ("create.topic.policy.class.name", "a.B"),
+        ("security.inter.broker.protocol", "SSL"),
+        ("remote.log.storage.system.enable", "true"),
+    ],
+)
+def test_a_guarding_key_is_refused_in_one_line_that_names_it(name: str, text: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        refuse_what_is_not_served({name: text})
+    line = str(refused.value)
+    assert line.startswith(f"{name} is set, but ")
+    assert "\n" not in line and "secret" not in line
+
+
+def test_a_guarding_key_at_its_default_is_fine() -> None:
+    refuse_what_is_not_served(
+        {
+            "sasl.enabled.mechanisms": " GSSAPI ",
+            "ssl.client.auth": "none",
+            "authorizer.class.name": "",
+            "security.inter.broker.protocol": "PLAINTEXT",
+        }
+    )
+
+
+def test_a_key_of_no_effect_gives_one_warning() -> None:
+    texts = {
+        "telemetry.max.bytes": "5",
+        "background.threads": "10",
+        "num.io.threads": "3",
+        "transaction.state.log.min.isr": "1",
+        "ottla.log.level": "INFO",
+    }
+    assert list(ignored_keys(texts)) == [
+        "telemetry.max.bytes=5 is ignored: Ottla does not serve this key yet"
+    ]
+
+
+def test_an_unknown_key_is_named_with_the_nearest_that_exists() -> None:
+    assert str(unknown_key("num.io.thread")) == (
+        "unknown configuration key num.io.thread; did you mean num.io.threads?"
+    )
+    assert str(unknown_key("quite.another.thing.altogether")) == (
+        "unknown configuration key quite.another.thing.altogether"
+    )
+    assert "removed in Apache Kafka 4.0" in str(unknown_key("zookeeper.connect"))
+    assert "listener.name.plaintext.max" in str(unknown_key("listener.name.plaintext.max"))
+
+
+def test_passwords_are_never_shown() -> None:
+    assert shown("ssl.key.password", "p") == "[hidden]"
+    assert shown("num.partitions", "3") == "3"
+
+
+def test_defaults_are_recognised_by_value() -> None:
+    assert is_default("num.partitions", " 1")
+    assert not is_default("num.partitions", "2")
+    assert not is_default("num.partitions", "x")
+    assert not is_default("node.id", "1")
+
+
+def test_every_served_key_exists_once() -> None:
+    assert sorted(SERVED) == list(SERVED)
+    assert [name for name in SERVED if name not in BROKER_CONFIG_DEF] == []

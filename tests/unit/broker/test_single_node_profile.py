@@ -1,0 +1,24 @@
+"""The profile that applies without a file is safe and whole."""
+
+from __future__ import annotations
+
+from broker.config import BrokerConfig
+from broker.single_node_profile import SINGLE_NODE_PROFILE
+
+
+def test_it_starts_as_it_is_and_listens_on_this_machine_only() -> None:
+    config = BrokerConfig(SINGLE_NODE_PROFILE)
+    assert [one.host for one in config.listeners] == ["localhost", "localhost"]
+    assert config.listeners[0].port == 9092
+    assert config.is_broker and config.is_controller
+
+
+def test_internal_topics_need_one_replica_only() -> None:
+    config = BrokerConfig(SINGLE_NODE_PROFILE)
+    assert config.offsets_topic_replication_factor == 1
+    assert config.transaction_state_log_replication_factor == 1
+    assert config.transaction_state_log_min_isr == 1
+    assert config.share_coordinator_state_topic_replication_factor == 1
+    assert config.share_coordinator_state_topic_min_isr == 1
+    assert config.min_insync_replicas == 1
+    assert config.group_initial_rebalance_delay_ms == 0
