@@ -27,7 +27,7 @@ class RequestContext:
     client_id: str | None
     client_host: str
     listener_name: str
-    connection_id: int
+    connection_id: str
     principal: str = "User:ANONYMOUS"
 
 

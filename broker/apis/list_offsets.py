@@ -1,0 +1,147 @@
+"""ListOffsets: v1-11.
+
+Behaviour: per partition an offset by time. Timestamps below zero are names: -1 the end as the
+reader sees it (high watermark, or last stable offset when read_committed), -2 the log start, -3 the
+record with the greatest timestamp (v7, KIP-734), -4 the earliest local offset (v8, KIP-405; without
+tiered storage the log start), -5 the latest tiered offset (v9, KIP-1005) and -6 the earliest offset
+waiting for upload (v11, KIP-1023), which do not exist without tiered storage: answered with -1.
+A time that no record reaches gives offset -1.
+
+Versions: v2 isolation level, v4 leader epochs, v6 flexible, v10 a time-out for remote look-ups.
+"""
+
+from __future__ import annotations
+
+from broker.apis.context import Api, RequestContext, Respond
+from broker.replication.partition import NO_EPOCH, NO_OFFSET, Partition
+from broker.replication.replica_manager import ReplicaManager
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from storage.fetch_data import TimestampAndOffset
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+# The version from which each name may be asked for.
+NAMED_FROM = {
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+CONSUMER = -1
+DEBUGGING_CONSUMER = -2
+NO_TIMESTAMP = -1
+
+
+class ListOffsetsApi:
+    """Offsets by time, for consumers."""
+
+    def __init__(self, replicas: ReplicaManager) -> None:
+        self._replicas = replicas
+
+    def apis(self) -> list[Api]:
+        return [Api(ApiKey.LIST_OFFSETS, 1, 11, self.handle, refuse_list_offsets)]
+
+    def handle(
+        self, context: RequestContext, request: ListOffsetsRequest, respond: Respond
+    ) -> None:
+        if request.replica_id not in (CONSUMER, DEBUGGING_CONSUMER):
+            respond(refuse_list_offsets(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+            return
+        twice = _asked_twice(request)
+        topics = []
+        for topic in request.topics:
+            answers = []
+            for asked in topic.partitions:
+                if (topic.name, asked.partition_index) in twice:
+                    answers.append(_failed(asked.partition_index, ErrorCode.INVALID_REQUEST))
+                    continue
+                answers.append(self._partition(context, request, topic.name, asked))
+            topics.append(ListOffsetsTopicResponse(topic.name, answers))
+        respond(ListOffsetsResponse(0, topics))
+
+    def _partition(
+        self,
+        context: RequestContext,
+        request: ListOffsetsRequest,
+        topic: str,
+        asked: ListOffsetsPartition,
+    ) -> ListOffsetsPartitionResponse:
+        index = asked.partition_index
+        if asked.timestamp < EARLIEST:
+            since = NAMED_FROM.get(asked.timestamp)
+            if since is None or context.api_version < since:
+                return _failed(index, ErrorCode.UNSUPPORTED_VERSION)
+        partition = self._replicas.partition(topic, index)
+        if partition is None:
+            return _failed(index, self._replicas.why_absent(topic, index))
+        error = partition.check_leader_epoch(asked.current_leader_epoch)
+        if error:
+            return _failed(index, error)
+        found = _look_up(partition, asked.timestamp, request.isolation_level)
+        if isinstance(found, ErrorCode):
+            return _failed(index, found)
+        return ListOffsetsPartitionResponse(
+            index, 0, found.timestamp, found.offset, found.leader_epoch
+        )
+
+
+def _look_up(
+    partition: Partition, timestamp: int, isolation: int
+) -> TimestampAndOffset | ErrorCode:
+    log = partition.log
+    if timestamp == LATEST:
+        end = partition.upper_offset(isolation)
+        return TimestampAndOffset(NO_TIMESTAMP, end, partition.leader_epoch)
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        start = log.log_start_offset
+        return TimestampAndOffset(NO_TIMESTAMP, start, log.leader_epochs.epoch_for_offset(start))
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return NOT_FOUND
+    found = log.fetch_offset_by_timestamp(timestamp)
+    if isinstance(found, ErrorCode):
+        return found
+    if found is None or found.offset >= partition.upper_offset(isolation):
+        return NOT_FOUND
+    return found
+
+
+NOT_FOUND = TimestampAndOffset(NO_TIMESTAMP, NO_OFFSET, NO_EPOCH)
+
+
+def _asked_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
+    seen: set[tuple[str, int]] = set()
+    twice: set[tuple[str, int]] = set()
+    for topic in request.topics:
+        for asked in topic.partitions:
+            key = (topic.name, asked.partition_index)
+            (twice if key in seen else seen).add(key)
+    return twice
+
+
+def _failed(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(index, int(error), NO_TIMESTAMP, NO_OFFSET)
+
+
+def refuse_list_offsets(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse:
+    """The response that says `error` for every partition."""
+    return ListOffsetsResponse(
+        0,
+        [
+            ListOffsetsTopicResponse(
+                topic.name, [_failed(asked.partition_index, error) for asked in topic.partitions]
+            )
+            for topic in request.topics
+        ],
+    )

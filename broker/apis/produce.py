@@ -1,0 +1,172 @@
+"""Produce: v3-13 (v0-2 are named in ApiVersions for old librdkafka only, and refused; KAFKA-18659).
+
+Behaviour: each partition's batches are appended to its leader's log, and each partition has its
+own error. acks=0 has no response: an error closes the connection, as in Kafka. acks=1 answers after
+the append, acks=all (-1) when every in-sync replica has it, or after `timeout_ms`.
+
+Versions: v5 log start offset, v8 record errors with words (KIP-467), v9 flexible, v10 the new
+leader's address (KIP-951), v12 implicit partitions in transactions (KIP-890), v13 topic ids.
+"""
+
+from __future__ import annotations
+
+from broker.apis.context import Api, RequestContext, Respond
+from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
+from broker.replication.partition import Partition
+from broker.replication.replica_manager import ReplicaManager
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode, ProtocolError
+from protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from protocol.record_batch import HEADER_SIZE, TRANSACTIONAL_FLAG
+from storage.log_append_info import LogAppendInfo
+
+ALL_REPLICAS = -1
+TOPIC_IDS_FROM = 13
+
+
+class ProduceApi:
+    """Appends clients' batches."""
+
+    def __init__(self, replicas: ReplicaManager) -> None:
+        self._replicas = replicas
+        self._scheduler = replicas.scheduler
+        self.messages_failed = 0
+
+    def apis(self) -> list[Api]:
+        return [Api(ApiKey.PRODUCE, 3, 13, self.handle, refuse_produce)]
+
+    def handle(self, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
+        if request.acks not in (ALL_REPLICAS, 0, 1):
+            self._answer(request, refuse_produce(request, ErrorCode.INVALID_REQUIRED_ACKS), respond)
+            return
+        if request.transactional_id is not None:
+            # Transactions are refused at InitProducerId: nobody can own this id.
+            self._answer(request, refuse_produce(request, TRANSACTIONS_REFUSED), respond)
+            return
+        append = _Append(self._replicas, request, context.api_version >= TOPIC_IDS_FROM)
+        response = append.run(self._scheduler.wall_ms())
+        if request.acks == ALL_REPLICAS and append.pending:
+            waiting = DelayedProduce(append.pending, lambda: respond(response))
+            if not waiting.settle_all():
+                self._replicas.wake(append.appended)
+                if not waiting.settle_all():
+                    self._replicas.produce_purgatory.watch(
+                        waiting, waiting.pending, max(request.timeout_ms, 0)
+                    )
+                    return
+        self._answer(request, response, respond)
+        self._replicas.wake(append.appended)
+
+    def _answer(self, request: ProduceRequest, response: ProduceResponse, respond: Respond) -> None:
+        if request.acks != 0:
+            respond(response)
+            return
+        for topic in response.responses:
+            for partition in topic.partition_responses:
+                if partition.error_code:
+                    code = ErrorCode(partition.error_code).name
+                    raise ProtocolError(f"a Produce with acks=0 was refused: {code}")
+        respond(None)
+
+
+class _Append:
+    """One Produce request on its way into the logs."""
+
+    def __init__(
+        self, replicas: ReplicaManager, request: ProduceRequest, by_topic_id: bool
+    ) -> None:
+        self.replicas = replicas
+        self.request = request
+        self.by_topic_id = by_topic_id
+        self.appended: list[Partition] = []
+        self.pending: dict[ReplicatedPartition, PendingAck] = {}
+
+    def run(self, now_ms: int) -> ProduceResponse:
+        topics = []
+        for topic in self.request.topic_data:
+            answers = [self.partition(topic, data, now_ms) for data in topic.partition_data]
+            topics.append(TopicProduceResponse(topic.name, topic.topic_id, answers))
+        return ProduceResponse(topics)
+
+    def partition(
+        self, topic: TopicProduceData, data: PartitionProduceData, now_ms: int
+    ) -> PartitionProduceResponse:
+        partition: Partition | None
+        if self.by_topic_id:
+            partition = self.replicas.partition_by_id(topic.topic_id, data.index)
+            if partition is None:
+                error = self.replicas.why_absent_by_id(topic.topic_id, data.index)
+                return _failed(data.index, error)
+        else:
+            partition = self.replicas.partition(topic.name, data.index)
+            if partition is None:
+                return _failed(data.index, self.replicas.why_absent(topic.name, data.index))
+        records = data.records
+        if not isinstance(records, memoryview) or not records:
+            return _failed(data.index, ErrorCode.INVALID_RECORD)
+        if len(records) >= HEADER_SIZE and records[_LOW_ATTRIBUTES] & TRANSACTIONAL_FLAG:
+            return _failed(data.index, TRANSACTIONS_REFUSED)
+        info = partition.append_as_leader(records, self.request.acks, now_ms)
+        if isinstance(info, ErrorCode):
+            return _failed(data.index, info)
+        if info.error:
+            return _refused(data.index, info)
+        self.appended.append(partition)
+        answer = PartitionProduceResponse(
+            data.index, 0, info.first_offset, info.log_append_time, info.log_start_offset
+        )
+        if self.request.acks == ALL_REPLICAS:
+            self.pending[partition] = PendingAck(
+                info.last_offset + 1, lambda verdict: _settle(answer, verdict)
+            )
+        return answer
+
+
+_LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
+
+# Until transactions exist: what InitProducerId says to a transactional id, too.
+TRANSACTIONS_REFUSED = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
+def _settle(answer: PartitionProduceResponse, verdict: ErrorCode) -> None:
+    if verdict:
+        answer.error_code = int(verdict)
+        answer.base_offset = -1
+
+
+def _failed(index: int, error: ErrorCode) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index, int(error), -1, -1, -1)
+
+
+def _refused(index: int, info: LogAppendInfo) -> PartitionProduceResponse:
+    return PartitionProduceResponse(
+        index,
+        int(info.error),
+        -1,
+        -1,
+        info.log_start_offset,
+        [BatchIndexAndErrorMessage(i, message) for i, message in info.record_errors],
+        info.error_message,
+    )
+
+
+def refuse_produce(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
+    """The response that says `error` for every partition."""
+    return ProduceResponse(
+        [
+            TopicProduceResponse(
+                topic.name,
+                topic.topic_id,
+                [_failed(data.index, error) for data in topic.partition_data],
+            )
+            for topic in request.topic_data
+        ]
+    )

@@ -1,0 +1,241 @@
+"""Fetch sessions: a consumer or follower names its partitions once (KIP-227).
+
+A session remembers, per partition, where its reader is and what it was last told, and it hears of
+every change of its partitions. So the work of a Fetch follows the partitions that changed or that
+the request names, never all partitions of the session.
+
+`FetchSessionCache` owns the sessions, at most `max.incremental.fetch.session.cache.slots`; one
+that was not used for `min.incremental.fetch.session.eviction.ms` gives its place to a new one.
+Never reads a log. Follows Kafka's `FetchSession`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from broker.replication.partition import NO_EPOCH, NO_OFFSET, Partition, PartitionRead
+from protocol.errors import ErrorCode
+
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+NO_SESSION = 0
+LAST_EPOCH = 2**31 - 1
+
+# A partition as a request names it: by topic id (v13 and later) or by name, and index.
+FetchKey = tuple[bytes | str, int]
+
+
+class FetchPartition:
+    """One partition of a fetch: where the reader is, and what it was last told."""
+
+    __slots__ = (
+        "current_leader_epoch",
+        "fetch_offset",
+        "key",
+        "last_fetched_epoch",
+        "max_bytes",
+        "partition",
+        "told_high_watermark",
+        "told_log_start_offset",
+    )
+
+    def __init__(
+        self,
+        key: FetchKey,
+        fetch_offset: int,
+        max_bytes: int,
+        current_leader_epoch: int = NO_EPOCH,
+        last_fetched_epoch: int = NO_EPOCH,
+    ) -> None:
+        self.key = key
+        self.fetch_offset = fetch_offset
+        self.max_bytes = max_bytes
+        self.current_leader_epoch = current_leader_epoch
+        self.last_fetched_epoch = last_fetched_epoch
+        self.partition: Partition | None = None
+        self.told_high_watermark = NO_OFFSET
+        self.told_log_start_offset = NO_OFFSET
+
+    def is_news(self, read: PartitionRead) -> bool:
+        """Whether an incremental response must name this partition."""
+        return bool(
+            read.error
+            or read.size
+            or read.diverging_epoch
+            or read.high_watermark != self.told_high_watermark
+            or read.log_start_offset != self.told_log_start_offset
+        )
+
+    def told(self, read: PartitionRead) -> None:
+        self.told_high_watermark = read.high_watermark
+        self.told_log_start_offset = read.log_start_offset
+
+
+class FetchSession:
+    """One reader's session. Identity is the object: parked fetches wait under it."""
+
+    __slots__ = (
+        "_on_change",
+        "by_partition",
+        "changed",
+        "created_ms",
+        "epoch",
+        "last_used_ms",
+        "partitions",
+        "session_id",
+        "uses_topic_ids",
+    )
+
+    def __init__(
+        self,
+        session_id: int,
+        uses_topic_ids: bool,
+        now_ms: float,
+        on_change: Callable[[FetchSession, Partition], None],
+    ) -> None:
+        self.session_id = session_id
+        self.uses_topic_ids = uses_topic_ids
+        self.epoch = 1
+        self.created_ms = now_ms
+        self.last_used_ms = now_ms
+        self.partitions: dict[FetchKey, FetchPartition] = {}
+        self.by_partition: dict[Partition, FetchPartition] = {}
+        # Those to look at in the next response, in the order in which they became so.
+        self.changed: dict[FetchKey, FetchPartition] = {}
+        self._on_change = on_change
+
+    def partition_changed(self, partition: Partition) -> None:
+        """A partition of ours has news (`PartitionListener`)."""
+        wanted = self.by_partition[partition]
+        self.changed[wanted.key] = wanted
+        self._on_change(self, partition)
+
+    def put(self, wanted: FetchPartition, partition: Partition | None) -> None:
+        """Add a partition, or take a new position of one, keeping what it was told."""
+        old = self.partitions.get(wanted.key)
+        if old is not None:
+            wanted.told_high_watermark = old.told_high_watermark
+            wanted.told_log_start_offset = old.told_log_start_offset
+            self._unlisten(old)
+        self.partitions[wanted.key] = wanted
+        self.changed[wanted.key] = wanted
+        self.listen(wanted, partition)
+
+    def listen(self, wanted: FetchPartition, partition: Partition | None) -> None:
+        """Hear of `partition`'s changes from now on."""
+        self._unlisten(wanted)
+        wanted.partition = partition
+        if partition is not None:
+            self.by_partition[partition] = wanted
+            partition.listeners[self] = None
+
+    def forget(self, key: FetchKey) -> None:
+        """The reader wants this partition no more."""
+        wanted = self.partitions.pop(key, None)
+        if wanted is not None:
+            self.changed.pop(key, None)
+            self._unlisten(wanted)
+
+    def _unlisten(self, wanted: FetchPartition) -> None:
+        partition = wanted.partition
+        if partition is not None and self.by_partition.get(partition) is wanted:
+            del self.by_partition[partition]
+            partition.listeners.pop(self, None)
+        wanted.partition = None
+
+    def close(self) -> None:
+        """Hear of nothing any more."""
+        for wanted in list(self.partitions.values()):
+            self._unlisten(wanted)
+        self.partitions.clear()
+        self.changed.clear()
+
+    def settle(self, wanted: FetchPartition, read: PartitionRead) -> None:
+        """After a response: look again next time only where there may be more to say.
+
+        What had data or an error goes behind the others, so that all get their turn (KIP-74).
+        """
+        self.changed.pop(wanted.key, None)
+        if read.error or read.size or read.diverging_epoch:
+            self.changed[wanted.key] = wanted
+
+    def advance_epoch(self) -> None:
+        self.epoch = 1 if self.epoch == LAST_EPOCH else self.epoch + 1
+
+
+class FetchSessionCache:
+    """All sessions of one broker, least recently used first."""
+
+    def __init__(
+        self,
+        slots: int,
+        eviction_ms: int,
+        random_bytes: Callable[[int], bytes],
+        on_change: Callable[[FetchSession, Partition], None],
+    ) -> None:
+        self.slots = slots
+        self.eviction_ms = eviction_ms
+        self.evictions = 0
+        self._random_bytes = random_bytes
+        self._on_change = on_change
+        self._sessions: dict[int, FetchSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def __iter__(self) -> Iterator[FetchSession]:
+        return iter(self._sessions.values())
+
+    def create(
+        self, partition_count: int, uses_topic_ids: bool, now_ms: float
+    ) -> FetchSession | None:
+        """A new session, or None where all places are taken: the fetch then goes without one."""
+        if len(self._sessions) >= self.slots and not self._evict(partition_count, now_ms):
+            return None
+        session_id = self._new_id()
+        session = FetchSession(session_id, uses_topic_ids, now_ms, self._on_change)
+        self._sessions[session_id] = session
+        return session
+
+    def resume(
+        self, session_id: int, epoch: int, uses_topic_ids: bool, now_ms: float
+    ) -> FetchSession | ErrorCode:
+        """The session that an incremental request goes on with."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        if session.epoch != epoch:
+            return ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        if session.uses_topic_ids != uses_topic_ids:
+            return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+        session.last_used_ms = now_ms
+        self._sessions[session_id] = self._sessions.pop(session_id)
+        return session
+
+    def remove(self, session_id: int) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            session.close()
+
+    def _evict(self, partition_count: int, now_ms: float) -> bool:
+        """Free one place: a session long unused, else an old one that serves fewer partitions."""
+        if not self._sessions:
+            return False
+        oldest = next(iter(self._sessions.values()))
+        victim = oldest if now_ms - oldest.last_used_ms > self.eviction_ms else None
+        if victim is None:
+            smallest = min(self._sessions.values(), key=lambda s: len(s.partitions))
+            settled = now_ms - smallest.created_ms > self.eviction_ms
+            if settled and len(smallest.partitions) < partition_count:
+                victim = smallest
+        if victim is None:
+            return False
+        self.evictions += 1
+        self.remove(victim.session_id)
+        return True
+
+    def _new_id(self) -> int:
+        while True:
+            session_id = int.from_bytes(self._random_bytes(4), "big") & 0x7FFFFFFF
+            if session_id != NO_SESSION and session_id not in self._sessions:
+                return session_id

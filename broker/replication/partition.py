@@ -1,0 +1,245 @@
+"""One replica of one partition on this broker: its log, its leader, its in-sync replicas.
+
+Owns the leader's rules: who may append, how far readers may read (the high watermark), which
+leader epoch a request must carry (KIP-320). Changes of leadership come from the metadata image
+only. Never does I/O itself; the log does. Follows Kafka's `Partition`.
+
+Fetch sessions and parked operations hear of every change through `on_change`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from protocol.errors import ErrorCode
+from storage.file_records import FileRecords
+from storage.unified_log import LogAppendInfo, UnifiedLog
+
+READ_UNCOMMITTED = 0
+READ_COMMITTED = 1
+
+NO_EPOCH = -1
+NO_OFFSET = -1
+
+
+class PartitionListener(Protocol):
+    """Something that keeps what it knows of many partitions up to date (a fetch session)."""
+
+    def partition_changed(self, partition: Partition) -> None:
+        """Data, watermarks, leadership or existence of `partition` changed."""
+
+
+@dataclass(slots=True)
+class PartitionRead:
+    """What one partition gives to a Fetch. Offsets are -1 where `error` left them unknown."""
+
+    error: ErrorCode = ErrorCode.NONE
+    records: FileRecords | bytes = b""
+    high_watermark: int = NO_OFFSET
+    last_stable_offset: int = NO_OFFSET
+    log_start_offset: int = NO_OFFSET
+    diverging_epoch: tuple[int, int] | None = None  # (epoch, end offset), KIP-595
+
+    @property
+    def size(self) -> int:
+        """Bytes of records."""
+        records = self.records
+        return len(records) if isinstance(records, bytes) else records.size
+
+
+class Partition:
+    """A partition that this broker hosts a replica of. Identity is the object: it is a dict key."""
+
+    __slots__ = (
+        "_on_change",
+        "deleted",
+        "index",
+        "isr",
+        "leader_epoch",
+        "leader_id",
+        "listeners",
+        "log",
+        "node_id",
+        "replicas",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        index: int,
+        topic_id: bytes,
+        log: UnifiedLog,
+        node_id: int,
+        on_change: Callable[[Partition], None],
+    ) -> None:
+        self.topic = topic
+        self.index = index
+        self.topic_id = topic_id
+        self.log = log
+        self.node_id = node_id
+        self.leader_id = NO_EPOCH
+        self.leader_epoch = NO_EPOCH
+        self.replicas: list[int] = []
+        self.isr: list[int] = []
+        self.deleted = False
+        self.listeners: dict[PartitionListener, None] = {}
+        self._on_change = on_change
+
+    def __repr__(self) -> str:
+        return f"{self.topic}-{self.index}"
+
+    # --- leadership ----------------------------------------------------------------------------
+
+    @property
+    def is_leader(self) -> bool:
+        return self.leader_id == self.node_id and not self.deleted
+
+    def set_leader(
+        self, leader_id: int, leader_epoch: int, replicas: list[int], isr: list[int]
+    ) -> None:
+        """Take what the metadata says. A new epoch of ours starts at the log's end (KIP-101)."""
+        assert leader_epoch >= self.leader_epoch, f"{self!r}: leader epoch goes back"
+        opens = leader_id == self.node_id and leader_epoch > self.leader_epoch
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.replicas = replicas
+        self.isr = isr
+        if opens:
+            self.log.maybe_assign_epoch_start_offset(leader_epoch, self.log.log_end_offset)
+        if self.is_leader:
+            self._advance_high_watermark()
+        self._on_change(self)
+
+    def mark_deleted(self) -> None:
+        """The log is gone: whoever still holds this partition learns it here."""
+        self.deleted = True
+        self._on_change(self)
+
+    def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
+        """Fence a client whose metadata is older, or newer, than ours (KIP-320)."""
+        if not self.is_leader:
+            return (
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                if self.deleted
+                else ErrorCode.NOT_LEADER_OR_FOLLOWER
+            )
+        if current_leader_epoch in (NO_EPOCH, self.leader_epoch):
+            return ErrorCode.NONE
+        if current_leader_epoch < self.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.UNKNOWN_LEADER_EPOCH
+
+    # --- writing -------------------------------------------------------------------------------
+
+    def append_as_leader(
+        self, records: memoryview, required_acks: int, now_ms: int
+    ) -> LogAppendInfo | ErrorCode:
+        """Append a client's batches, which are patched in place.
+
+        The error of the append is in the returned info; an ErrorCode alone where it was not tried.
+        """
+        if not self.is_leader:
+            return self.check_leader_epoch(NO_EPOCH)
+        if required_acks == -1 and not self._has_enough_isr():
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        info = self.log.append_as_leader(records, self.leader_epoch, now_ms)
+        if not info.error:
+            self._advance_high_watermark()
+        return info
+
+    def changed(self) -> None:
+        """Wake what waits for this partition: after an append, once its answer is on its way."""
+        self._on_change(self)
+
+    def _has_enough_isr(self) -> bool:
+        # A topic with fewer replicas than min.insync.replicas is not unwritable (KIP-966).
+        return len(self.isr) >= min(self.log.config.min_insync_replicas, len(self.replicas))
+
+    def is_replicated_to(self, required_offset: int) -> ErrorCode | None:
+        """For acks=all: None while replicas miss data below `required_offset`, else the verdict."""
+        if not self.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if self.log.high_watermark < required_offset:
+            return None
+        if not self._has_enough_isr():
+            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return ErrorCode.NONE
+
+    def _advance_high_watermark(self) -> None:
+        if len(self.isr) == 1 and self.isr[0] == self.node_id:
+            self.log.update_high_watermark(self.log.log_end_offset)
+
+    def delete_records(self, offset: int) -> tuple[ErrorCode, int]:
+        """Move the log start to `offset` (-1: the high watermark). The error, and the new start."""
+        if not self.is_leader:
+            return self.check_leader_epoch(NO_EPOCH), NO_OFFSET
+        if offset == NO_OFFSET:
+            offset = self.log.high_watermark
+        if not 0 <= offset <= self.log.high_watermark:
+            return ErrorCode.OFFSET_OUT_OF_RANGE, NO_OFFSET
+        self.log.increment_log_start_offset(offset)
+        self._on_change(self)
+        return ErrorCode.NONE, self.log.log_start_offset
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def upper_offset(self, isolation: int) -> int:
+        """Readers see offsets below this one."""
+        if isolation == READ_COMMITTED:
+            return self.log.last_stable_offset
+        return self.log.high_watermark
+
+    def read(
+        self,
+        fetch_offset: int,
+        max_bytes: int,
+        isolation: int,
+        min_one_message: bool,
+        current_leader_epoch: int = NO_EPOCH,
+        last_fetched_epoch: int = NO_EPOCH,
+    ) -> PartitionRead:
+        """Records from `fetch_offset` for a consumer, at most `max_bytes`.
+
+        With `min_one_message` a first batch over `max_bytes` is given whole all the same.
+        """
+        error = self.check_leader_epoch(current_leader_epoch)
+        if error:
+            return PartitionRead(error)
+        log = self.log
+        if last_fetched_epoch != NO_EPOCH and last_fetched_epoch != self.leader_epoch:
+            diverging = self._diverging_epoch(fetch_offset, last_fetched_epoch)
+            if diverging is not None:
+                return diverging
+        if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
+            return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
+        upper = self.upper_offset(isolation)
+        records: FileRecords | bytes = b""
+        if fetch_offset < upper:
+            data = log.read(fetch_offset, max_bytes, upper, min_one_message)
+            if data.error:
+                return PartitionRead(data.error)
+            records = data.records
+        return PartitionRead(
+            ErrorCode.NONE,
+            records,
+            log.high_watermark,
+            log.last_stable_offset,
+            log.log_start_offset,
+        )
+
+    def _diverging_epoch(self, fetch_offset: int, last_fetched_epoch: int) -> PartitionRead | None:
+        epoch, end_offset = self.log.end_offset_for_epoch(last_fetched_epoch)
+        if epoch == NO_EPOCH or end_offset == NO_OFFSET:
+            return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
+        if epoch < last_fetched_epoch or end_offset < fetch_offset:
+            return PartitionRead(
+                high_watermark=self.log.high_watermark,
+                last_stable_offset=self.log.last_stable_offset,
+                log_start_offset=self.log.log_start_offset,
+                diverging_epoch=(epoch, end_offset),
+            )
+        return None

@@ -1,0 +1,160 @@
+"""All partitions that this broker hosts, and the two purgatories of requests that wait for them.
+
+Owns which partitions exist here and who leads them, as the metadata image says: `apply` creates
+logs for new ones, opens leaders, deletes what is gone. Appends and reads go through `Partition`.
+Never decides leadership, never speaks to a client. Follows Kafka's `ReplicaManager`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from storage.log_manager import LogManager
+
+from broker.config import BrokerConfig
+from broker.purgatory.purgatory import Purgatory
+from broker.replication.fetch_session import FetchSession, FetchSessionCache
+from broker.replication.partition import Partition
+from controller.metadata_delta import MetadataDelta
+from controller.metadata_image import MetadataImage, PartitionRegistration, ResourceType
+from protocol.errors import ErrorCode
+from storage.ports import Scheduler
+
+TopicPartition = tuple[str, int]
+
+
+class ReplicaManager:
+    """The replicas of one broker."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        log_manager: LogManager,
+        scheduler: Scheduler,
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        self.node_id: int = config.node_id
+        self.log_manager = log_manager
+        self.scheduler = scheduler
+        self.produce_purgatory = Purgatory("Produce", scheduler)
+        self.fetch_purgatory = Purgatory("Fetch", scheduler)
+        self.sessions = FetchSessionCache(
+            config.max_incremental_fetch_session_cache_slots,
+            config.min_incremental_fetch_session_eviction_ms,
+            random_bytes,
+            self._session_changed,
+        )
+        self._partitions: dict[TopicPartition, Partition] = {}
+        self._by_topic_id: dict[tuple[bytes, int], Partition] = {}
+        self._image: MetadataImage | None = None
+        # Told (partition, leads now) after each change of leadership: coordinators load and unload.
+        self._leadership_listeners: list[Callable[[Partition, bool], None]] = []
+
+    # --- what there is ---------------------------------------------------------------------------
+
+    def partition(self, topic: str, index: int) -> Partition | None:
+        """The local replica of a partition, or None."""
+        return self._partitions.get((topic, index))
+
+    def partition_by_id(self, topic_id: bytes, index: int) -> Partition | None:
+        """The local replica of a partition named by topic id, or None."""
+        return self._by_topic_id.get((topic_id, index))
+
+    def why_absent(self, topic: str, index: int) -> ErrorCode:
+        """Why `partition(topic, index)` is None: it does not exist, or lives on other brokers."""
+        known = self._image.topics.get(topic) if self._image else None
+        if known is None or index not in known.partitions:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def why_absent_by_id(self, topic_id: bytes, index: int) -> ErrorCode:
+        """The same for a partition named by topic id."""
+        known = self._image.topics.get_by_id(topic_id) if self._image else None
+        if known is None:
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        return self.why_absent(known.name, index)
+
+    def partitions(self) -> Iterator[Partition]:
+        return iter(self._partitions.values())
+
+    def on_leadership(self, listener: Callable[[Partition, bool], None]) -> None:
+        self._leadership_listeners.append(listener)
+
+    # --- following the metadata ------------------------------------------------------------------
+
+    def apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """Bring the local replicas to what the image says, looking only at what changed."""
+        self._image = image
+        changes = delta.topics.local_changes(self.node_id)
+        for topic, _, index in changes.deletes:
+            self._delete(topic, index)
+        for (topic, topic_id, index), registration in changes.leaders.items():
+            self._change(topic, topic_id, index, registration)
+        for (topic, topic_id, index), registration in changes.followers.items():
+            self._change(topic, topic_id, index, registration)
+        for resource_type, name in delta.changed_configs:
+            if resource_type == ResourceType.TOPIC and name in image.topics.by_name:
+                self._change_config(name, image)
+
+    def _change(
+        self, topic: str, topic_id: bytes, index: int, registration: PartitionRegistration
+    ) -> None:
+        partition = self._partitions.get((topic, index))
+        if partition is None:
+            partition = self._create(topic, topic_id, index)
+        led, epoch = partition.is_leader, partition.leader_epoch
+        partition.set_leader(
+            registration.leader,
+            registration.leader_epoch,
+            list(registration.replicas),
+            list(registration.isr),
+        )
+        if partition.is_leader != led or partition.leader_epoch != epoch:
+            self._tell_leadership(partition, partition.is_leader)
+
+    def _create(self, topic: str, topic_id: bytes, index: int) -> Partition:
+        log = self.log_manager.get_or_create(topic, index, topic_id, self._overrides(topic))
+        partition = Partition(topic, index, topic_id, log, self.node_id, self.partition_changed)
+        self._partitions[(topic, index)] = partition
+        self._by_topic_id[(topic_id, index)] = partition
+        return partition
+
+    def _delete(self, topic: str, index: int) -> None:
+        partition = self._partitions.pop((topic, index), None)
+        if partition is None:
+            return
+        del self._by_topic_id[(partition.topic_id, index)]
+        led = partition.is_leader
+        partition.mark_deleted()
+        if led:
+            self._tell_leadership(partition, False)
+        self.log_manager.delete(topic, index)
+
+    def _overrides(self, topic: str) -> Mapping[str, str]:
+        return self._image.config(ResourceType.TOPIC, topic) if self._image else {}
+
+    def _change_config(self, topic: str, image: MetadataImage) -> None:
+        for index in image.topics.by_name[topic].partitions:
+            if (topic, index) in self._partitions:
+                self.log_manager.update_config(topic, index, self._overrides(topic))
+
+    def _tell_leadership(self, partition: Partition, leads: bool) -> None:
+        for listener in self._leadership_listeners:
+            listener(partition, leads)
+
+    # --- waking --------------------------------------------------------------------------------
+
+    def partition_changed(self, partition: Partition) -> None:
+        """Complete what waits for `partition`."""
+        for listener in list(partition.listeners):
+            listener.partition_changed(partition)
+        self.fetch_purgatory.check(partition)
+        self.produce_purgatory.check(partition)
+
+    def _session_changed(self, session: FetchSession, _partition: Partition) -> None:
+        self.fetch_purgatory.check(session)
+
+    def wake(self, partitions: Iterable[Partition]) -> None:
+        """Tell of appends whose answers are on their way."""
+        for partition in partitions:
+            self.partition_changed(partition)
