@@ -1,0 +1,92 @@
+"""Control records: what brokers write into logs for each other, and consumers never see.
+
+Owns: the key of a control record (two int16: version and type) and the transaction marker's value,
+which is read for every transaction that ends. The other values are generated message classes:
+LeaderChangeMessage, SnapshotHeaderRecord, SnapshotFooterRecord, KRaftVersionRecord, VotersRecord in
+`protocol.messages.consumer_protocol`. Never: decides when one is written.
+
+Follows KIP-98 (transaction markers), KIP-595 (leader change), KIP-630 (snapshots), KIP-853
+(voters), Kafka's `ControlRecordType` and `EndTransactionMarker`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from struct import Struct
+
+from protocol.record_batch import CorruptBatch
+from protocol.records import RecordBatchBuilder
+
+_KEY = Struct(">hh")
+_KEY_VERSION = 0
+_MARKER = Struct(">hi")
+_MARKER_VERSION = 0
+
+
+class ControlRecordType(IntEnum):
+    """The second half of a control record's key. A batch of control records holds one record where
+    it is a transaction marker; the metadata log's hold several."""
+
+    ABORT = 0
+    COMMIT = 1
+    LEADER_CHANGE = 2
+    SNAPSHOT_HEADER = 3
+    SNAPSHOT_FOOTER = 4
+    KRAFT_VERSION = 5
+    KRAFT_VOTERS = 6
+
+
+def control_record_key(record_type: ControlRecordType) -> bytes:
+    """The key of a control record of this type."""
+    return _KEY.pack(_KEY_VERSION, record_type)
+
+
+def control_record_type(key: bytes | None) -> ControlRecordType | None:
+    """What kind of control record has this key; None for a kind of a newer release.
+
+    Newer versions of a key only add to its end. Raises CorruptBatch for what is no such key.
+    """
+    if key is None or len(key) < _KEY.size:
+        raise CorruptBatch("a control record's key has less than 4 bytes")
+    version, number = _KEY.unpack_from(key)
+    if version < 0:
+        raise CorruptBatch(f"a control record's key has version {version}")
+    try:
+        return ControlRecordType(number)
+    except ValueError:
+        return None
+
+
+def transaction_marker_epoch(value: bytes | None) -> int:
+    """The transaction coordinator's epoch in the value of a COMMIT or ABORT record.
+
+    Raises CorruptBatch where there is none.
+    """
+    if value is None or len(value) < _MARKER.size:
+        raise CorruptBatch("a transaction marker's value has less than 6 bytes")
+    version, coordinator_epoch = _MARKER.unpack_from(value)
+    if version < 0:
+        raise CorruptBatch(f"a transaction marker has version {version}")
+    return int(coordinator_epoch)
+
+
+def build_transaction_marker(
+    record_type: ControlRecordType,
+    *,
+    producer_id: int,
+    producer_epoch: int,
+    coordinator_epoch: int,
+    timestamp_ms: int,
+    leader_epoch: int = -1,
+) -> bytearray:
+    """The batch that ends a producer's transaction in one partition: COMMIT or ABORT."""
+    builder = RecordBatchBuilder(
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        is_transactional=True,
+        is_control=True,
+        leader_epoch=leader_epoch,
+    )
+    value = _MARKER.pack(_MARKER_VERSION, coordinator_epoch)
+    builder.append(control_record_key(record_type), value, timestamp_ms)
+    return builder.build()
