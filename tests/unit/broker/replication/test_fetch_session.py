@@ -161,6 +161,9 @@ def test_a_larger_session_takes_the_place_of_an_old_smaller_one() -> None:
 def test_ids_are_positive_and_unused() -> None:
     draws = iter([b"\0\0\0\0", b"\x80\0\0\x01", b"\x80\0\0\x01", b"\0\0\0\x02"])
     cache = FetchSessionCache(9, 1, lambda _: next(draws), lambda *_: None)
-    ids = [session.session_id for session in (cache.create(1, True, 0), cache.create(1, True, 0))
-           if session is not None]
+    ids = [
+        session.session_id
+        for session in (cache.create(1, True, 0), cache.create(1, True, 0))
+        if session is not None
+    ]
     assert ids == [1, 2]
