@@ -1,0 +1,235 @@
+"""What DescribeConfigs says of each key: value, where it comes from, and what else could give it.
+
+Pure: takes what was set at each level and returns `ConfigEntry` values in name order. Sensitive
+values are left out here, so that no caller can leak one.
+
+Follows `kafka.server.ConfigHelper` 4.3; KIP-226 (sources and synonyms), KIP-569 (types).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from broker.config import BrokerConfig
+from broker.config_keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF
+from storage.config_def import (
+    ConfigDef,
+    ConfigKey,
+    ConfigSource,
+    ConfigType,
+    format_value,
+)
+from storage.log_config import LOG_CONFIG_DEF, SYNONYMS, LogConfig, server_defaults
+
+# Keys that are described as settable while a server runs (DynamicBrokerConfig), besides those that
+# give a topic config its default.
+_DYNAMIC = (
+    "background.threads",
+    "config.providers",
+    "cordoned.log.dirs",
+    "follower.fetch.last.tiered.offset.enable",
+    "group.consumer.assignment.interval.ms",
+    "group.coordinator.cached.buffer.max.bytes",
+    "group.share.assignment.interval.ms",
+    "group.streams.assignment.interval.ms",
+    "listener.security.protocol.map",
+    "listeners",
+    "log.cleaner.backoff.ms",
+    "log.cleaner.dedupe.buffer.size",
+    "log.cleaner.io.buffer.load.factor",
+    "log.cleaner.io.buffer.size",
+    "log.cleaner.io.max.bytes.per.second",
+    "log.cleaner.threads",
+    "max.connection.creation.rate",
+    "max.connections",
+    "max.connections.per.ip",
+    "max.connections.per.ip.overrides",
+    "metric.reporters",
+    "num.io.threads",
+    "num.network.threads",
+    "num.recovery.threads.per.data.dir",
+    "num.replica.fetchers",
+    "principal.builder.class",
+    "producer.id.expiration.ms",
+    "remote.fetch.max.wait.ms",
+    "remote.list.offsets.request.timeout.ms",
+    "remote.log.index.file.cache.total.size.bytes",
+    "remote.log.manager.copier.thread.pool.size",
+    "remote.log.manager.copy.max.bytes.per.second",
+    "remote.log.manager.expiration.thread.pool.size",
+    "remote.log.manager.fetch.max.bytes.per.second",
+    "remote.log.manager.follower.thread.pool.size",
+    "remote.log.reader.threads",
+    "sasl.enabled.mechanisms",
+    "sasl.jaas.config",
+    "sasl.kerberos.kinit.cmd",
+    "sasl.kerberos.min.time.before.relogin",
+    "sasl.kerberos.principal.to.local.rules",
+    "sasl.kerberos.service.name",
+    "sasl.kerberos.ticket.renew.jitter",
+    "sasl.kerberos.ticket.renew.window.factor",
+    "sasl.login.refresh.buffer.seconds",
+    "sasl.login.refresh.min.period.seconds",
+    "sasl.login.refresh.window.factor",
+    "sasl.login.refresh.window.jitter",
+    "sasl.mechanism.inter.broker.protocol",
+    "share.coordinator.cached.buffer.max.bytes",
+    "transaction.partition.verification.enable",
+)
+_STATIC_TLS = ("ssl.allow.dn.changes", "ssl.allow.san.changes", "ssl.principal.mapping.rules")
+
+# The server keys that stand for one another, the finest unit first.
+_SERVER_SYNONYMS = {
+    name: tuple(synonym for synonym, _ in synonyms)
+    for synonyms in SYNONYMS.values()
+    if len(synonyms) > 1
+    for name, _ in synonyms
+    if name != "log.flush.scheduler.interval.ms"
+}
+DYNAMIC_SERVER_KEYS = (*_DYNAMIC, *(synonyms[0][0] for synonyms in SYNONYMS.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigSynonym:
+    """One place that gives, or would give, a key its value."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEntry:
+    """One key of a resource as DescribeConfigs answers it."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+    read_only: bool
+    sensitive: bool
+    type: ConfigType
+    synonyms: tuple[ConfigSynonym, ...]
+
+    @property
+    def is_default(self) -> bool:
+        """What versions before v1 of the answer carry in place of the source."""
+        return self.source is ConfigSource.DEFAULT_CONFIG
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLevels:
+    """What is set for one server: its file, and dynamic configs for it or for all servers."""
+
+    config: BrokerConfig
+    dynamic: Mapping[str, str] = field(default_factory=dict)
+    dynamic_default: Mapping[str, str] = field(default_factory=dict)
+
+
+def describe_topic(overrides: Mapping[str, str], server: ServerLevels) -> list[ConfigEntry]:
+    """Every public config of a topic with these overrides."""
+    defaults = server_defaults(
+        {**server.config.originals, **server.dynamic_default, **server.dynamic}
+    )
+    config = LogConfig.from_overrides(overrides, defaults)
+    entries = []
+    for name, key in _public(LOG_CONFIG_DEF):
+        synonyms: list[ConfigSynonym] = []
+        if name in config.overridden:
+            text = _text(key, overrides[name])
+            synonyms.append(ConfigSynonym(name, text, ConfigSource.TOPIC_CONFIG))
+        if name in SYNONYMS:
+            synonyms += _server_synonyms(SYNONYMS[name][0][0], server)
+        value = format_value(getattr(config, key.attribute))
+        entries.append(_entry(key, value, synonyms, read_only=False))
+    return entries
+
+
+def describe_server(server: ServerLevels) -> list[ConfigEntry]:
+    """Every public key of one server."""
+    entries = []
+    for name, key in _public(BROKER_CONFIG_DEF):
+        synonyms = _server_synonyms(name, server)
+        value = synonyms[0].value if synonyms else None
+        entries.append(_entry(key, value, synonyms, read_only=not is_dynamic(name)))
+    return entries
+
+
+def describe_all_servers(dynamic_default: Mapping[str, str]) -> list[ConfigEntry]:
+    """The resource without a name: what is set for all servers, and nothing else."""
+    source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+    entries = []
+    for name, key in _public(BROKER_CONFIG_DEF):
+        if name in dynamic_default:
+            text = _text(key, dynamic_default[name])
+            synonym = ConfigSynonym(name, text, source)
+            entries.append(_entry(key, text, [synonym], read_only=not is_dynamic(name)))
+    return entries
+
+
+def describe_group(overrides: Mapping[str, str], server: ServerLevels) -> list[ConfigEntry]:
+    """Every config of a consumer, share or streams group (KIP-848, KIP-932, KIP-1071)."""
+    entries = []
+    for name, key in _public(GROUP_CONFIG_DEF):
+        synonyms: list[ConfigSynonym] = []
+        if name in overrides:
+            text = _text(key, overrides[name])
+            synonyms.append(ConfigSynonym(name, text, ConfigSource.GROUP_CONFIG))
+        if f"group.{name}" in BROKER_CONFIG_DEF:
+            synonyms += _server_synonyms(f"group.{name}", server)
+        elif key.default is not None:
+            synonyms.append(ConfigSynonym(name, key.default, ConfigSource.DEFAULT_CONFIG))
+        value = synonyms[0].value if synonyms else None
+        entries.append(_entry(key, value, synonyms, read_only=False))
+    return entries
+
+
+def is_dynamic(name: str) -> bool:
+    """Whether Kafka lets this server key change while the server runs."""
+    if name.startswith("ssl."):
+        return name not in _STATIC_TLS
+    return name in DYNAMIC_SERVER_KEYS
+
+
+def _public(keys: ConfigDef) -> Iterator[tuple[str, ConfigKey]]:
+    return ((name, keys[name]) for name in sorted(keys) if not keys[name].internal)
+
+
+def _entry(
+    key: ConfigKey, value: str | None, synonyms: Sequence[ConfigSynonym], *, read_only: bool
+) -> ConfigEntry:
+    source = synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG
+    shown = None if key.sensitive else value
+    return ConfigEntry(key.name, shown, source, read_only, key.sensitive, key.type, tuple(synonyms))
+
+
+def _server_synonyms(name: str, server: ServerLevels) -> list[ConfigSynonym]:
+    """All places that give `name`, nearest first; Kafka leaves out what precedes its own name."""
+    names = _SERVER_SYNONYMS.get(name, (name,))
+    levels = (
+        (server.dynamic, ConfigSource.DYNAMIC_BROKER_CONFIG),
+        (server.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+        (_static(server.config), ConfigSource.STATIC_BROKER_CONFIG),
+        (_DEFAULTS, ConfigSource.DEFAULT_CONFIG),
+    )
+    found = [
+        ConfigSynonym(one, _text(BROKER_CONFIG_DEF[one], texts[one]), source)
+        for texts, source in levels
+        for one in names
+        if one in texts
+    ]
+    own = next((at for at, one in enumerate(found) if one.name == name), len(found))
+    return found[own:]
+
+
+def _static(config: BrokerConfig) -> Mapping[str, str]:
+    """What the file set; the node's id answers to its old name too."""
+    return {"broker.id": str(config.node_id), **config.originals}
+
+
+def _text(key: ConfigKey, text: str) -> str | None:
+    """A value in its usual form (trimmed, without repeated elements); a secret is left out."""
+    return None if key.sensitive else format_value(key.parse(text))
+
+
+_DEFAULTS = {key.name: key.default for key in BROKER_CONFIG_DEF.values() if key.default is not None}

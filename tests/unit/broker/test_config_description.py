@@ -1,0 +1,106 @@
+"""DescribeConfigs entries equal those of a real Kafka 4.3.0 with the same settings.
+
+The golden file has one line an entry, as `Admin.describeConfigs` gave it: resource type and name,
+key, value, source, read-only, sensitive, type, synonyms. That broker ran with
+`log.retention.minutes=60`, `log.segment.bytes=2000000` and `telemetry.max.bytes=9`, its topic with
+two overrides, and the cluster with a dynamic default for `min.insync.replicas`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from broker.config import BrokerConfig
+from broker.config_description import (
+    ConfigEntry,
+    ServerLevels,
+    describe_all_servers,
+    describe_group,
+    describe_server,
+    describe_topic,
+    is_dynamic,
+)
+from storage.config_def import ConfigSource
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "describe_configs_kafka_4_3_0.txt"
+
+
+def golden() -> list[str]:
+    return GOLDEN.read_text().splitlines()
+
+
+@pytest.fixture
+def server() -> ServerLevels:
+    static = {}
+    for line in golden():
+        kind, name, key, value, source, *_ = line.split("|")
+        if (kind, name, source) == ("BROKER", "1", "STATIC_BROKER_CONFIG") and key != "broker.id":
+            static[key] = value
+    return ServerLevels(BrokerConfig(static), {}, {"min.insync.replicas": "1"})
+
+
+def lines(kind: str, name: str, entries: Iterable[ConfigEntry]) -> Iterator[str]:
+    for entry in entries:
+        if entry.name.startswith("ottla."):
+            continue
+        synonyms = "".join(
+            f"{one.name}={one.value}@{java_name(one.source)};" for one in entry.synonyms
+        )
+        fields = (
+            *(kind, name, entry.name, "null" if entry.value is None else entry.value),
+            *(
+                java_name(entry.source),
+                *map(str.lower, map(str, (entry.read_only, entry.sensitive))),
+            ),
+            *(entry.type.name, synonyms),
+        )
+        yield "|".join(fields)
+
+
+def java_name(source: ConfigSource) -> str:
+    return "DYNAMIC_TOPIC_CONFIG" if source is ConfigSource.TOPIC_CONFIG else source.name
+
+
+def wanted(prefix: str) -> list[str]:
+    return sorted(line for line in golden() if line.startswith(prefix))
+
+
+def test_a_topic(server: ServerLevels) -> None:
+    entries = describe_topic({"retention.ms": "5", "cleanup.policy": "compact"}, server)
+    assert sorted(lines("TOPIC", "t", entries)) == wanted("TOPIC|t|")
+
+
+def test_a_server(server: ServerLevels) -> None:
+    assert sorted(lines("BROKER", "1", describe_server(server))) == wanted("BROKER|1|")
+
+
+def test_all_servers(server: ServerLevels) -> None:
+    entries = describe_all_servers(server.dynamic_default)
+    assert sorted(lines("BROKER", "", entries)) == wanted("BROKER||")
+
+
+def test_a_group(server: ServerLevels) -> None:
+    assert sorted(lines("GROUP", "g", describe_group({}, server))) == wanted("GROUP|g|")
+    overridden = describe_group({"consumer.session.timeout.ms": "50000"}, server)
+    entry = next(one for one in overridden if one.name == "consumer.session.timeout.ms")
+    assert (entry.value, entry.source) == ("50000", ConfigSource.GROUP_CONFIG)
+
+
+def test_dynamic_values_win_and_secrets_stay_hidden(server: ServerLevels) -> None:
+    levels = ServerLevels(
+        server.config, {"log.retention.ms": "7"}, {"sasl.jaas.config": "a secret"}
+    )
+    topic = {entry.name: entry for entry in describe_topic({}, levels)}
+    assert topic["retention.ms"].value == "7"
+    assert topic["retention.ms"].source is ConfigSource.DYNAMIC_BROKER_CONFIG
+    assert not topic["retention.ms"].is_default and topic["preallocate"].is_default
+    for entry in (*describe_server(levels), *describe_all_servers(levels.dynamic_default)):
+        assert "secret" not in repr(entry)
+
+
+def test_which_keys_change_while_a_server_runs() -> None:
+    assert is_dynamic("ssl.keystore.location") and is_dynamic("log.retention.ms")
+    assert not is_dynamic("ssl.principal.mapping.rules") and not is_dynamic("node.id")
