@@ -1,0 +1,71 @@
+"""Walking the batches of a segment file, header by header, in bounded memory.
+
+Owns nothing. It is for what an index cannot answer: the last step of a look-up, the tail of a
+segment at start, recovery. Kafka's classes: `FileLogInputStream`, `FileRecords.batchesFrom`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from protocol.record_batch import (
+    HEADER_SIZE,
+    CorruptBatch,
+    RecordBatchHeader,
+    TruncatedBatch,
+    crc_is_valid,
+    read_header,
+)
+from storage.filesystem import File
+
+LOOKUP_CHUNK_BYTES = 8 * 1024
+SCAN_CHUNK_BYTES = 1024 * 1024
+
+
+def iterate_headers(
+    file: File, position: int, end: int, chunk_bytes: int = SCAN_CHUNK_BYTES
+) -> Iterator[tuple[int, RecordBatchHeader]]:
+    """(position, header) of each batch that starts in [position, end); bodies are not looked at.
+
+    Raises CorruptBatch where a header cannot be one, or its batch goes beyond the end of the file.
+    """
+    size = file.size
+    while position < end:
+        chunk = file.pread(min(chunk_bytes, size - position), position)
+        at, start = 0, position
+        while position < end and at + HEADER_SIZE <= len(chunk):
+            header = read_header(chunk, at, size - position)
+            yield position, header
+            at += header.size_in_bytes
+            position = start + at
+        if position == start:
+            raise TruncatedBatch(f"{size - position} bytes at {position} are no batch header")
+
+
+def valid_batches(
+    file: File, position: int, chunk_bytes: int = SCAN_CHUNK_BYTES
+) -> Iterator[tuple[int, RecordBatchHeader]]:
+    """(position, header) of each whole batch with a right checksum, up to the first that is not.
+
+    It ends quietly there: this is how the valid prefix of a torn segment is found.
+    """
+    size = file.size
+    while size - position >= HEADER_SIZE:
+        chunk = file.pread(min(chunk_bytes, size - position), position)
+        at, start = 0, position
+        while at + HEADER_SIZE <= len(chunk):
+            try:
+                header = read_header(chunk, at, size - position)
+            except CorruptBatch:
+                return
+            if at + header.size_in_bytes > len(chunk):
+                break
+            if not crc_is_valid(chunk, at, header):
+                return
+            yield position, header
+            at += header.size_in_bytes
+            position = start + at
+        if position == start:
+            # One batch larger than the chunk: its length is bounded by what the file still holds.
+            header = read_header(chunk, 0, size - position)
+            chunk_bytes = max(chunk_bytes, header.size_in_bytes)

@@ -1,0 +1,173 @@
+"""The small text files of a log directory and of a partition, as Kafka writes them.
+
+Owns: their formats. Offset checkpoints (`recovery-point-offset-checkpoint`,
+`log-start-offset-checkpoint`, `replication-offset-checkpoint`, `cleaner-offset-checkpoint`),
+`leader-epoch-checkpoint`, `partition.metadata`, `meta.properties`, `.kafka_cleanshutdown`.
+
+Never: decides what a missing or damaged file means. A decoder answers None for damage; the caller
+rebuilds, or refuses to start. All files are replaced atomically by `storage.filesystem`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from protocol.primitives import uuid_from_string, uuid_to_string
+
+RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
+LOG_START_CHECKPOINT = "log-start-offset-checkpoint"
+HIGH_WATERMARK_CHECKPOINT = "replication-offset-checkpoint"
+CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+META_PROPERTIES = "meta.properties"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LOCK_FILE = ".lock"
+
+_VERSION = 0
+
+
+def encode_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
+    """An offset checkpoint: version, count, then `topic partition offset` a line."""
+    lines = [str(_VERSION), str(len(offsets))]
+    lines += [f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def decode_offsets(data: bytes) -> dict[tuple[str, int], int] | None:
+    """Offsets by (topic, partition); None when the file is damaged."""
+    lines = _entries(data)
+    if lines is None:
+        return None
+    offsets: dict[tuple[str, int], int] = {}
+    try:
+        for line in lines:
+            topic, partition, offset = line.split(" ")
+            offsets[topic, int(partition)] = int(offset)
+    except ValueError:
+        return None
+    return offsets
+
+
+def encode_leader_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
+    """A leader epoch checkpoint: version, count, then `epoch start_offset` a line."""
+    pairs = list(entries)
+    lines = [str(_VERSION), str(len(pairs))]
+    lines += [f"{epoch} {start}" for epoch, start in pairs]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def decode_leader_epochs(data: bytes) -> list[tuple[int, int]] | None:
+    """(epoch, start offset) pairs; None when damaged or not rising."""
+    lines = _entries(data)
+    if lines is None:
+        return None
+    entries: list[tuple[int, int]] = []
+    try:
+        for line in lines:
+            epoch, start = line.split(" ")
+            entries.append((int(epoch), int(start)))
+    except ValueError:
+        return None
+    for earlier, later in pairwise(entries):
+        if later[0] <= earlier[0] or later[1] < earlier[1]:
+            return None
+    return entries
+
+
+def _entries(data: bytes) -> list[str] | None:
+    """The lines after version and count, when both are right."""
+    try:
+        lines = data.decode().split("\n")
+        if int(lines[0]) != _VERSION or lines[-1] != "":
+            return None
+        count = int(lines[1])
+    except (ValueError, IndexError):
+        return None
+    entries = lines[2:-1]
+    return entries if len(entries) == count else None
+
+
+def encode_partition_metadata(topic_id: bytes) -> bytes:
+    """`partition.metadata`: which topic, of those that ever had this name, the folder is of."""
+    return f"version: {_VERSION}\ntopic_id: {uuid_to_string(topic_id)}".encode()
+
+
+def decode_partition_metadata(data: bytes) -> bytes | None:
+    """The topic id (16 bytes); None when damaged."""
+    try:
+        fields = dict(line.split(": ", 1) for line in data.decode().split("\n") if line)
+        if int(fields["version"]) != _VERSION:
+            return None
+        return uuid_from_string(fields["topic_id"])
+    except (ValueError, KeyError):
+        return None
+
+
+def encode_clean_shutdown(broker_epoch: int) -> bytes:
+    """The marker of a clean stop; the epoch tells the controller which life ended so (KIP-966)."""
+    content = {"version": _VERSION, "brokerEpoch": broker_epoch}
+    return json.dumps(content, separators=(",", ":")).encode()
+
+
+def decode_clean_shutdown(data: bytes) -> int:
+    """The broker epoch of a clean-shutdown marker; -1 when it names none."""
+    try:
+        content = json.loads(data)
+        epoch = content.get("brokerEpoch", -1) if isinstance(content, dict) else -1
+    except ValueError:
+        return -1
+    return epoch if isinstance(epoch, int) else -1
+
+
+@dataclass(frozen=True, slots=True)
+class MetaProperties:
+    """Who owns a log directory: cluster id, node id and the directory's own id (KIP-858)."""
+
+    cluster_id: str
+    node_id: int
+    directory_id: bytes | None = None
+
+
+def encode_meta_properties(properties: MetaProperties) -> bytes:
+    """`meta.properties` version 1: sorted keys, Java's properties syntax without its date line."""
+    lines = ["#", f"cluster.id={_escape(properties.cluster_id)}"]
+    if properties.directory_id is not None:
+        lines.append(f"directory.id={uuid_to_string(properties.directory_id)}")
+    lines += [f"node.id={properties.node_id}", "version=1"]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def decode_meta_properties(data: bytes) -> MetaProperties | None:
+    """Version 1 (KRaft) or 0 (its `broker.id`); None when damaged or incomplete."""
+    try:
+        values = _properties(data.decode())
+        version = int(values["version"])
+        node = values["node.id"] if version == 1 else values["broker.id"]
+        directory = values.get("directory.id")
+        return MetaProperties(
+            values["cluster.id"],
+            int(node),
+            uuid_from_string(directory) if directory else None,
+        )
+    except (ValueError, KeyError):
+        return None
+
+
+def _properties(text: str) -> dict[str, str]:
+    """`key=value` lines; a backslash before a character is Java's way to quote it."""
+    values = {}
+    for line in text.splitlines():
+        line = line.strip()
+        if not line or line[0] in "#!":
+            continue
+        key, _, value = line.partition("=")
+        values[key.strip()] = value.strip().replace("\\", "")
+    return values
+
+
+def _escape(value: str) -> str:
+    """As Java's `Properties.store` quotes a value."""
+    return "".join("\\" + char if char in ":=#!\\" else char for char in value)

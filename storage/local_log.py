@@ -1,0 +1,135 @@
+"""The files of one log: its folder, its segments, and the work on them that is not per record.
+
+Owns: rolling, cutting, deleting, syncing and renaming. Never: knows offsets beyond its segments'
+own, epochs, producers or high watermarks: `storage.unified_log` keeps those in step.
+
+All methods raise `OSError` as the disk gives it. Kafka's class: `LocalLog`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from storage.filesystem import Filesystem
+from storage.log_config import LogConfig
+from storage.log_segment import (
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    LogSegment,
+)
+from storage.log_segments import LogSegments
+
+
+class LocalLog:
+    """Segments in a folder."""
+
+    __slots__ = ("_config", "_filesystem", "directory", "segments")
+
+    def __init__(
+        self, filesystem: Filesystem, directory: str, config: LogConfig, segments: LogSegments
+    ) -> None:
+        self._filesystem = filesystem
+        self.directory = directory
+        self._config = config
+        self.segments = segments
+
+    def update_config(self, config: LogConfig) -> None:
+        """Segments follow the new config at once."""
+        self._config = config
+        for segment in self.segments:
+            segment.update_config(config)
+
+    def roll(self, base_offset: int, now_ms: int) -> LogSegment:
+        """Begin a new active segment; an empty one that begins there already is kept."""
+        active = self.segments.active
+        if active.size == 0 and active.base_offset == base_offset:
+            return active
+        active.become_inactive()
+        segment = self._create(base_offset, now_ms)
+        self.segments.add(segment)
+        return segment
+
+    def truncate_to(self, offset: int) -> int:
+        """Cut everything from `offset` on, and the batch that holds it; gives the new end."""
+        for segment in self.segments.beyond(offset):
+            self._remove(segment)
+        segment = self.segments.active
+        end = segment.truncate_to(offset)
+        if segment.base_offset == offset:
+            end = offset
+        segment.reopen(end)
+        return end
+
+    def truncate_fully(self, offset: int, now_ms: int) -> None:
+        """Remove all segments and begin anew, empty, at `offset`."""
+        for segment in self.segments:
+            self._remove(segment)
+        self.segments.add(self._create(offset, now_ms))
+
+    def set_aside(self, segments: list[LogSegment]) -> Callable[[], None]:
+        """Take segments out and rename their files to `.deleted`; gives the job that removes them.
+
+        The job touches only those files: it may run later and elsewhere.
+        """
+        renamed = []
+        for segment in segments:
+            self.segments.remove(segment)
+            segment.release_handles()
+            for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
+                path = segment.path(suffix)
+                if self._filesystem.exists(path):
+                    self._filesystem.rename(path, path + DELETED_SUFFIX)
+                    renamed.append(path + DELETED_SUFFIX)
+        filesystem = self._filesystem
+
+        def remove() -> None:
+            for path in renamed:
+                filesystem.remove(path)
+
+        return remove
+
+    def sync_job(self, from_offset: int) -> Callable[[], None]:
+        """What makes the log durable from `from_offset` to its present end."""
+        jobs = [segment.sync_job() for segment in self.segments.from_floor(from_offset)]
+        filesystem, directory = self._filesystem, self.directory
+
+        def sync() -> None:
+            for job in jobs:
+                job()
+            filesystem.sync_dir(directory)
+
+        return sync
+
+    def rename(self, directory: str) -> None:
+        """The folder gets another name; open files stay open."""
+        self._filesystem.rename(self.directory, directory)
+        self.directory = directory
+        for segment in self.segments:
+            segment.directory = directory
+            segment.release_closed()
+
+    def close(self) -> None:
+        """Write indexes that are in memory, give descriptors back."""
+        for segment in self.segments:
+            segment.close()
+
+    def _create(self, base_offset: int, now_ms: int) -> LogSegment:
+        segment = LogSegment(
+            self._filesystem,
+            self.directory,
+            base_offset,
+            self._config,
+            created_ms=now_ms,
+            create=True,
+        )
+        if segment.size:  # a file that a failed removal left: never read it as ours
+            segment.file.truncate(0)
+        return segment
+
+    def _remove(self, segment: LogSegment) -> None:
+        self.segments.remove(segment)
+        segment.release_handles()
+        segment.remove_files()

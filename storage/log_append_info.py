@@ -1,0 +1,79 @@
+"""What an append answers: offsets, or the error of the partition with words and record errors."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from protocol.errors import ErrorCode
+
+
+class AppendOrigin(Enum):
+    """Who appends: it decides which checks apply (Kafka's `AppendOrigin`)."""
+
+    CLIENT = 0
+    COORDINATOR = 1
+    RAFT_LEADER = 2
+    REPLICATION = 3
+
+
+class LogAppendInfo:
+    """The result of one append, per partition. `error` is NONE where the records are in the log.
+
+    A duplicate of an idempotent producer is NONE too, with the offsets it got the first time.
+    `log_append_time` is -1 unless the topic's timestamps are the broker's.
+    `record_errors` are (index in the batch, message), as Produce answers them from version 8 on.
+    """
+
+    __slots__ = (
+        "duplicate",
+        "error",
+        "error_message",
+        "first_offset",
+        "last_offset",
+        "log_append_time",
+        "log_start_offset",
+        "max_timestamp",
+        "record_errors",
+        "size",
+    )
+
+    def __init__(
+        self,
+        first_offset: int,
+        last_offset: int,
+        max_timestamp: int,
+        log_append_time: int,
+        log_start_offset: int,
+        size: int = 0,
+        *,
+        duplicate: bool = False,
+    ) -> None:
+        self.error = ErrorCode.NONE
+        self.error_message: str | None = None
+        self.record_errors: list[tuple[int, str | None]] = []
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.max_timestamp = max_timestamp
+        self.log_append_time = log_append_time
+        self.log_start_offset = log_start_offset
+        self.size = size
+        self.duplicate = duplicate
+
+    @classmethod
+    def refused(
+        cls,
+        error: ErrorCode,
+        message: str | None,
+        log_start_offset: int,
+        record_errors: list[tuple[int, str | None]] | None = None,
+    ) -> LogAppendInfo:
+        """Nothing was appended."""
+        info = cls(-1, -1, -1, -1, log_start_offset)
+        info.error = error
+        info.error_message = message
+        info.record_errors = record_errors or []
+        return info
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"LogAppendInfo({fields})"

@@ -1,0 +1,271 @@
+"""Opening a log: what is on disk becomes segments, indexes, epochs and producer state.
+
+Owns: recovery. After a clean stop the files are trusted once they pass their checks; a closed
+segment whose index does not is scanned alone. After an unclean stop every segment from the
+recovery point on is scanned: the valid prefix stays, a torn tail is cut, later segments are
+removed, indexes and producer state are built anew.
+
+Never: keeps going past damage it cannot cut off, or trusts a side file over the batches.
+
+Kafka's classes: `LogLoader`, `UnifiedLog.rebuildProducerState` 4.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from protocol.record_batch import CorruptBatch, RecordBatchHeader
+from storage.batch_scan import iterate_headers
+from storage.filesystem import Filesystem
+from storage.indexes import CorruptIndex
+from storage.leader_epoch_cache import LeaderEpochCache
+from storage.log_config import LogConfig
+from storage.log_segment import (
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    LogSegment,
+)
+from storage.log_segments import LogSegments
+from storage.producer_snapshot import ProducerSnapshots
+from storage.producer_state import ProducerStateManager
+
+CLEANED_SUFFIX = ".cleaned"
+SWAP_SUFFIX = ".swap"
+_SIDE_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
+
+
+@dataclass(slots=True)
+class RecoveryReport:
+    """What opening one log took: a line for people is made of it where anything was done."""
+
+    segments_scanned: int = 0
+    bytes_scanned: int = 0
+    bytes_cut: int = 0
+    segments_removed: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def did_something(self) -> bool:
+        """Whether there is anything to tell."""
+        return bool(self.segments_scanned or self.segments_removed or self.notes)
+
+
+class LogLoader:
+    """Opens one folder, once."""
+
+    def __init__(
+        self,
+        filesystem: Filesystem,
+        directory: str,
+        config: LogConfig,
+        producers: ProducerStateManager,
+        epochs: LeaderEpochCache,
+        snapshots: ProducerSnapshots,
+        *,
+        clean: bool,
+        recovery_point: int,
+        log_start_offset: int,
+        now_ms: int,
+    ) -> None:
+        self._filesystem = filesystem
+        self._directory = directory
+        self._config = config
+        self._producers = producers
+        self._epochs = epochs
+        self._snapshots = snapshots
+        self._clean = clean
+        self._now_ms = now_ms
+        self.recovery_point = recovery_point
+        self.log_start_offset = log_start_offset
+        self.segments = LogSegments()
+        self.next_offset = log_start_offset
+        self.report = RecoveryReport()
+
+    def load(self) -> None:
+        """Fill `segments`, `next_offset`, `log_start_offset`, `recovery_point` and `report`.
+
+        Raises OSError as the disk gives it.
+        """
+        names = self._remove_leftovers(self._filesystem.list_dir(self._directory))
+        self._snapshots.scan(names)
+        epochs_known = self._epochs.load()
+        self._open_segments(names)
+        unflushed = [] if self._clean else self._unflushed()
+        for segment in list(self.segments)[:-1]:
+            if segment not in unflushed:
+                self._open_closed(segment)
+        if not epochs_known and len(self.segments) > len(unflushed):
+            self._rebuild_epochs(unflushed)
+        self._recover(unflushed)
+        self._open_active(unflushed)
+        self._settle_offsets(unflushed)
+        self._rebuild_producers()
+        self._snapshots.keep_only(self.segments.base_offsets)
+
+    def _remove_leftovers(self, names: list[str]) -> list[str]:
+        """Drop what a crash left half done. `.swap` files are complete: they replace what they
+        were made of (Kafka's `completeSwapOperations`)."""
+        kept = []
+        for name in names:
+            if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, ".tmp")):
+                self._filesystem.remove(f"{self._directory}/{name}")
+            else:
+                kept.append(name)
+        bases = {name[: -len(LOG_SUFFIX)] for name in kept if name.endswith(LOG_SUFFIX)}
+        orphans = [
+            name
+            for name in kept
+            if name.endswith(_SIDE_SUFFIXES) and name.partition(".")[0] not in bases
+        ]
+        for name in orphans:
+            self._filesystem.remove(f"{self._directory}/{name}")
+        return [name for name in kept if name not in orphans]
+
+    def _open_segments(self, names: list[str]) -> None:
+        for name in names:
+            stem = name[: -len(LOG_SUFFIX)]
+            if name.endswith(LOG_SUFFIX) and stem.isdigit():
+                path = f"{self._directory}/{name}"
+                self.segments.add(
+                    self._segment(
+                        int(stem), created_ms=self._filesystem.modified_ms(path), create=False
+                    )
+                )
+        if not len(self.segments):
+            self.segments.add(
+                self._segment(self.log_start_offset, created_ms=self._now_ms, create=True)
+            )
+            self._clean = True
+
+    def _segment(self, base_offset: int, *, created_ms: int, create: bool) -> LogSegment:
+        return LogSegment(
+            self._filesystem,
+            self._directory,
+            base_offset,
+            self._config,
+            created_ms=created_ms,
+            create=create,
+        )
+
+    def _unflushed(self) -> list[LogSegment]:
+        return self.segments.from_floor(self.recovery_point)
+
+    def _open_closed(self, segment: LogSegment) -> None:
+        try:
+            segment.open_closed()
+        except (CorruptIndex, FileNotFoundError) as damage:
+            self.report.notes.append(f"index of segment {segment.base_offset} rebuilt: {damage}")
+            self._recover_one(segment)
+            segment.become_inactive()
+
+    def _recover(self, unflushed: list[LogSegment]) -> None:
+        """Scan the unflushed segments; the first that is cut short ends the log."""
+        for number, segment in enumerate(unflushed):
+            if number:
+                unflushed[number - 1].become_inactive()
+            if self._recover_one(segment):
+                for later in unflushed[number + 1 :]:
+                    self.report.segments_removed += 1
+                    self.report.bytes_cut += later.size
+                    later.remove_files()
+                    self.segments.remove(later)
+                return
+
+    def _recover_one(self, segment: LogSegment) -> int:
+        """Bytes that were cut off."""
+        size = segment.size
+
+        def on_batch(header: RecordBatchHeader) -> None:
+            self._epochs.note(header.partition_leader_epoch, header.base_offset)
+
+        self.next_offset, cut = segment.recover(on_batch, segment.base_offset)
+        self.report.segments_scanned += 1
+        self.report.bytes_scanned += size
+        self.report.bytes_cut += cut
+        return cut
+
+    def _open_active(self, unflushed: list[LogSegment]) -> None:
+        active = self.segments.active
+        if active in unflushed:
+            return  # recovery left its indexes open and told the next offset
+        try:
+            self.next_offset = active.open_clean()
+        except (CorruptIndex, CorruptBatch, FileNotFoundError) as damage:
+            if active.size:
+                self.report.notes.append(f"active segment {active.base_offset} scanned: {damage}")
+            self._recover_one(active)
+            if not active.size:
+                self.report.segments_scanned -= 1
+
+    def _rebuild_epochs(self, unflushed: list[LogSegment]) -> None:
+        """The checkpoint is missing or damaged: the flushed batches say what it said."""
+        for segment in self.segments:
+            if segment in unflushed or not segment.size:
+                continue
+            try:
+                for _, header in iterate_headers(segment.file, 0, segment.size):
+                    self._epochs.note(header.partition_leader_epoch, header.base_offset)
+            except CorruptBatch as damage:
+                self.report.notes.append(f"leader epochs end at damage: {damage}")
+                break
+
+    def _settle_offsets(self, unflushed: list[LogSegment]) -> None:
+        first = self.segments.first
+        self.log_start_offset = max(self.log_start_offset, first.base_offset)
+        if self.next_offset < self.log_start_offset:
+            # The log lost its whole tail: what is left lies before its start, and is nothing.
+            for segment in self.segments:
+                segment.remove_files()
+                self.segments.remove(segment)
+            self.segments.add(
+                self._segment(self.log_start_offset, created_ms=self._now_ms, create=True)
+            )
+            self.next_offset = self.log_start_offset
+        self.recovery_point = min(self.recovery_point, self.next_offset)
+        self._epochs.truncate_from_end(self.next_offset)
+        self._epochs.truncate_from_start(self.log_start_offset)
+        if unflushed and self._epochs.entries:
+            self._epochs.write()
+
+    def _rebuild_producers(self) -> None:
+        try:
+            rebuild_producers(
+                self.segments,
+                self._producers,
+                self._snapshots,
+                self.log_start_offset,
+                self.next_offset,
+                self._now_ms,
+            )
+        except CorruptBatch as damage:
+            self.report.notes.append(f"producer state is incomplete: {damage}")
+        if not self._clean and self._producers.entries:
+            self._snapshots.take(self._producers)
+
+
+def rebuild_producers(
+    segments: LogSegments,
+    producers: ProducerStateManager,
+    snapshots: ProducerSnapshots,
+    log_start_offset: int,
+    log_end_offset: int,
+    now_ms: int,
+) -> None:
+    """Set producer state to what the log says: the last snapshot, then the batches after it.
+
+    Raises CorruptBatch where those cannot be read; the state is then what came before.
+    """
+    snapshots.remove_outside(log_start_offset, log_end_offset)
+    snapshots.load_latest(producers, log_end_offset, now_ms)
+    start = max(producers.map_end_offset, log_start_offset)
+    try:
+        if start < log_end_offset:
+            for segment in segments.from_floor(start):
+                for _, header in segment.headers_from(max(start, segment.base_offset)):
+                    if header.base_offset >= start:
+                        producers.replay(header)
+    finally:
+        producers.map_end_offset = log_end_offset

@@ -1,0 +1,408 @@
+"""One segment: a `.log` file, its two indexes, and what is known about its batches.
+
+Owns: the files of one base offset. The last segment of a log is the active one: its indexes are in
+memory, and it remembers where its latest batches start, so that a reader at the tail, or at the
+high watermark, is placed without touching the disk. Closed segments keep nothing in memory.
+
+Never: decides when to roll (it says when it is full), assigns offsets, or syncs on its own.
+
+Kafka's class: `LogSegment` 4.3.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+
+from protocol.record_batch import RecordBatchHeader
+from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers, valid_batches
+from storage.fetch_data import NO_RECORDS, FetchDataInfo
+from storage.file_records import FileRecords
+from storage.filesystem import BytesLike, File, Filesystem
+from storage.indexes import RELATIVE_OFFSET_MAX, OffsetIndex, TimeIndex
+from storage.log_config import LogConfig
+
+LOG_SUFFIX = ".log"
+INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+TXN_INDEX_SUFFIX = ".txnindex"
+DELETED_SUFFIX = ".deleted"
+
+RECENT_BATCHES_MAX = 512
+
+
+def offset_name(offset: int) -> str:
+    """The 20 digits that name a segment's files."""
+    return f"{offset:020d}"
+
+
+class LogSegment:
+    """Batches from `base_offset` on. Offsets are absolute, positions are bytes in the file."""
+
+    __slots__ = (
+        "_bytes_since_index",
+        "_first_timestamp",
+        "_largest_known",
+        "_offset_of_max_timestamp",
+        "_recent_from",
+        "_recent_lasts",
+        "_recent_positions",
+        "_roll_after_ms",
+        "base_offset",
+        "config",
+        "created_ms",
+        "directory",
+        "file",
+        "filesystem",
+        "max_timestamp",
+        "offset_index",
+        "time_index",
+    )
+
+    def __init__(
+        self,
+        filesystem: Filesystem,
+        directory: str,
+        base_offset: int,
+        config: LogConfig,
+        *,
+        created_ms: int,
+        create: bool,
+        roll_jitter_ms: int = 0,
+    ) -> None:
+        self.filesystem = filesystem
+        self.directory = directory
+        self.base_offset = base_offset
+        self.config = config
+        self.created_ms = created_ms
+        self._roll_after_ms = config.segment_ms - roll_jitter_ms
+        self.file: File = filesystem.open(self.path(LOG_SUFFIX), create=create)
+        self.offset_index = OffsetIndex(filesystem, base_offset, config.segment_index_bytes)
+        self.time_index = TimeIndex(filesystem, base_offset, config.segment_index_bytes)
+        self.max_timestamp = -1
+        self._offset_of_max_timestamp = base_offset
+        self._largest_known = self.file.size == 0
+        self._first_timestamp: int | None = None
+        self._bytes_since_index = 0
+        self._recent_from = base_offset
+        self._recent_lasts: list[int] = []
+        self._recent_positions: list[int] = []
+
+    def path(self, suffix: str) -> str:
+        """Where the file of this segment with `suffix` lies."""
+        return f"{self.directory}/{self.base_offset:020d}{suffix}"
+
+    @property
+    def size(self) -> int:
+        """Bytes of batches."""
+        return self.file.size
+
+    # ---- writing ------------------------------------------------------------------------------
+
+    def append(self, records: BytesLike) -> int:
+        """Write whole batches at the end and give their position; `note` follows for each."""
+        position = self.file.size
+        self.file.append(records)
+        return position
+
+    def note(self, last_offset: int, max_timestamp: int, position: int, size: int) -> None:
+        """Learn of a batch that was written at `position`: maxima, sparse indexes, recent batches.
+
+        Like Kafka, an entry is added *before* the batch that comes once `index.interval.bytes`
+        have passed, and names that batch's last offset.
+        """
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp = max_timestamp
+            self._offset_of_max_timestamp = last_offset
+        if self._first_timestamp is None and position == 0:
+            self._first_timestamp = max_timestamp
+        if self._bytes_since_index > self.config.index_interval_bytes:
+            self.offset_index.append(last_offset, position)
+            self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
+            self._bytes_since_index = 0
+        self._bytes_since_index += size
+        lasts = self._recent_lasts
+        lasts.append(last_offset)
+        self._recent_positions.append(position)
+        if len(lasts) > 2 * RECENT_BATCHES_MAX:
+            self._recent_from = lasts[RECENT_BATCHES_MAX - 1] + 1
+            del lasts[:RECENT_BATCHES_MAX]
+            del self._recent_positions[:RECENT_BATCHES_MAX]
+
+    def is_full(self, last_offset: int, max_timestamp: int, size: int, now_ms: int) -> bool:
+        """Whether a new segment must take a batch of `size` bytes that ends with `last_offset`."""
+        own = self.file.size
+        config = self.config
+        if own > config.segment_size_bytes - size:
+            return True
+        if last_offset - self.base_offset > RELATIVE_OFFSET_MAX:
+            return True
+        if own == 0:
+            return False
+        if self.offset_index.is_full or self.time_index.is_full:
+            return True
+        return self.waited_ms(max_timestamp, now_ms) > self._roll_after_ms
+
+    def waited_ms(self, max_timestamp: int, now_ms: int) -> int:
+        """How long this segment has been filling: by the records' time, else by ours.
+
+        Kafka's `timeWaitedForRoll`: the first batch's timestamp counts, so that replayed old data
+        rolls by its own time.
+        """
+        first = self._first_timestamp
+        if first is None:
+            first = self._read_first_timestamp()
+        if first >= 0 and max_timestamp >= 0:
+            return max_timestamp - first
+        return now_ms - self.created_ms
+
+    def _read_first_timestamp(self) -> int:
+        for _, header in iterate_headers(self.file, 0, min(1, self.file.size), LOOKUP_CHUNK_BYTES):
+            self._first_timestamp = header.max_timestamp
+            return header.max_timestamp
+        return -1
+
+    # ---- reading ------------------------------------------------------------------------------
+
+    def locate(self, offset: int) -> tuple[int, int] | None:
+        """(position, size) of the first batch that ends at or after `offset`; None past the end.
+
+        Raises CorruptBatch where the way there leads over damage.
+        """
+        if offset >= self._recent_from:
+            lasts, positions = self._recent_lasts, self._recent_positions
+            slot = bisect_left(lasts, offset)
+            if slot == len(lasts):
+                return None
+            position = positions[slot]
+            following = slot + 1
+            end = positions[following] if following < len(positions) else self.file.size
+            return position, end - position
+        start = self.offset_index.lookup(self.path(INDEX_SUFFIX), offset)
+        for position, header in iterate_headers(
+            self.file, start, self.file.size, LOOKUP_CHUNK_BYTES
+        ):
+            if header.last_offset >= offset:
+                return position, header.size_in_bytes
+        return None
+
+    def read(
+        self, offset: int, max_bytes: int, upper_offset: int | None, min_one_message: bool
+    ) -> FetchDataInfo | None:
+        """A slice from the batch that holds `offset`, or None when this segment ends before it.
+
+        `upper_offset` bounds the slice to batches wholly below it; None where the whole segment is
+        below the bound. With `min_one_message` the first batch comes whole, however large.
+        """
+        found = self.locate(offset)
+        if found is None:
+            return None
+        position, first_size = found
+        end = self.file.size
+        if upper_offset is not None:
+            bound = self.locate(upper_offset)
+            if bound is not None:
+                end = bound[0]
+        size = end - position
+        if max_bytes < size:
+            size = max(max_bytes, first_size) if min_one_message else max_bytes
+        if size <= 0:
+            return NO_RECORDS
+        records = FileRecords(self.file, position, size)
+        return FetchDataInfo(records, size, first_batch_incomplete=size < first_size)
+
+    def headers_from(self, offset: int) -> Iterator[tuple[int, RecordBatchHeader]]:
+        """(position, header) of each batch that ends at or after `offset`."""
+        found = self.locate(offset)
+        if found is None:
+            return iter(())
+        return iterate_headers(self.file, found[0], self.file.size)
+
+    def largest_timestamp(self) -> tuple[int, int]:
+        """(largest timestamp, last offset of its batch); (-1, base offset) without timestamps."""
+        if not self._largest_known:
+            path = self.path(TIME_INDEX_SUFFIX)
+            self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last(path)
+            self._largest_known = True
+        return self.max_timestamp, self._offset_of_max_timestamp
+
+    def next_offset(self) -> int:
+        """The offset after the last batch: read from the tail, needed once, at start."""
+        last = self.base_offset - 1
+        start = self.offset_index.last(self.path(INDEX_SUFFIX))[1]
+        for _, header in iterate_headers(self.file, start, self.file.size, LOOKUP_CHUNK_BYTES):
+            last = header.last_offset
+        return last + 1
+
+    # ---- life ---------------------------------------------------------------------------------
+
+    def open_clean(self) -> int:
+        """Make a cleanly closed segment the active one, and give its next offset.
+
+        Raises CorruptIndex, CorruptBatch or OSError where it has to be recovered instead.
+        """
+        self.offset_index.open(self.path(INDEX_SUFFIX))
+        self.time_index.open(self.path(TIME_INDEX_SUFFIX))
+        self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last("")
+        self._largest_known = True
+        last, start = self.base_offset - 1, self.offset_index.last("")[1]
+        for _, header in iterate_headers(self.file, start, self.file.size, LOOKUP_CHUNK_BYTES):
+            last = header.last_offset
+            if header.max_timestamp > self.max_timestamp:
+                self.max_timestamp, self._offset_of_max_timestamp = header.max_timestamp, last
+        self._bytes_since_index = self.file.size - start
+        self._forget_recent(last + 1)
+        return last + 1
+
+    def open_closed(self) -> None:
+        """Use a segment that is not the active one: its index files are checked, not loaded."""
+        self.offset_index.release()
+        self.time_index.release()
+        self.offset_index.check(self.path(INDEX_SUFFIX), self.file.size)
+        self.time_index.check(self.path(TIME_INDEX_SUFFIX))
+        self._forget_recent(RELATIVE_OFFSET_MAX + self.base_offset + 1)
+
+    def recover(
+        self, on_batch: Callable[[RecordBatchHeader], None], start_offset: int
+    ) -> tuple[int, int]:
+        """Scan the whole segment, rebuild its indexes, cut what is not valid.
+
+        Batches must rise from `start_offset`. Gives (next offset, bytes cut off).
+        """
+        self.offset_index.clear()
+        self.time_index.clear()
+        self.max_timestamp, self._offset_of_max_timestamp = -1, self.base_offset
+        self._largest_known, self._first_timestamp = True, None
+        self._bytes_since_index = 0
+        self._recent_from, self._recent_lasts, self._recent_positions = self.base_offset, [], []
+        next_offset, end = max(start_offset, self.base_offset), 0
+        for position, header in valid_batches(self.file, 0):
+            last = header.last_offset
+            if header.base_offset < next_offset or last - self.base_offset > RELATIVE_OFFSET_MAX:
+                break
+            self.note(last, header.max_timestamp, position, header.size_in_bytes)
+            on_batch(header)
+            next_offset, end = header.next_offset, position + header.size_in_bytes
+        cut = self.file.size - end
+        if cut:
+            self.file.truncate(end)
+        return next_offset, cut
+
+    def truncate_to(self, offset: int) -> int:
+        """Cut the batch that holds `offset` and all after it; gives the new end offset.
+
+        A batch is cut whole, so the end is the batch's base offset where `offset` lies inside one.
+        """
+        self._ensure_open()
+        found = self.locate(offset)
+        if found is None:
+            return offset
+        position, _ = found
+        base = self._header_at(position).base_offset
+        self.offset_index.truncate_to(base)
+        self.time_index.truncate_to(base)
+        self.file.truncate(position)
+        slot = bisect_left(self._recent_positions, position)
+        del self._recent_lasts[slot:]
+        del self._recent_positions[slot:]
+        self._recent_from = min(self._recent_from, max(base, self.base_offset))
+        self._rescan_tail()
+        return min(base, offset)
+
+    def _header_at(self, position: int) -> RecordBatchHeader:
+        scan = iterate_headers(self.file, position, position + 1, LOOKUP_CHUNK_BYTES)
+        return next(scan)[1]
+
+    def _rescan_tail(self) -> None:
+        """After a cut: the largest timestamp and the distance to the last index entry anew."""
+        start = self.offset_index.last("")[1]
+        self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last("")
+        self._largest_known = True
+        if self.file.size == 0:
+            self._first_timestamp = None
+        for _, header in iterate_headers(self.file, start, self.file.size, LOOKUP_CHUNK_BYTES):
+            if header.max_timestamp > self.max_timestamp:
+                self.max_timestamp = header.max_timestamp
+                self._offset_of_max_timestamp = header.last_offset
+        self._bytes_since_index = self.file.size - start
+
+    def _ensure_open(self) -> None:
+        if not self.offset_index.is_open:
+            self.offset_index.open(self.path(INDEX_SUFFIX))
+            self.time_index.open(self.path(TIME_INDEX_SUFFIX))
+
+    def reopen(self, next_offset: int) -> None:
+        """Make a closed segment the active one again, after a truncation removed those after it."""
+        self._ensure_open()
+        self._rescan_tail()
+        self._forget_recent(next_offset)
+
+    def _forget_recent(self, from_offset: int) -> None:
+        self._recent_from = from_offset
+        self._recent_lasts = []
+        self._recent_positions = []
+
+    def write_indexes(self, *, final: bool) -> None:
+        """Bring the indexes to their files. `final` adds the time entry that ends a segment."""
+        if not self.offset_index.is_open:
+            return
+        if final:
+            self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
+        replace = self.filesystem.replace_atomically
+        replace(self.path(INDEX_SUFFIX), self.offset_index.encode(), sync=False)
+        replace(self.path(TIME_INDEX_SUFFIX), self.time_index.encode(), sync=False)
+
+    def become_inactive(self) -> None:
+        """Another segment takes over: indexes go to their files, memory is given back."""
+        self.write_indexes(final=True)
+        self.offset_index.release()
+        self.time_index.release()
+        self._forget_recent(RELATIVE_OFFSET_MAX + self.base_offset + 1)
+
+    def sync_job(self) -> Callable[[], None]:
+        """What makes this segment durable as it is now: for another thread, touches only files."""
+        file, filesystem = self.file, self.filesystem
+        paths = [self.path(INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)]
+
+        def sync() -> None:
+            file.sync()
+            for path in paths:
+                _sync_path(filesystem, path)
+
+        return sync
+
+    def close(self) -> None:
+        """Write what is in memory and give the descriptors back."""
+        self.write_indexes(final=True)
+        self.release_handles()
+        self.file.close()
+
+    def release_closed(self) -> None:
+        """Give back the index files of a closed segment; the active one keeps its memory."""
+        if not self.offset_index.is_open:
+            self.release_handles()
+
+    def update_config(self, config: LogConfig) -> None:
+        """The topic's configs changed."""
+        self._roll_after_ms += config.segment_ms - self.config.segment_ms
+        self.config = config
+
+    def release_handles(self) -> None:
+        """Give back what an index keeps open. Not for the active segment."""
+        self.offset_index.release()
+        self.time_index.release()
+
+    def remove_files(self) -> None:
+        """Delete the segment's files. Slices in flight keep the data until they are sent."""
+        for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
+            self.filesystem.remove(self.path(suffix))
+
+
+def _sync_path(filesystem: Filesystem, path: str) -> None:
+    if not filesystem.exists(path):
+        return
+    file = filesystem.open(path)
+    try:
+        file.sync()
+    finally:
+        file.close()

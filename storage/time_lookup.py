@@ -1,0 +1,82 @@
+"""Finding a record by time, as ListOffsets asks for it.
+
+Owns nothing. The time index leads to the segment and near the batch, the header's max timestamp
+to the batch; only that one batch is decoded. Kafka: `UnifiedLog.fetchOffsetByTimestamp`,
+`FileRecords.searchForTimestamp`; KIP-734 (the offset of the max timestamp).
+"""
+
+from __future__ import annotations
+
+from protocol.record_batch import RecordBatchHeader
+from protocol.records import iterate_records
+from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
+from storage.fetch_data import TimestampAndOffset
+from storage.log_segment import INDEX_SUFFIX, TIME_INDEX_SUFFIX, LogSegment
+from storage.log_segments import LogSegments
+
+
+def find_by_timestamp(
+    segments: LogSegments, timestamp: int, start_offset: int
+) -> TimestampAndOffset | None:
+    """The first record at or after `start_offset` with a timestamp ≥ `timestamp`.
+
+    Raises CorruptBatch or OSError.
+    """
+    for segment in segments:
+        if segment.size and segment.largest_timestamp()[0] >= timestamp:
+            found = _find_in_segment(segment, timestamp, start_offset)
+            if found is not None:
+                return found
+    return None
+
+
+def find_max_timestamp(segments: LogSegments, start_offset: int) -> TimestampAndOffset | None:
+    """The first record that has the largest timestamp of the log; None where there is none."""
+    best: LogSegment | None = None
+    for segment in segments:
+        if not segment.size:
+            continue
+        if best is None or segment.largest_timestamp()[0] > best.largest_timestamp()[0]:
+            best = segment
+    if best is None or best.largest_timestamp()[0] < 0:
+        return None
+    timestamp, last_offset = best.largest_timestamp()
+    return _find_from(best, best.locate(last_offset), timestamp, start_offset)
+
+
+def _find_in_segment(
+    segment: LogSegment, timestamp: int, start_offset: int
+) -> TimestampAndOffset | None:
+    near = segment.time_index.lookup(segment.path(TIME_INDEX_SUFFIX), timestamp)[1]
+    position = segment.offset_index.lookup(segment.path(INDEX_SUFFIX), max(near, start_offset))
+    return _find_from(segment, (position, 0), timestamp, start_offset)
+
+
+def _find_from(
+    segment: LogSegment, place: tuple[int, int] | None, timestamp: int, start_offset: int
+) -> TimestampAndOffset | None:
+    if place is None:
+        return None
+    scan = iterate_headers(segment.file, place[0], segment.size, LOOKUP_CHUNK_BYTES)
+    for position, header in scan:
+        if header.max_timestamp >= timestamp and header.last_offset >= start_offset:
+            found = _find_in_batch(segment, position, header, timestamp, start_offset)
+            if found is not None:
+                return found
+    return None
+
+
+def _find_in_batch(
+    segment: LogSegment,
+    position: int,
+    header: RecordBatchHeader,
+    timestamp: int,
+    start_offset: int,
+) -> TimestampAndOffset | None:
+    batch = memoryview(segment.file.pread(header.size_in_bytes, position))
+    for record in iterate_records(batch):
+        if record.timestamp >= timestamp and record.offset >= start_offset:
+            return TimestampAndOffset(
+                record.timestamp, record.offset, header.partition_leader_epoch
+            )
+    return None

@@ -1,0 +1,49 @@
+"""A partition's name, and the folder names that come from it.
+
+Never: judges a topic's name; the controller did when the topic was created.
+Kafka's class: `UnifiedLog.parseTopicPartitionName`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+DELETE_DIR_SUFFIX = "-delete"
+FUTURE_DIR_SUFFIX = "-future"
+STRAY_DIR_SUFFIX = "-stray"
+
+_NAME_LENGTH_MAX = 255
+_SET_ASIDE = re.compile(r"(\S+)-(\S+)\.(\S+)(-delete|-future|-stray)")
+
+
+class TopicPartition(NamedTuple):
+    """Equal to the plain pair (topic, partition)."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+def parse_directory(name: str) -> TopicPartition | None:
+    """The partition of a live folder's name; None for every other name."""
+    topic, dash, number = name.rpartition("-")
+    if not dash or not topic or not number.isdecimal() or not number.isascii():
+        return None
+    if str(int(number)) != number:
+        return None
+    return TopicPartition(topic, int(number))
+
+
+def is_set_aside(name: str, suffix: str) -> bool:
+    """Whether a folder was renamed to be deleted, moved or kept as a stray."""
+    match = _SET_ASIDE.fullmatch(name)
+    return match is not None and match.group(4) == suffix
+
+
+def set_aside_name(partition: TopicPartition, unique: str, suffix: str) -> str:
+    """`topic-partition.unique-suffix`; a topic's name is cut where the whole would be too long."""
+    tail = f"-{partition.partition}.{unique}{suffix}"
+    return partition.topic[: _NAME_LENGTH_MAX - len(tail)] + tail

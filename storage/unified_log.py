@@ -1,0 +1,665 @@
+"""One partition's log: the leader appends, followers copy, readers get slices of its files.
+
+Owns: the segments of one folder, the offsets that bound them (log start, high watermark, log end,
+recovery point), the leader epochs and the producers' state. It assigns offsets.
+
+Never: knows who the leader is, waits, or reads a clock: time comes with each call. fsync goes
+through `Blocking`, except where `flush.messages` wants it before the answer.
+
+A disk that fails takes the log directory offline (`storage.log_dir_failure`): appends and reads
+then answer KAFKA_STORAGE_ERROR, everything else raises `LogDirFailure`.
+
+Kafka's classes: `UnifiedLog`, `LocalLog` 4.3. KIP-101, KIP-107 (log start), KIP-98 (idempotence).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from struct import Struct
+
+import crc32c
+
+from protocol.errors import ErrorCode
+from protocol.record_batch import (
+    HEADER,
+    HEADER_SIZE,
+    CorruptBatch,
+    RecordBatchHeader,
+    crc_is_valid,
+    iterate_batches,
+    patch_base_offset_and_epoch,
+)
+from storage.fetch_data import NO_RECORDS, EpochEndOffset, FetchDataInfo, TimestampAndOffset
+from storage.filesystem import Filesystem
+from storage.leader_epoch_cache import LeaderEpochCache
+from storage.log_append_info import AppendOrigin, LogAppendInfo
+from storage.log_config import LogConfig
+from storage.log_dir_failure import LogDirFailure, LogDirFailureChannel
+from storage.log_loader import LogLoader, RecoveryReport, rebuild_producers
+from storage.log_segment import LogSegment
+from storage.local_log import LocalLog
+from storage.log_validator import LOG_APPEND_TIME, LONG_MAX, Refusal, may_take_unseen, validate
+from storage.ports import Blocking, Scheduler
+from storage.producer_snapshot import ProducerSnapshots
+from storage.producer_state import SEQUENCE_MASK, ProducerStateEntry, ProducerStateManager
+from storage.time_lookup import find_by_timestamp, find_max_timestamp
+from storage.topic_partition import TopicPartition
+
+LATEST_TIMESTAMP = -1
+EARLIEST_TIMESTAMP = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL_TIMESTAMP = -4
+LATEST_TIERED_TIMESTAMP = -5
+EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
+
+_OUT_OF_RANGE = FetchDataInfo(b"", error=ErrorCode.OFFSET_OUT_OF_RANGE)
+_STORAGE_ERROR = FetchDataInfo(b"", error=ErrorCode.KAFKA_STORAGE_ERROR)
+_CORRUPT = FetchDataInfo(b"", error=ErrorCode.CORRUPT_MESSAGE)
+_OFFLINE = Refusal(ErrorCode.KAFKA_STORAGE_ERROR, "The log directory is offline.")
+
+_ASSIGNED = Struct(">qii")  # base offset, batch length, leader epoch
+_BODY = slice(21, None)
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnvironment:
+    """What all logs of a node share."""
+
+    filesystem: Filesystem
+    scheduler: Scheduler
+    blocking: Blocking
+    failures: LogDirFailureChannel
+    producer_id_expiration_ms: int = 86_400_000
+
+
+class UnifiedLog:
+    """One partition's log. Offsets are record offsets; all calls come from one thread."""
+
+    def __init__(
+        self,
+        environment: LogEnvironment,
+        log_dir: str,
+        directory: str,
+        partition: TopicPartition,
+        config: LogConfig,
+        *,
+        topic_id: bytes | None = None,
+        clean: bool = True,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+    ) -> None:
+        """Open the folder `directory` of `log_dir`, which exists. Raises OSError.
+
+        `clean` is whether the last stop left its marker; `recovery_point` and `log_start_offset`
+        come from the checkpoints of the log directory.
+        """
+        self._environment = environment
+        self.log_dir = log_dir
+        self.partition = partition
+        self.topic_id = topic_id
+        self.offline = False
+        filesystem = environment.filesystem
+        self._producers = ProducerStateManager(
+            str(partition), environment.producer_id_expiration_ms
+        )
+        self._snapshots = ProducerSnapshots(filesystem, directory)
+        self.leader_epochs = LeaderEpochCache(filesystem, directory)
+        loader = LogLoader(
+            filesystem,
+            directory,
+            config,
+            self._producers,
+            self.leader_epochs,
+            self._snapshots,
+            clean=clean,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+            now_ms=environment.scheduler.wall_ms(),
+        )
+        loader.load()
+        self.recovery: RecoveryReport = loader.report
+        self._local = LocalLog(filesystem, directory, config, loader.segments)
+        self._active: LogSegment = loader.segments.active
+        self.log_start_offset = loader.log_start_offset
+        self.log_end_offset = loader.next_offset
+        self.recovery_point = loader.recovery_point
+        self.high_watermark = loader.log_start_offset
+        self._truncations = 0
+        self._unflushed_messages = 0
+        self._take_config(config)
+
+    def _take_config(self, config: LogConfig) -> None:
+        self.config = config
+        self._unseen = may_take_unseen(config)
+        self._max_message_bytes = min(config.max_message_bytes, config.segment_size_bytes)
+        self._after_max_ms = config.message_timestamp_after_max_ms
+        self._flush_messages = config.flush_messages
+        self._appends_own_time = config.message_timestamp_type == LOG_APPEND_TIME
+        self._counts_messages = config.flush_messages != LONG_MAX
+
+    def update_config(self, config: LogConfig) -> None:
+        """The topic's configs changed: the active segment follows the new ones at once."""
+        self._take_config(config)
+        self._local.update_config(config)
+
+    # ---- what bounds the log -------------------------------------------------------------------
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Below it no transaction is open: the bound of read_committed readers."""
+        unstable = self._producers.first_unstable_offset
+        if unstable is None or unstable > self.high_watermark:
+            return self.high_watermark
+        return unstable
+
+    @property
+    def directory(self) -> str:
+        """The log's folder; renamed when the log is deleted."""
+        return self._local.directory
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of batches on disk."""
+        return self._local.segments.size_bytes
+
+    @property
+    def latest_epoch(self) -> int:
+        """The leader epoch of the last batch or election known here; -1 if none."""
+        return self.leader_epochs.latest
+
+    @property
+    def producers(self) -> list[ProducerStateEntry]:
+        """The producers that are not expired, for DescribeProducers."""
+        return list(self._producers.entries.values())
+
+    @property
+    def segment_base_offsets(self) -> list[int]:
+        """Rising."""
+        return self._local.segments.base_offsets
+
+    def update_high_watermark(self, offset: int) -> int:
+        """Set the high watermark, kept between log start and log end; gives the value taken."""
+        taken = min(max(offset, self.log_start_offset), self.log_end_offset)
+        self.high_watermark = taken
+        return taken
+
+    def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:
+        """A new leader's epoch begins (KAFKA-7415: also where it writes nothing)."""
+        try:
+            self.leader_epochs.assign(leader_epoch, start_offset)
+        except OSError as error:
+            raise self._failed("writing leader epochs", error) from error
+
+    # ---- append --------------------------------------------------------------------------------
+
+    def append_as_leader(
+        self,
+        records: memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        *,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+    ) -> LogAppendInfo:
+        """Give a client's batch its offsets and append it.
+
+        `records` is the records section of one partition: it is written over in place (base
+        offset, leader epoch, append time) and written to the file once.
+        """
+        size = len(records)
+        if size >= HEADER_SIZE and self._unseen and not self.offline:
+            # The common case in one go: one plain batch, or the next one of an idempotent producer.
+            # Whatever is not plainly right goes the long way, which finds the words for it.
+            (base, length, _, magic, crc, attributes, delta, _, max_timestamp, pid, pid_epoch,
+             sequence, count) = HEADER.unpack_from(records)  # fmt: skip
+            if (
+                base == 0
+                and length + 12 == size <= self._max_message_bytes
+                and magic == 2
+                and 0 <= attributes <= 4  # a known codec, and no other bit
+                and count == delta + 1 > 0
+                and max_timestamp - now_ms <= self._after_max_ms
+                and crc32c.crc32c(records[_BODY]) == crc
+                and not records.readonly
+            ):
+                producer = None
+                if pid >= 0:
+                    producer = self._producers.entries.get(pid)
+                    if (
+                        producer is None
+                        or producer.producer_epoch != pid_epoch
+                        or sequence != (producer.last_sequence + 1) & SEQUENCE_MASK
+                    ):
+                        return self._append_checked(records, leader_epoch, now_ms, origin)
+                offset = self.log_end_offset
+                last = offset + delta
+                try:
+                    if leader_epoch != self.leader_epochs.latest:
+                        self.leader_epochs.assign(leader_epoch, offset)
+                    segment = self._active
+                    if segment.is_full(last, max_timestamp, size, now_ms):
+                        segment = self._roll(now_ms)
+                    _ASSIGNED.pack_into(records, 0, offset, length, leader_epoch)
+                    segment.note(last, max_timestamp, segment.append(records), size)
+                except OSError as error:
+                    return self._append_failed(error)
+                self.log_end_offset = last + 1
+                if producer is not None:
+                    producer.add((sequence + delta) & SEQUENCE_MASK, last, delta, max_timestamp)
+                info = LogAppendInfo(offset, last, max_timestamp, -1, self.log_start_offset, size)
+                return self._count_messages(info) if self._counts_messages else info
+        return self._append_checked(records, leader_epoch, now_ms, origin)
+
+    def _append_checked(
+        self, records: memoryview, leader_epoch: int, now_ms: int, origin: AppendOrigin
+    ) -> LogAppendInfo:
+        """Every check, in Kafka's order, and every way in which a batch is changed."""
+        if self.offline:
+            return self._refused(_OFFLINE)
+        if records.readonly:
+            records = memoryview(bytearray(records))
+        checked = validate(records, self.config, origin, now_ms, str(self.partition))
+        if isinstance(checked, Refusal):
+            return self._refused(checked)
+        records, batches = checked.records, checked.batches
+        if len(records) > self.config.segment_size_bytes:
+            return self._refused(
+                Refusal(
+                    ErrorCode.RECORD_LIST_TOO_LARGE,
+                    f"Message batch size is {len(records)} bytes in append to partition "
+                    f"{self.partition}, which exceeds the maximum configured segment size of "
+                    f"{self.config.segment_size_bytes}.",
+                )
+            )
+        duplicate = self._check_producers(batches, origin)
+        if duplicate is not None:
+            return duplicate
+        first = offset = self.log_end_offset
+        for position, header in batches:
+            patch_base_offset_and_epoch(records, position, offset, leader_epoch)
+            offset += header.last_offset_delta + 1
+        try:
+            self.leader_epochs.assign(leader_epoch, first)
+            self._write(records, batches, first, offset - 1, now_ms)
+        except OSError as error:
+            return self._append_failed(error)
+        info = LogAppendInfo(
+            first,
+            offset - 1,
+            max(header.max_timestamp for _, header in batches),
+            checked.log_append_time,
+            self.log_start_offset,
+            len(records),
+        )
+        return self._count_messages(info) if self._counts_messages else info
+
+    def _check_producers(
+        self, batches: list[tuple[int, RecordBatchHeader]], origin: AppendOrigin
+    ) -> LogAppendInfo | None:
+        """A refusal, or the answer to a duplicate; None when all batches may be appended."""
+        from_client = origin is AppendOrigin.CLIENT
+        for _, header in batches:
+            if not header.has_producer_id or header.is_control:
+                continue
+            if from_client:
+                known = self._producers.find_duplicate(header)
+                if known is not None:
+                    return LogAppendInfo(
+                        known.first_offset,
+                        known.last_offset,
+                        known.timestamp,
+                        known.timestamp if self._appends_own_time else -1,
+                        self.log_start_offset,
+                        duplicate=True,
+                    )
+            fault = self._producers.check(header, self.log_end_offset, check_sequence=from_client)
+            if fault is not None:
+                return self._refused(Refusal(fault.code, fault.message or ""))
+        return None
+
+    def append_as_follower(self, records: memoryview, leader_epoch: int) -> LogAppendInfo:
+        """Append what the leader sent, offsets and all: whole batches, a partial tail left out.
+
+        Batches of a later epoch than `leader_epoch`, in which they were asked for, are left out
+        too (KAFKA-18723). Damage and offsets that do not follow the log's end are refused:
+        CORRUPT_MESSAGE, or OFFSET_OUT_OF_RANGE with `first_offset` as sent.
+        """
+        if self.offline:
+            return self._refused(_OFFLINE)
+        batches: list[tuple[int, RecordBatchHeader]] = []
+        end = self.log_end_offset
+        size = 0
+        try:
+            for position, header in iterate_batches(records, allow_partial_tail=True):
+                if header.partition_leader_epoch > leader_epoch:
+                    break
+                if not crc_is_valid(records, position, header):
+                    raise CorruptBatch(f"the batch at offset {header.base_offset} has a wrong CRC")
+                if header.base_offset < end:
+                    return self._unexpected_offset(header, end)
+                batches.append((position, header))
+                end, size = header.next_offset, position + header.size_in_bytes
+        except CorruptBatch as damage:
+            return self._refused(Refusal(ErrorCode.CORRUPT_MESSAGE, str(damage)))
+        if not batches:
+            return LogAppendInfo(-1, end - 1, -1, -1, self.log_start_offset)
+        first = batches[0][1].base_offset
+        try:
+            for _, header in batches:
+                self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
+            now_ms = self._environment.scheduler.wall_ms()
+            self._write(records[:size], batches, first, end - 1, now_ms)
+        except OSError as error:
+            return self._append_failed(error)
+        max_timestamp = max(header.max_timestamp for _, header in batches)
+        info = LogAppendInfo(first, end - 1, max_timestamp, -1, self.log_start_offset, size)
+        return self._count_messages(info) if self._counts_messages else info
+
+    def _unexpected_offset(self, header: RecordBatchHeader, end: int) -> LogAppendInfo:
+        info = self._refused(
+            Refusal(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"Unexpected offset in append to {self.partition}. First offset "
+                f"{header.base_offset} is less than the next offset {end}.",
+            )
+        )
+        info.first_offset, info.last_offset = header.base_offset, header.last_offset
+        return info
+
+    def _write(
+        self,
+        records: memoryview,
+        batches: list[tuple[int, RecordBatchHeader]],
+        first_offset: int,
+        last_offset: int,
+        now_ms: int,
+    ) -> None:
+        """Write checked batches, whose offsets begin at `first_offset` where we assigned them."""
+        segment = self._active
+        max_timestamp = max(header.max_timestamp for _, header in batches)
+        if segment.is_full(last_offset, max_timestamp, len(records), now_ms):
+            segment = self._roll(now_ms, first_offset)
+        start = segment.append(records)
+        offset = first_offset
+        for position, header in batches:
+            base = max(header.base_offset, offset)
+            last = base + header.last_offset_delta
+            segment.note(last, header.max_timestamp, start + position, header.size_in_bytes)
+            if header.has_producer_id:
+                self._producers.replay(header._replace(base_offset=base))
+            offset = last + 1
+        self.log_end_offset = last_offset + 1
+
+    def _count_messages(self, info: LogAppendInfo) -> LogAppendInfo:
+        """`flush.messages`: fsync before the answer, as its meaning is (not the default)."""
+        self._unflushed_messages += info.last_offset - info.first_offset + 1
+        if self._unflushed_messages >= self._flush_messages:
+            try:
+                self.flush_now()
+            except LogDirFailure as failure:
+                return self._refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
+        return info
+
+    def _refused(self, refusal: Refusal) -> LogAppendInfo:
+        return LogAppendInfo.refused(
+            refusal.error, refusal.message, self.log_start_offset, refusal.record_errors
+        )
+
+    def _append_failed(self, error: OSError) -> LogAppendInfo:
+        failure = self._failed("append", error)
+        return self._refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
+
+    def _failed(self, doing: str, error: OSError) -> LogDirFailure:
+        self.offline = True
+        return self._environment.failures.fail(self.log_dir, f"{doing} of {self.partition}", error)
+
+    # ---- read ----------------------------------------------------------------------------------
+
+    def read(
+        self,
+        start_offset: int,
+        max_bytes: int,
+        upper_offset: int | None = None,
+        min_one_message: bool = True,
+    ) -> FetchDataInfo:
+        """A slice from the batch that holds `start_offset`, of batches wholly below `upper_offset`.
+
+        `upper_offset` is the high watermark, the last stable offset, or None for the log's end.
+        With `min_one_message` the first batch comes whole even where it exceeds `max_bytes`.
+        """
+        end = self.log_end_offset
+        if start_offset < self.log_start_offset or start_offset > end:
+            return _OUT_OF_RANGE
+        if self.offline:
+            return _STORAGE_ERROR
+        if upper_offset is None or upper_offset > end:
+            upper_offset = end
+        if start_offset >= upper_offset:
+            return NO_RECORDS
+        active = self._active
+        try:
+            if start_offset >= active.base_offset:
+                bound = None if upper_offset == end else upper_offset
+                return active.read(start_offset, max_bytes, bound, min_one_message) or NO_RECORDS
+            return self._read_closed(start_offset, max_bytes, upper_offset, min_one_message)
+        except CorruptBatch:
+            return _CORRUPT
+        except OSError as error:
+            self._failed("read", error)
+            return _STORAGE_ERROR
+
+    def _read_closed(
+        self, start_offset: int, max_bytes: int, upper_offset: int, min_one_message: bool
+    ) -> FetchDataInfo:
+        segments = self._local.segments
+        ceiling = segments.floor(upper_offset)
+        for segment in segments.from_floor(start_offset):
+            if segment.base_offset >= upper_offset:
+                break
+            if segment is not self._active:
+                segments.warm(segment)
+            bound = upper_offset if segment is ceiling else None
+            info = segment.read(start_offset, max_bytes, bound, min_one_message)
+            if info is not None:  # None: compaction took the end of this segment
+                return info
+        return NO_RECORDS
+
+    def fetch_offset_by_timestamp(
+        self, timestamp: int, leader_epoch: int = -1
+    ) -> TimestampAndOffset | None:
+        """ListOffsets: -1 the log's end, -2 and -4 its start, -3 the record with the largest
+        timestamp, -5 and -6 nothing (no tiered storage), else the first record at or after it.
+
+        None where no record matches. Raises CorruptBatch, or LogDirFailure.
+        The caller bounds the result by the high watermark or the last stable offset, and answers
+        the latest offset with its own leader epoch.
+        """
+        if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
+            start = self.log_start_offset
+            return TimestampAndOffset(-1, start, self.leader_epochs.epoch_for(start))
+        if timestamp == LATEST_TIMESTAMP:
+            return TimestampAndOffset(-1, self.log_end_offset, self.leader_epochs.latest)
+        if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
+            return TimestampAndOffset(-1, -1, -1)
+        segments = self._local.segments
+        try:
+            if timestamp == MAX_TIMESTAMP:
+                return find_max_timestamp(segments, self.log_start_offset)
+            return find_by_timestamp(segments, timestamp, self.log_start_offset)
+        except OSError as error:
+            raise self._failed("look-up by time", error) from error
+
+    def end_offset_for_epoch(self, leader_epoch: int) -> EpochEndOffset:
+        """Where `leader_epoch`, or the largest one before it, ended in this log (KIP-101)."""
+        return self.leader_epochs.end_offset_for(leader_epoch, self.log_end_offset)
+
+    # ---- cutting -------------------------------------------------------------------------------
+
+    def truncate_to(self, offset: int) -> bool:
+        """Cut the log from `offset` on; a batch that holds it goes whole. False: nothing to cut.
+
+        Raises LogDirFailure.
+        """
+        try:
+            if offset >= self.log_end_offset:
+                self.leader_epochs.truncate_from_end(offset)  # KAFKA-10706
+                return False
+            self._truncations += 1
+            if offset < self._local.segments.first.base_offset:
+                self.truncate_fully_and_start_at(offset)
+                return True
+            self._set_end(self._local.truncate_to(offset))
+            self._rebuild_producers()
+        except OSError as error:
+            raise self._failed("truncation", error) from error
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
+        """Drop everything; the log goes on at `offset`. Raises LogDirFailure."""
+        try:
+            self._truncations += 1
+            now_ms = self._environment.scheduler.wall_ms()
+            self._local.truncate_fully(offset, now_ms)
+            self.leader_epochs.clear()
+            self._snapshots.remove_outside(-1, -1)
+            self._producers.clear(offset)
+            self.log_start_offset = offset if log_start_offset is None else log_start_offset
+            self._set_end(offset)
+        except OSError as error:
+            raise self._failed("truncation", error) from error
+
+    def _set_end(self, offset: int) -> None:
+        self._active = self._local.segments.active
+        self.log_end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.recovery_point = min(self.recovery_point, offset)
+        self.high_watermark = min(self.high_watermark, offset)
+        self.leader_epochs.truncate_from_end(offset)
+
+    def _rebuild_producers(self) -> None:
+        rebuild_producers(
+            self._local.segments,
+            self._producers,
+            self._snapshots,
+            self.log_start_offset,
+            self.log_end_offset,
+            self._environment.scheduler.wall_ms(),
+        )
+
+    def increment_log_start_offset(self, offset: int) -> ErrorCode:
+        """DeleteRecords and a leader's log start: what lies before `offset` is gone for readers.
+
+        OFFSET_OUT_OF_RANGE beyond the high watermark; NONE, without effect, before the log start.
+        """
+        if offset > self.high_watermark:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            try:
+                self.leader_epochs.truncate_from_start(offset)
+            except OSError as error:
+                self._failed("moving the log start", error)
+                return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NONE
+
+    def delete_segments_before_log_start(self) -> int:
+        """Remove segments that lie wholly before the log start, after `file.delete.delay.ms`."""
+        doomed = []
+        segments = list(self._local.segments)
+        for segment, following in pairwise(segments):
+            if following.base_offset > self.log_start_offset:
+                break
+            doomed.append(segment)
+        self._set_aside(doomed)
+        return len(doomed)
+
+    def _set_aside(self, segments: list[LogSegment]) -> None:
+        if not segments:
+            return
+        environment = self._environment
+        try:
+            remove = self._local.set_aside(segments)
+            self._snapshots.remove_before(self._local.segments.first.base_offset)
+        except OSError as error:
+            raise self._failed("deletion of segments", error) from error
+
+        def removed(_: object, error: Exception | None) -> None:
+            if isinstance(error, OSError):
+                self._failed("deletion of segments", error)
+
+        environment.scheduler.call_later(
+            self.config.file_delete_delay_ms, lambda: environment.blocking.submit(remove, removed)
+        )
+
+    # ---- durability ----------------------------------------------------------------------------
+
+    def roll(self) -> None:
+        """Begin a new segment at the log's end. Raises LogDirFailure."""
+        try:
+            self._roll(self._environment.scheduler.wall_ms())
+        except OSError as error:
+            raise self._failed("roll", error) from error
+
+    def _roll(self, now_ms: int, base_offset: int | None = None) -> LogSegment:
+        base = self.log_end_offset if base_offset is None else base_offset
+        old = self._active
+        self._active = self._local.roll(base, now_ms)
+        if self._active is not old:
+            self._producers.map_end_offset = base
+            self._snapshots.take(self._producers)
+            self.flush()
+        return self._active
+
+    def flush(self, done: Callable[[Exception | None], None] | None = None) -> None:
+        """Make everything up to the present log end durable, elsewhere; then `done(error)` runs.
+
+        A failed fsync takes the log directory offline: what it covered is never trusted again.
+        """
+        end, truncations = self.log_end_offset, self._truncations
+
+        def synced(_: object, error: Exception | None) -> None:
+            if isinstance(error, OSError):
+                self._failed("fsync", error)
+            elif error is None and truncations == self._truncations:
+                self.recovery_point = max(self.recovery_point, end)
+            if done is not None:
+                done(error)
+
+        self._unflushed_messages = 0
+        self._environment.blocking.submit(self._local.sync_job(self.recovery_point), synced)
+
+    def flush_now(self) -> None:
+        """As `flush`, on this thread, before it returns. Raises LogDirFailure."""
+        self._unflushed_messages = 0
+        if self.recovery_point >= self.log_end_offset:
+            return
+        try:
+            self._local.sync_job(self.recovery_point)()
+        except OSError as error:
+            raise self._failed("fsync", error) from error
+        self.recovery_point = self.log_end_offset
+
+    def remove_expired_producers(self, now_ms: int) -> int:
+        """Forget producers that were silent for `producer.id.expiration.ms`; gives how many."""
+        return self._producers.remove_expired(now_ms)
+
+    def close(self) -> None:
+        """A clean end: everything on disk and fsynced. Raises LogDirFailure."""
+        try:
+            self._producers.map_end_offset = self.log_end_offset
+            self._snapshots.take(self._producers)
+            self._active.write_indexes(final=True)
+            self.flush_now()
+            self._local.close()
+        except OSError as error:
+            raise self._failed("closing", error) from error
+
+    def rename(self, directory: str) -> None:
+        """Give the folder another name (a deleted log is renamed first). Raises LogDirFailure."""
+        try:
+            self._local.rename(directory)
+            self.leader_epochs.directory = directory
+            self._snapshots.directory = directory
+        except OSError as error:
+            raise self._failed("rename", error) from error
