@@ -78,7 +78,8 @@ class RequestHandler:
         if messages is None:
             messages = self._messages[api_key] = messages_of(api.key)
         request_class = messages.request
-        client_id, pos = read_client_id(frame, version >= request_class.FLEXIBLE_FROM)
+        flexible = version >= request_class.FLEXIBLE_FROM and not too_new
+        client_id, pos = read_client_id(frame, flexible)
         context = RequestContext(
             api_key,
             version,

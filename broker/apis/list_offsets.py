@@ -106,10 +106,10 @@ def _look_up(
         return TimestampAndOffset(NO_TIMESTAMP, end, partition.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         start = log.log_start_offset
-        return TimestampAndOffset(NO_TIMESTAMP, start, log.leader_epochs.epoch_for_offset(start))
+        return TimestampAndOffset(NO_TIMESTAMP, start, log.leader_epochs.epoch_for(start))
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return NOT_FOUND
-    found = log.fetch_offset_by_timestamp(timestamp)
+    found = partition.offset_by_time(timestamp)
     if isinstance(found, ErrorCode):
         return found
     if found is None or found.offset >= partition.upper_offset(isolation):

@@ -10,12 +10,17 @@ Fetch sessions and parked operations hear of every change through `on_change`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 from protocol.errors import ErrorCode
+from protocol.record_batch import CorruptBatch
+from storage.fetch_data import TimestampAndOffset
 from storage.file_records import FileRecords
-from storage.unified_log import LogAppendInfo, UnifiedLog
+from storage.log_append_info import LogAppendInfo
+from storage.log_dir_failure import LogDirFailure
+from storage.unified_log import UnifiedLog
 
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
@@ -109,10 +114,16 @@ class Partition:
         self.replicas = replicas
         self.isr = isr
         if opens:
-            self.log.maybe_assign_epoch_start_offset(leader_epoch, self.log.log_end_offset)
+            self._open(leader_epoch)
         if self.is_leader:
             self._advance_high_watermark()
         self._on_change(self)
+
+    def _open(self, leader_epoch: int) -> None:
+        # A failed write took the log's directory offline; the metadata moves on all the same, and
+        # every use of this log says KAFKA_STORAGE_ERROR.
+        with suppress(LogDirFailure):
+            self.log.assign_epoch_start(leader_epoch, self.log.log_end_offset)
 
     def mark_deleted(self) -> None:
         """The log is gone: whoever still holds this partition learns it here."""
@@ -181,7 +192,9 @@ class Partition:
             offset = self.log.high_watermark
         if not 0 <= offset <= self.log.high_watermark:
             return ErrorCode.OFFSET_OUT_OF_RANGE, NO_OFFSET
-        self.log.increment_log_start_offset(offset)
+        error = self.log.increment_log_start_offset(offset)
+        if error:
+            return error, NO_OFFSET
         self._on_change(self)
         return ErrorCode.NONE, self.log.log_start_offset
 
@@ -230,6 +243,15 @@ class Partition:
             log.last_stable_offset,
             log.log_start_offset,
         )
+
+    def offset_by_time(self, timestamp: int) -> TimestampAndOffset | None | ErrorCode:
+        """The first record at or after `timestamp` (ms), or by one of ListOffsets' names."""
+        try:
+            return self.log.fetch_offset_by_timestamp(timestamp)
+        except LogDirFailure:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        except CorruptBatch:
+            return ErrorCode.CORRUPT_MESSAGE
 
     def _diverging_epoch(self, fetch_offset: int, last_fetched_epoch: int) -> PartitionRead | None:
         epoch, end_offset = self.log.end_offset_for_epoch(last_fetched_epoch)

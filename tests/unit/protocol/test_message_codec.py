@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from protocol.api_keys import ApiKey
+from protocol.errors import ProtocolError
+from protocol.message_codec import (
+    decode,
+    decode_response,
+    encode_request,
+    encode_response,
+    read_client_id,
+    read_request_head,
+)
+from protocol.messages.api_versions import ApiVersionsResponse
+from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from protocol.messages.headers import RequestHeader
+from protocol.messages.heartbeat import HeartbeatRequest
+from protocol.primitives import MessageBuffer
+
+
+class Slice:
+    """Records that stay in a file."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def read(self) -> bytes:
+        return self.data
+
+
+@pytest.mark.parametrize("version", [0, 4])
+def test_a_request_frame_is_its_header_and_body(version: int) -> None:
+    request = HeartbeatRequest("g", 3, "m")
+    frame = encode_request(request, version, 7, "me")
+    assert int.from_bytes(frame[:4], "big") == len(frame) - 4
+    view = memoryview(frame)[4:]
+    assert read_request_head(view) == (12, version, 7)
+    client_id, pos = read_client_id(view, flexible=version == 4)
+    assert client_id == "me"
+    assert decode(HeartbeatRequest, view, pos, version) == request
+    header, header_end = RequestHeader.read(view, 0, 2 if version == 4 else 1)
+    assert (header.client_id, header_end) == ("me", pos)
+
+
+def test_a_null_client_id_is_legal() -> None:
+    frame = memoryview(encode_request(HeartbeatRequest(), 0, 7, None))[4:]
+    assert read_client_id(frame, flexible=False)[0] is None
+
+
+def test_api_versions_keeps_the_first_response_header() -> None:
+    out = encode_response(ApiVersionsResponse(), 3, 5)
+    plain = MessageBuffer()
+    ApiVersionsResponse().write(plain, 3)
+    assert bytes(out[8:]) == bytes(plain)
+    assert decode_response(ApiKey.API_VERSIONS, memoryview(out)[4:], 3)[0] == 5
+
+
+def test_slices_count_in_the_size_and_stay_apart() -> None:
+    records = Slice(b"r" * 1000)
+    partition = PartitionData(0, records=records)  # type: ignore[arg-type]
+    response = FetchResponse(responses=[FetchableTopicResponse("t", partitions=[partition])])
+    out = encode_response(response, 12, 1)
+    assert int.from_bytes(out[:4], "big") == out.total_size() - 4 == len(out) - 4 + 1000
+    parts = out.parts()
+    assert parts[1] is records
+    _, read = decode_response(ApiKey.FETCH, memoryview(out.joined())[4:], 12)
+    assert bytes(read.responses[0].partitions[0].records) == b"r" * 1000
+
+
+def test_wrong_bytes_are_a_protocol_error() -> None:
+    with pytest.raises(ProtocolError, match="too short"):
+        read_request_head(memoryview(b"1234567"))
+    with pytest.raises(ProtocolError, match="header"):
+        read_client_id(memoryview(b"12345678\0\5abc"), flexible=False)
+    with pytest.raises(ProtocolError, match="HeartbeatRequest v0 ends too soon"):
+        decode(HeartbeatRequest, memoryview(b"\0\1g"), 0, 0)
+    with pytest.raises(ProtocolError):
+        decode(HeartbeatRequest, memoryview(b"\0\1\xff\0\0\0\0\0\0"), 0, 0)
+    with pytest.raises(ProtocolError, match="too short"):
+        decode_response(ApiKey.HEARTBEAT, memoryview(b"12"), 0)
