@@ -132,15 +132,16 @@ def built_once(folder: Path, build: Callable[[Path], None]) -> Path:
     return folder
 
 
-def _digest(*files: Path) -> str:
-    digest = hashlib.sha256()
+def digest(*files: Path) -> str:
+    """A folder's name for what is made from these files: another one when they change."""
+    sha = hashlib.sha256()
     for file in files:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+        sha.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return sha.hexdigest()[:16]
 
 
 def _jar_folder(pom: Path) -> Path:
-    return CACHE_DIR / "jars" / _digest(pom)
+    return CACHE_DIR / "jars" / digest(pom)
 
 
 def _copy_dependencies(pom: Path) -> Path:
@@ -177,7 +178,7 @@ def program_classpath() -> str:
         if done.returncode != 0:
             raise RuntimeError(f"javac failed:\n{done.stderr[-4000:]}")
 
-    classes = CACHE_DIR / "classes" / _digest(JAVA_DIR / "pom.xml", *sources)
+    classes = CACHE_DIR / "classes" / digest(JAVA_DIR / "pom.xml", *sources)
     return f"{built_once(classes, build)}:{jars}"
 
 

@@ -1,0 +1,20 @@
+"""The Java client (kafka-clients 4.3) in a round trip with a consumer group."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.java_tools import run_program
+
+pytestmark = pytest.mark.java
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_java_round_trip(broker: str, compression: str) -> None:
+    done = run_program("RoundTrip", broker, "1000", compression, timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["records"] == summary["committed"] == 1010
+    assert len(summary["cluster"]) == 22
