@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from protocol.primitives import uuid_from_string, uuid_to_string
+from storage.topic_partition import TopicPartition
 
 RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
 LOG_START_CHECKPOINT = "log-start-offset-checkpoint"
@@ -29,23 +30,23 @@ LOCK_FILE = ".lock"
 _VERSION = 0
 
 
-def encode_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
+def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
     """An offset checkpoint: version, count, then `topic partition offset` a line."""
     lines = [str(_VERSION), str(len(offsets))]
     lines += [f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()]
     return ("\n".join(lines) + "\n").encode()
 
 
-def decode_offsets(data: bytes) -> dict[tuple[str, int], int] | None:
+def decode_offsets(data: bytes) -> dict[TopicPartition, int] | None:
     """Offsets by (topic, partition); None when the file is damaged."""
     lines = _entries(data)
     if lines is None:
         return None
-    offsets: dict[tuple[str, int], int] = {}
+    offsets: dict[TopicPartition, int] = {}
     try:
         for line in lines:
             topic, partition, offset = line.split(" ")
-            offsets[topic, int(partition)] = int(offset)
+            offsets[TopicPartition(topic, int(partition))] = int(offset)
     except ValueError:
         return None
     return offsets

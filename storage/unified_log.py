@@ -34,12 +34,12 @@ from protocol.record_batch import (
 from storage.fetch_data import NO_RECORDS, EpochEndOffset, FetchDataInfo, TimestampAndOffset
 from storage.filesystem import Filesystem
 from storage.leader_epoch_cache import LeaderEpochCache
+from storage.local_log import LocalLog
 from storage.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log_loader import LogLoader, RecoveryReport, rebuild_producers
 from storage.log_segment import LogSegment
-from storage.local_log import LocalLog
 from storage.log_validator import LOG_APPEND_TIME, LONG_MAX, Refusal, may_take_unseen, validate
 from storage.ports import Blocking, Scheduler
 from storage.producer_snapshot import ProducerSnapshots
@@ -654,6 +654,10 @@ class UnifiedLog:
             self._local.close()
         except OSError as error:
             raise self._failed("closing", error) from error
+
+    def retire(self) -> None:
+        """The log was set aside: it takes and gives nothing; slices in flight stay good."""
+        self.offline = True
 
     def rename(self, directory: str) -> None:
         """Give the folder another name (a deleted log is renamed first). Raises LogDirFailure."""
