@@ -467,7 +467,10 @@ class ModuleWriter:
                 out.add("value = p.MessageBuffer()")
                 self._write_field(out, f, f.tagged & context, True, "value")
                 out.add(f"tagged.append(({f.tag}, value))")
-        out.add("p.write_tagged_fields(out, tagged)")
+        with out.block("if tagged:"):
+            out.add("p.write_tagged_fields(out, tagged)")
+        with out.block("else:"):
+            out.add('out += b"\\0"')
 
     def _is_not_default(self, f: FieldSpec) -> str:
         value = "self." + attribute(f)

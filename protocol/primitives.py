@@ -137,10 +137,12 @@ def _slice_end(buf: memoryview, pos: int, length: int) -> int:
 
 
 def read_string(buf: memoryview, pos: int) -> tuple[str, int]:
-    value, pos = read_nullable_string(buf, pos)
-    if value is None:
-        raise ProtocolError("a string that may not be null is null")
-    return value, pos
+    (length,) = _INT16.unpack_from(buf, pos)
+    pos += 2
+    end = pos + length
+    if length < 0 or end > len(buf):
+        raise ProtocolError(f"string length {length} with {len(buf) - pos} bytes remaining")
+    return str(buf[pos:end], "utf-8"), end
 
 
 def read_nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:
@@ -153,10 +155,14 @@ def read_nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:
 
 
 def read_compact_string(buf: memoryview, pos: int) -> tuple[str, int]:
-    value, pos = read_compact_nullable_string(buf, pos)
-    if value is None:
-        raise ProtocolError("a string that may not be null is null")
-    return value, pos
+    length = buf[pos]
+    pos += 1
+    if length > 0x7F:
+        length, pos = read_uvarint(buf, pos - 1)
+    end = pos + length - 1
+    if not 0 < length <= 0x8000 or end > len(buf):
+        raise ProtocolError(f"string length {length - 1} with {len(buf) - pos} bytes remaining")
+    return str(buf[pos:end], "utf-8"), end
 
 
 def read_compact_nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:
@@ -203,10 +209,15 @@ def read_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None,
 
 def read_compact_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None, int]:
     """A view of the bytes: valid as long as the buffer is."""
-    length, pos = read_uvarint(buf, pos)
+    length = buf[pos]
+    pos += 1
+    if length > 0x7F:
+        length, pos = read_uvarint(buf, pos - 1)
     if length == 0:
         return None, pos
-    end = _slice_end(buf, pos, length - 1)
+    end = pos + length - 1
+    if end > len(buf):
+        raise ProtocolError(f"length {length - 1} with {len(buf) - pos} bytes remaining")
     return buf[pos:end], end
 
 

@@ -256,7 +256,10 @@ class ApiVersionsResponse:
                 value = p.MessageBuffer()
                 value += _T.pack(self.zk_migration_ready)
                 tagged.append((3, value))
-            p.write_tagged_fields(out, tagged)
+            if tagged:
+                p.write_tagged_fields(out, tagged)
+            else:
+                out += b"\0"
             return
         out += _h.pack(self.error_code)
         out += p.array_length(len(self.api_keys))

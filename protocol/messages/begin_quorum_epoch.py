@@ -374,7 +374,10 @@ class BeginQuorumEpochResponse:
                 for item_node_endpoints in self.node_endpoints:
                     item_node_endpoints.write(value, version)
                 tagged.append((0, value))
-            p.write_tagged_fields(out, tagged)
+            if tagged:
+                p.write_tagged_fields(out, tagged)
+            else:
+                out += b"\0"
             return
         out += _h.pack(self.error_code)
         out += p.array_length(len(self.topics))

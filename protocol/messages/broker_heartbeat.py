@@ -82,7 +82,10 @@ class BrokerHeartbeatRequest:
                 for item_cordoned_log_dirs in self.cordoned_log_dirs:
                     value += item_cordoned_log_dirs
             tagged.append((1, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)

@@ -333,7 +333,10 @@ class CreatableTopicResult:
                 value = p.MessageBuffer()
                 value += _h.pack(self.topic_config_error_code)
                 tagged.append((0, value))
-            p.write_tagged_fields(out, tagged)
+            if tagged:
+                p.write_tagged_fields(out, tagged)
+            else:
+                out += b"\0"
             return
         out += p.string(self.name)
         out += _h.pack(self.error_code)

@@ -122,7 +122,10 @@ class FetchPartition:
                 value = p.MessageBuffer()
                 value += _q.pack(self.high_watermark)
                 tagged.append((1, value))
-            p.write_tagged_fields(out, tagged)
+            if tagged:
+                p.write_tagged_fields(out, tagged)
+            else:
+                out += b"\0"
             return
         out += _i.pack(self.partition)
         if version >= 9:
@@ -374,7 +377,10 @@ class FetchRequest:
                 assert self.replica_state is not None
                 self.replica_state.write(value, version)
                 tagged.append((1, value))
-            p.write_tagged_fields(out, tagged)
+            if tagged:
+                p.write_tagged_fields(out, tagged)
+            else:
+                out += b"\0"
             return
         out += _i.pack(self.replica_id)
         out += _iiib.pack(self.max_wait_ms, self.min_bytes, self.max_bytes, self.isolation_level)
@@ -606,7 +612,10 @@ class PartitionData:
                 assert self.snapshot_id is not None
                 self.snapshot_id.write(value, version)
                 tagged.append((2, value))
-            p.write_tagged_fields(out, tagged)
+            if tagged:
+                p.write_tagged_fields(out, tagged)
+            else:
+                out += b"\0"
             return
         out += _ihqq.pack(self.partition_index, self.error_code, self.high_watermark, self.last_stable_offset)
         if version >= 5:
@@ -811,7 +820,10 @@ class FetchResponse:
                 for item_node_endpoints in self.node_endpoints:
                     item_node_endpoints.write(value, version)
                 tagged.append((0, value))
-            p.write_tagged_fields(out, tagged)
+            if tagged:
+                p.write_tagged_fields(out, tagged)
+            else:
+                out += b"\0"
             return
         out += _i.pack(self.throttle_time_ms)
         if version >= 7:

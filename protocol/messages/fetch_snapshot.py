@@ -75,7 +75,10 @@ class FetchSnapshotRequestPartitionSnapshot:
             value = p.MessageBuffer()
             value += _U.pack(self.replica_directory_id)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -155,7 +158,10 @@ class FetchSnapshotRequest:
             value = p.MessageBuffer()
             value += p.compact_nullable_string(self.cluster_id)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -240,7 +246,10 @@ class FetchSnapshotResponsePartitionSnapshot:
             assert self.current_leader is not None
             self.current_leader.write(value, version)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -366,7 +375,10 @@ class FetchSnapshotResponse:
             for item_node_endpoints in self.node_endpoints:
                 item_node_endpoints.write(value, version)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 REQUEST = FetchSnapshotRequest

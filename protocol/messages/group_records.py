@@ -88,7 +88,10 @@ class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions:
                 value += p.uvarint(len(self.assignment_epochs) + 1)
                 value += Struct(f">{len(self.assignment_epochs)}i").pack(*self.assignment_epochs)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -290,7 +293,10 @@ class ConsumerGroupMemberMetadataValue:
                 value += b"\x01"
                 self.classic_member_metadata.write(value, version)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -345,7 +351,10 @@ class ConsumerGroupMetadataValue:
             value = p.MessageBuffer()
             value += _q.pack(self.metadata_hash)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -658,7 +667,10 @@ class ConsumerGroupTargetAssignmentMetadataValue:
             value = p.MessageBuffer()
             value += _q.pack(self.assignment_timestamp)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -968,7 +980,10 @@ class OffsetCommitValue:
                 value = p.MessageBuffer()
                 value += _U.pack(self.topic_id)
                 tagged.append((0, value))
-            p.write_tagged_fields(out, tagged)
+            if tagged:
+                p.write_tagged_fields(out, tagged)
+            else:
+                out += b"\0"
             return
         out += _q.pack(self.offset)
         if version == 3:
@@ -1432,7 +1447,10 @@ class ShareGroupTargetAssignmentMetadataValue:
             value = p.MessageBuffer()
             value += _q.pack(self.assignment_timestamp)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -1502,7 +1520,10 @@ class StreamsGroupCurrentMemberAssignmentValueTaskIds:
                 value += p.uvarint(len(self.assignment_epochs) + 1)
                 value += Struct(f">{len(self.assignment_epochs)}i").pack(*self.assignment_epochs)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -1829,7 +1850,10 @@ class StreamsGroupMetadataValue:
                 for item_last_assignment_configs in self.last_assignment_configs:
                     item_last_assignment_configs.write(value, version)
             tagged.append((1, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -1988,7 +2012,10 @@ class StreamsGroupTargetAssignmentMetadataValue:
             value = p.MessageBuffer()
             value += _q.pack(self.assignment_timestamp)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)

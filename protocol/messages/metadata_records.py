@@ -57,7 +57,10 @@ class AbortTransactionRecord:
             value = p.MessageBuffer()
             value += p.compact_nullable_string(self.reason)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -133,7 +136,10 @@ class BeginTransactionRecord:
             value = p.MessageBuffer()
             value += p.compact_nullable_string(self.name)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -223,7 +229,10 @@ class BrokerRegistrationChangeRecord:
                 for item_cordoned_log_dirs in self.cordoned_log_dirs:
                     value += item_cordoned_log_dirs
             tagged.append((3, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -666,7 +675,10 @@ class PartitionChangeRecord:
                 for item_directories in self.directories:
                     value += item_directories
             tagged.append((8, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -801,7 +813,10 @@ class PartitionRecord:
                 value += p.uvarint(len(self.last_known_elr) + 1)
                 value += Struct(f">{len(self.last_known_elr)}i").pack(*self.last_known_elr)
             tagged.append((2, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -998,7 +1013,10 @@ class RegisterBrokerRecord:
                 for item_cordoned_log_dirs in self.cordoned_log_dirs:
                     value += item_cordoned_log_dirs
             tagged.append((1, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)

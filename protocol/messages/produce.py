@@ -315,7 +315,10 @@ class PartitionProduceResponse:
                 assert self.current_leader is not None
                 self.current_leader.write(value, version)
                 tagged.append((0, value))
-            p.write_tagged_fields(out, tagged)
+            if tagged:
+                p.write_tagged_fields(out, tagged)
+            else:
+                out += b"\0"
             return
         out += _ihqq.pack(self.index, self.error_code, self.base_offset, self.log_append_time_ms)
         if version >= 5:
@@ -509,7 +512,10 @@ class ProduceResponse:
                 for item_node_endpoints in self.node_endpoints:
                     item_node_endpoints.write(value, version)
                 tagged.append((0, value))
-            p.write_tagged_fields(out, tagged)
+            if tagged:
+                p.write_tagged_fields(out, tagged)
+            else:
+                out += b"\0"
             return
         out += p.array_length(len(self.responses))
         for item_responses in self.responses:

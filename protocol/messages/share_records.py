@@ -111,7 +111,10 @@ class ShareSnapshotValue:
             value = p.MessageBuffer()
             value += _i.pack(self.delivery_complete_count)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 @dataclass(slots=True)
@@ -207,4 +210,7 @@ class ShareUpdateValue:
             value = p.MessageBuffer()
             value += _i.pack(self.delivery_complete_count)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"

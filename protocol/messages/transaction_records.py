@@ -184,7 +184,10 @@ class TransactionLogValue:
                 value = p.MessageBuffer()
                 value += _h.pack(self.next_producer_epoch)
                 tagged.append((3, value))
-            p.write_tagged_fields(out, tagged)
+            if tagged:
+                p.write_tagged_fields(out, tagged)
+            else:
+                out += b"\0"
             return
         out += _q.pack(self.producer_id)
         out += _h.pack(self.producer_epoch)

@@ -169,7 +169,10 @@ class UpdateRaftVoterResponse:
             assert self.current_leader is not None
             self.current_leader.write(value, version)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 REQUEST = UpdateRaftVoterRequest

@@ -281,7 +281,10 @@ class VoteResponse:
             for item_node_endpoints in self.node_endpoints:
                 item_node_endpoints.write(value, version)
             tagged.append((0, value))
-        p.write_tagged_fields(out, tagged)
+        if tagged:
+            p.write_tagged_fields(out, tagged)
+        else:
+            out += b"\0"
 
 
 REQUEST = VoteRequest
