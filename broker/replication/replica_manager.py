@@ -7,9 +7,7 @@ Never decides leadership, never speaks to a client. Follows Kafka's `ReplicaMana
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-
-from storage.log_manager import LogManager
+from collections.abc import Callable, Iterable, Iterator
 
 from broker.config import BrokerConfig
 from broker.purgatory.purgatory import Purgatory
@@ -18,9 +16,14 @@ from broker.replication.partition import Partition
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, PartitionRegistration, ResourceType
 from protocol.errors import ErrorCode
+from storage.log_config import LogConfig
+from storage.log_manager import LogManager
 from storage.ports import Scheduler
 
 TopicPartition = tuple[str, int]
+
+# Not a config of Kafka's either: `ServerConfigs.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS`.
+SESSION_EVICTION_MS = 120_000
 
 
 class ReplicaManager:
@@ -35,12 +38,13 @@ class ReplicaManager:
     ) -> None:
         self.node_id: int = config.node_id
         self.log_manager = log_manager
+        self._topic_defaults = config.topic_defaults
         self.scheduler = scheduler
         self.produce_purgatory = Purgatory("Produce", scheduler)
         self.fetch_purgatory = Purgatory("Fetch", scheduler)
         self.sessions = FetchSessionCache(
             config.max_incremental_fetch_session_cache_slots,
-            config.min_incremental_fetch_session_eviction_ms,
+            SESSION_EVICTION_MS,
             random_bytes,
             self._session_changed,
         )
@@ -94,7 +98,7 @@ class ReplicaManager:
             self._change(topic, topic_id, index, registration)
         for resource_type, name in delta.changed_configs:
             if resource_type == ResourceType.TOPIC and name in image.topics.by_name:
-                self._change_config(name, image)
+                self.log_manager.update_config(name, self.topic_config(name))
 
     def _change(
         self, topic: str, topic_id: bytes, index: int, registration: PartitionRegistration
@@ -113,7 +117,7 @@ class ReplicaManager:
             self._tell_leadership(partition, partition.is_leader)
 
     def _create(self, topic: str, topic_id: bytes, index: int) -> Partition:
-        log = self.log_manager.get_or_create(topic, index, topic_id, self._overrides(topic))
+        log = self.log_manager.get_or_create((topic, index), topic_id, self.topic_config(topic))
         partition = Partition(topic, index, topic_id, log, self.node_id, self.partition_changed)
         self._partitions[(topic, index)] = partition
         self._by_topic_id[(topic_id, index)] = partition
@@ -128,15 +132,12 @@ class ReplicaManager:
         partition.mark_deleted()
         if led:
             self._tell_leadership(partition, False)
-        self.log_manager.delete(topic, index)
+        self.log_manager.delete((topic, index))
 
-    def _overrides(self, topic: str) -> Mapping[str, str]:
-        return self._image.config(ResourceType.TOPIC, topic) if self._image else {}
-
-    def _change_config(self, topic: str, image: MetadataImage) -> None:
-        for index in image.topics.by_name[topic].partitions:
-            if (topic, index) in self._partitions:
-                self.log_manager.update_config(topic, index, self._overrides(topic))
+    def topic_config(self, topic: str) -> LogConfig:
+        """What a topic sets, above this broker's defaults."""
+        overrides = self._image.config(ResourceType.TOPIC, topic) if self._image else {}
+        return LogConfig.from_overrides(overrides, self._topic_defaults)
 
     def _tell_leadership(self, partition: Partition, leads: bool) -> None:
         for listener in self._leadership_listeners:
