@@ -24,11 +24,12 @@ from broker.endpoints import (
     parse_protocol_map,
     parse_voters,
 )
-from broker.single_node_profile import PROFILE_NAME, SINGLE_NODE_PROFILE
+from broker.single_node_profile import PROFILE_NAME, single_node_texts
 from storage.config_def import ConfigError, ConfigValue
 from storage.log_config import LogConfig, server_defaults
 
 _PLAINTEXT = "PLAINTEXT"
+_REQUIRED = ("node.id", "process.roles", "controller.listener.names")
 
 
 class BrokerConfig(BrokerConfigFields):
@@ -86,10 +87,7 @@ class BrokerConfig(BrokerConfigFields):
     @classmethod
     def single_node(cls, overrides: Mapping[str, str] | None = None) -> BrokerConfig:
         """The named single-node profile, with `overrides` above it."""
-        texts = {**SINGLE_NODE_PROFILE, **(overrides or {})}
-        if overrides and "node.id" in overrides and "controller.quorum.voters" not in overrides:
-            texts["controller.quorum.voters"] = f"{overrides['node.id'].strip()}@localhost:9093"
-        return cls(texts, PROFILE_NAME)
+        return cls(single_node_texts(overrides or {}), PROFILE_NAME)
 
     def with_overrides(self, overrides: Mapping[str, str]) -> BrokerConfig:
         """The same node with some keys set otherwise."""
@@ -179,12 +177,12 @@ class BrokerConfig(BrokerConfigFields):
 def _parsed(texts: Mapping[str, str]) -> dict[str, ConfigValue]:
     """Every key's value: what was set, else Kafka's default."""
     values = BROKER_CONFIG_DEF.defaults()
-    for name, key in BROKER_CONFIG_DEF.items():
-        if name in texts:
-            values[name] = key.parse(texts[name])
-        elif key.required:
-            text = f'Missing required configuration "{name}" which has no default value.'
-            raise ConfigError(name, text)
+    for name, text in texts.items():
+        values[name] = BROKER_CONFIG_DEF[name].parse(text)
+    for name in _REQUIRED:
+        if name not in texts:
+            sentence = f'Missing required configuration "{name}" which has no default value.'
+            raise ConfigError(name, sentence)
     return values
 
 

@@ -7,6 +7,8 @@ keeps its data in `./data`, and does not hold back the first rebalance of a grou
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 PROFILE_NAME = "single-node"
 
 SINGLE_NODE_PROFILE: dict[str, str] = {
@@ -25,3 +27,22 @@ SINGLE_NODE_PROFILE: dict[str, str] = {
     "share.coordinator.state.topic.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
 }
+
+
+def single_node_texts(overrides: Mapping[str, str]) -> dict[str, str]:
+    """The profile with `overrides` above it, and what they leave open made to fit.
+
+    Who moves `listeners` or `node.id` need not know about the controller: its listener gets a free
+    port of this machine, and the quorum stays this node.
+    """
+    texts = {**SINGLE_NODE_PROFILE, **overrides}
+    controller_port = "9093"
+    if "listeners" in overrides and "controller.listener.names" not in overrides:
+        listeners = texts["listeners"]
+        if "CONTROLLER://" not in listeners.upper() and listeners.strip():
+            texts["listeners"] = f"{listeners},CONTROLLER://localhost:0"
+            controller_port = "0"
+    if "controller.quorum.voters" not in overrides:
+        node_id = texts["node.id"].strip()
+        texts["controller.quorum.voters"] = f"{node_id}@localhost:{controller_port}"
+    return texts

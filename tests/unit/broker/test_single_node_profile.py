@@ -22,3 +22,14 @@ def test_internal_topics_need_one_replica_only() -> None:
     assert config.share_coordinator_state_topic_min_isr == 1
     assert config.min_insync_replicas == 1
     assert config.group_initial_rebalance_delay_ms == 0
+
+
+def test_moving_the_listener_keeps_a_controller() -> None:
+    config = BrokerConfig.single_node({"listeners": "PLAINTEXT://localhost:0", "node.id": "3"})
+    assert [str(one) for one in config.listeners] == [
+        "PLAINTEXT://localhost:0",
+        "CONTROLLER://localhost:0",
+    ]
+    assert [voter.node_id for voter in config.controller_quorum_voters] == [3]
+    own = {"listeners": "PLAINTEXT://localhost:1,CONTROLLER://localhost:2"}
+    assert [one.port for one in BrokerConfig.single_node(own).listeners] == [1, 2]

@@ -1,0 +1,77 @@
+"""How the process logs: one line a record, to standard error, quiet unless asked.
+
+Text lines read `2026-11-21T12:30:05.123Z WARN broker.network.processor message key=value`; with
+`ottla.log.format=json` each line is one JSON object. Modules log through
+`logging.getLogger(__name__)` and put facts into `extra={"fields": {…}}`; nothing else is set up
+anywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from typing import TextIO
+
+_SHORT = {"WARNING": "WARN", "CRITICAL": "FATAL"}
+
+
+def configure_logging(level: str, style: str, stream: TextIO | None = None) -> None:
+    """Send every logger's records of at least `level` to `stream`; `style` is text or json."""
+    handler = logging.StreamHandler(stream if stream is not None else sys.stderr)
+    handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
+    root = logging.getLogger()
+    for old in list(root.handlers):
+        root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel(level)
+
+
+class TextFormatter(logging.Formatter):
+    """Time, level, logger, message, then `key=value` facts; a traceback below."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        level = _SHORT.get(record.levelname, record.levelname)
+        parts = [_time(record), level, record.name, _one_line(record.getMessage())]
+        parts += [f"{key}={_quoted(value)}" for key, value in _fields(record).items()]
+        line = " ".join(parts)
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line; a traceback is one of its strings."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry: dict[str, object] = {
+            "time": _time(record),
+            "level": _SHORT.get(record.levelname, record.levelname),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **_fields(record),
+        }
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry, default=str, ensure_ascii=False)
+
+
+def _time(record: logging.LogRecord) -> str:
+    seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+    return f"{seconds}.{int(record.msecs):03d}Z"
+
+
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    fields = getattr(record, "fields", None)
+    return fields if isinstance(fields, dict) else {}
+
+
+def _one_line(text: str) -> str:
+    """What a peer sent may stand in a message: it must not forge a second line."""
+    return text.replace("\r", "\\r").replace("\n", "\\n")
+
+
+def _quoted(value: object) -> str:
+    text = _one_line(str(value))
+    return (
+        json.dumps(text, ensure_ascii=False) if text == "" or " " in text or '"' in text else text
+    )

@@ -1,0 +1,161 @@
+"""The command line: help a newcomer can follow, one line for what is wrong, no traceback."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from broker.cli import run_cli
+from broker.config import BrokerConfig
+from broker.endpoints import EndPoint
+from broker.start_error import StartError
+
+Run = Callable[..., None]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Callable[[Run], None]:
+    """Put `run` in the place of the real server."""
+
+    def install(run: Run) -> None:
+        stand_in = ModuleType("broker.server")
+        stand_in.run = run  # type: ignore[attr-defined]
+        stand_in.format_storage = lambda config, cluster_id: [  # type: ignore[attr-defined]
+            f"{folder} {cluster_id}" for folder in config.log_dirs
+        ]
+        monkeypatch.setitem(sys.modules, "broker.server", stand_in)
+
+    return install
+
+
+def refused(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert run_cli(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.splitlines()
+    assert lines[-1].startswith("ottla: ")
+    assert all(line.startswith("ottla: ") for line in lines)
+    return lines[-1].removeprefix("ottla: ")
+
+
+def test_help_names_every_command_and_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], ["--help"], ["-h"]):
+        assert run_cli(arguments) == 0
+        out = capsys.readouterr().out
+        for word in ("serve", "format", "dump-log", "--version", "localhost:9092"):
+            assert word in out
+    assert run_cli(["serve", "--help"]) == 0
+    assert "--override KEY=VALUE" in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("ottla")
+
+
+def test_serve_hands_over_and_says_where_it_listens(
+    server: Callable[[Run], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[BrokerConfig] = []
+
+    def run(config: BrokerConfig, *, on_ready: Callable[[Sequence[EndPoint]], None]) -> None:
+        seen.append(config)
+        on_ready([EndPoint("PLAINTEXT", "PLAINTEXT", "localhost", 9092)])
+
+    server(run)
+    assert run_cli(["serve", "--override", "num.io.threads=3"]) == 0
+    assert seen[0].num_io_threads == 3
+    captured = capsys.readouterr()
+    assert captured.out == (
+        "ottla: node 1 accepts connections on localhost:9092 (Ctrl-C stops it)\n"
+    )
+    assert captured.err == (
+        "ottla: no --config given, so the single-node profile applies (node 1, data in data)\n"
+    )
+
+
+def test_serve_from_a_file_with_overrides_and_warnings(
+    server: Callable[[Run], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[BrokerConfig] = []
+    server(lambda config, on_ready: seen.append(config))
+    file = tmp_path / "server.properties"
+    file.write_text(
+        "node.id=4\nprocess.roles=broker,controller\ncontroller.quorum.voters=4@localhost:9093\n"
+        "controller.listener.names=CONTROLLER\nlisteners=PLAINTEXT://:9092,CONTROLLER://:9093\n"
+        "num.partitions=3\ntelemetry.max.bytes=7\n"
+    )
+    assert run_cli(["serve", "--config", str(file), "--override", "num.partitions=5"]) == 0
+    assert (seen[0].node_id, seen[0].num_partitions, seen[0].profile_name) == (4, 5, None)
+    err = capsys.readouterr().err
+    assert err.startswith("ottla: warning: telemetry.max.bytes=7") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["serve", "--override", "num.io.thread=3"], "did you mean num.io.threads?"),
+        (["serve", "--override", "num.io.threads=0"], "configuration num.io.threads: Value must"),
+        (["serve", "--override", "nonsense"], "write it as key=value"),
+        (["serve", "--override", "ssl.keystore.location=/k"], "ssl.keystore.location is set, but"),
+        (["serve", "--config", "/no/such/file"], "/no/such/file: No such file"),
+        (["serve", "extra"], "extra"),
+        (["fly"], "No such command 'fly'"),
+        (["--fly"], "No such option"),
+        (["dump-log", "/no/such/file"], "/no/such/file: No such file"),
+        (["dump-log"], "Missing argument 'FILE'"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert says in refused(arguments, capsys)
+
+
+def test_a_line_of_the_file_is_named_with_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("node.id=one\n")
+    line = refused(["serve", "--config", str(file)], capsys)
+    assert line.startswith(f"{file}: Invalid value one for configuration node.id")
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (StartError("port 9092 is taken"), "port 9092 is taken"),
+        (OSError(98, "Address already in use"), "Address already in use"),
+        (PermissionError(13, "Permission denied", "/var/x"), "/var/x: Permission denied"),
+    ],
+)
+def test_a_start_that_fails_is_one_line(
+    error: Exception,
+    says: str,
+    server: Callable[[Run], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(config: BrokerConfig, *, on_ready: object) -> None:
+        raise error
+
+    server(run)
+    assert refused(["serve"], capsys) == says
+
+
+def test_format_prints_what_it_formatted(
+    server: Callable[[Run], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    server(lambda config, on_ready: None)
+    assert run_cli(["format", "--cluster-id", "abc", "--override", "log.dirs=/x,/y"]) == 0
+    assert capsys.readouterr().out == "/x abc\n/y abc\n"
+
+
+def test_dump_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "meta.properties"
+    file.write_text("version=1\n")
+    assert run_cli(["dump-log", str(file)]) == 0
+    assert capsys.readouterr().out == "version=1\n"

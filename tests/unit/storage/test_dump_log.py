@@ -1,0 +1,80 @@
+"""Files of a data folder, shown to people."""
+
+from __future__ import annotations
+
+from protocol.records import Record, build_batch
+from storage.checkpoints import encode_leader_epochs, encode_offsets
+from storage.dump_log import describe_file
+from storage.indexes import OFFSET_ENTRY, TIME_ENTRY
+from storage.producer_snapshot import encode_snapshot
+from storage.producer_state import ProducerStateEntry
+
+RECORDS = [Record(-1, 1000, b"k", b"v"), Record(-1, 1001, None, b"\xff\x00")]
+
+
+def segment() -> bytes:
+    return bytes(build_batch(RECORDS, base_offset=40, leader_epoch=3))
+
+
+def shown(name: str, data: bytes, *, with_records: bool = False) -> list[str]:
+    return list(describe_file(name, data, with_records=with_records))
+
+
+def test_a_segment_line_has_kafkas_words() -> None:
+    (line,) = shown("00000000000000000040.log", segment())
+    assert line.startswith("baseOffset: 40 lastOffset: 41 count: 2 baseSequence: -1 ")
+    assert "partitionLeaderEpoch: 3 isTransactional: false" in line
+    assert "CreateTime: 1001" in line and line.endswith("isvalid: true")
+
+
+def test_records_are_shown_when_wanted() -> None:
+    _, first, second = shown("00000000000000000040.log", segment(), with_records=True)
+    assert first.startswith("| offset: 40 CreateTime: 1000 keySize: 1 valueSize: 1")
+    assert first.endswith("key: k payload: v")
+    assert second.endswith("key: null payload: 0xff00")
+
+
+def test_damage_is_said_with_its_position() -> None:
+    whole = segment()
+    flipped = bytearray(whole)
+    flipped[-1] ^= 1
+    (line,) = shown("00000000000000000040.log", bytes(flipped))
+    assert line.endswith("isvalid: false")
+    torn = shown("00000000000000000040.log", whole + whole[:30])
+    assert torn[1].startswith(f"damaged: position {len(whole)}, 30 bytes to the end")
+    padded = shown("00000000000000000040.log", whole + bytes(64))
+    assert padded[1] == f"position {len(whole)}: 64 zero bytes to the end of the file"
+
+
+def test_indexes() -> None:
+    data = OFFSET_ENTRY.pack(0, 0) + OFFSET_ENTRY.pack(7, 4100) + bytes(16)
+    assert shown("00000000000000000040.index", data) == [
+        "offset: 40 position: 0",
+        "offset: 47 position: 4100",
+        "2 empty entries to the end of the file",
+    ]
+    times = TIME_ENTRY.pack(1000, 0) + TIME_ENTRY.pack(900, 7) + b"x"
+    assert shown("00000000000000000040.timeindex", times) == [
+        "timestamp: 1000 offset: 40",
+        "timestamp: 900 offset: 47",
+        "damaged: entry 1 lies before the one above it",
+        "damaged: 1 bytes are less than one entry",
+    ]
+
+
+def test_checkpoints_and_snapshots() -> None:
+    offsets = encode_offsets({("t", 1): 5})
+    assert shown("replication-offset-checkpoint", offsets) == ["t-1 offset: 5"]
+    assert shown("replication-offset-checkpoint", b"?")[0].startswith("damaged:")
+    epochs = encode_leader_epochs([(0, 0), (2, 9)])
+    assert shown("leader-epoch-checkpoint", epochs)[1] == "leaderEpoch: 2 startOffset: 9"
+    assert shown("leader-epoch-checkpoint", b"?")[0].startswith("damaged:")
+    entry = ProducerStateEntry(7)
+    (line,) = shown("00000000000000000005.snapshot", encode_snapshot([entry]))
+    assert line.startswith("producerId: 7 producerEpoch: -1") and "FirstOffset: none" in line
+    assert shown("00000000000000000005.snapshot", b"?")[0].startswith("damaged:")
+
+
+def test_texts_and_strangers() -> None:
+    assert shown("meta.properties", b"version=1\nnode.id=1\n") == ["version=1", "node.id=1"]
+    assert "no file of a data folder" in shown("notes.txt", b"")[0]
