@@ -18,7 +18,7 @@ from protocol.errors import ErrorCode
 from protocol.record_batch import CorruptBatch
 from storage.fetch_data import TimestampAndOffset
 from storage.file_records import FileRecords
-from storage.log_append_info import LogAppendInfo
+from storage.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log_dir_failure import LogDirFailure
 from storage.unified_log import UnifiedLog
 
@@ -147,9 +147,13 @@ class Partition:
     # --- writing -------------------------------------------------------------------------------
 
     def append_as_leader(
-        self, records: memoryview, required_acks: int, now_ms: int
+        self,
+        records: memoryview,
+        required_acks: int,
+        now_ms: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> LogAppendInfo | ErrorCode:
-        """Append a client's batches, which are patched in place.
+        """Append batches, which are patched in place.
 
         The error of the append is in the returned info; an ErrorCode alone where it was not tried.
         """
@@ -157,7 +161,7 @@ class Partition:
             return self.check_leader_epoch(NO_EPOCH)
         if required_acks == -1 and not self._has_enough_isr():
             return ErrorCode.NOT_ENOUGH_REPLICAS
-        info = self.log.append_as_leader(records, self.leader_epoch, now_ms)
+        info = self.log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
         if not info.error:
             self._advance_high_watermark()
         return info

@@ -1,0 +1,187 @@
+"""A coordinator's internal topic on the replicas of this broker: the real `CoordinatorLog`.
+
+Appends go through `Partition` as a Produce with acks=all would, as one batch with the origin
+COORDINATOR. Loading reads slices of `offsets.load.buffer.size` in the blocking pool, a slice after
+the other, and delivers each on the loop. Owns who waits for which offset to be committed. Never
+knows what the records mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from broker.replication.coordinator_log import (
+    AppendResult,
+    LogRecord,
+    Record,
+    TransactionMarker,
+)
+from broker.replication.partition import Partition
+from broker.replication.replica_manager import ReplicaManager
+from protocol import records as batch_records
+from protocol.control_records import ControlRecordType, control_record_type
+from protocol.errors import ErrorCode
+from protocol.record_batch import CorruptBatch, iterate_batches
+from storage.file_records import FileRecords
+from storage.log_append_info import AppendOrigin
+from storage.ports import Blocking
+
+ALL_REPLICAS = -1
+
+Deliver = Callable[[Iterable[LogRecord | TransactionMarker]], None]
+Loaded = list[LogRecord | TransactionMarker]
+
+
+class ReplicaCoordinatorLog:
+    """One internal topic, as far as this broker leads its partitions."""
+
+    def __init__(
+        self,
+        topic: str,
+        replicas: ReplicaManager,
+        blocking: Blocking,
+        load_buffer_bytes: int,
+        compression: int = 0,
+    ) -> None:
+        self._topic = topic
+        self._replicas = replicas
+        self._blocking = blocking
+        self._load_buffer_bytes = load_buffer_bytes
+        self._compression = compression
+        self._waiting: dict[Partition, _CommitWaiters] = {}
+
+    def append(self, partition: int, leader_epoch: int, records: Sequence[Record]) -> AppendResult:
+        """Append `records` as one batch, all or none, stamped with the current time."""
+        led = self._led(partition, leader_epoch)
+        if isinstance(led, ErrorCode):
+            return AppendResult(led)
+        now_ms = self._replicas.scheduler.wall_ms()
+        batch = batch_records.build_batch(
+            [batch_records.Record(-1, now_ms, key, value) for key, value in records],
+            compression=self._compression,
+        )
+        info = led.append_as_leader(
+            memoryview(batch), ALL_REPLICAS, now_ms, origin=AppendOrigin.COORDINATOR
+        )
+        if isinstance(info, ErrorCode):
+            return AppendResult(info)
+        if info.error:
+            return AppendResult(info.error)
+        # Waiters of this append's own offset are not there yet: others hear of it later.
+        self._replicas.scheduler.call_soon(led.changed)
+        return AppendResult(ErrorCode.NONE, info.first_offset, info.last_offset)
+
+    def when_committed(self, partition: int, offset: int, callback: Callable[[], None]) -> None:
+        """Call once when the high watermark is above `offset`: at once if it is. Never on error."""
+        replica = self._replicas.partition(self._topic, partition)
+        if replica is None or not replica.is_leader:
+            return
+        if replica.log.high_watermark > offset:
+            callback()
+            return
+        waiters = self._waiting.get(replica)
+        if waiters is None:
+            waiters = self._waiting[replica] = _CommitWaiters(self._waiting)
+            replica.listeners[waiters] = None
+        waiters.add(offset, callback)
+
+    def load(
+        self,
+        partition: int,
+        leader_epoch: int,
+        deliver: Deliver,
+        done: Callable[[ErrorCode], None],
+    ) -> None:
+        """Read the log from its start to its end: `deliver` in order, in slices, then `done`."""
+        led = self._led(partition, leader_epoch)
+        if isinstance(led, ErrorCode):
+            done(led)
+            return
+        self._load_from(led, leader_epoch, led.log.log_start_offset, deliver, done)
+
+    def _load_from(
+        self,
+        partition: Partition,
+        leader_epoch: int,
+        offset: int,
+        deliver: Deliver,
+        done: Callable[[ErrorCode], None],
+    ) -> None:
+        data = partition.log.read(offset, self._load_buffer_bytes)
+        if data.error or not isinstance(data.records, FileRecords):
+            done(data.error)
+            return
+        records = data.records
+
+        def job() -> tuple[int, Loaded]:
+            return _decode(records.read(), offset)
+
+        def loaded(result: tuple[int, Loaded] | None, error: Exception | None) -> None:
+            if isinstance(error, OSError):
+                done(ErrorCode.KAFKA_STORAGE_ERROR)
+            elif isinstance(error, CorruptBatch):
+                done(ErrorCode.CORRUPT_MESSAGE)
+            elif error is not None or result is None:
+                raise AssertionError(f"loading {partition!r} failed") from error
+            elif not partition.is_leader or partition.leader_epoch != leader_epoch:
+                done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            else:
+                next_offset, slice_records = result
+                deliver(slice_records)
+                self._load_from(partition, leader_epoch, next_offset, deliver, done)
+
+        self._blocking.submit(job, loaded)
+
+    def _led(self, partition: int, leader_epoch: int) -> Partition | ErrorCode:
+        replica = self._replicas.partition(self._topic, partition)
+        if replica is None:
+            return self._replicas.why_absent(self._topic, partition)
+        if not replica.is_leader or replica.leader_epoch != leader_epoch:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return replica
+
+
+class _CommitWaiters:
+    """Who waits for offsets of one partition (a `PartitionListener`)."""
+
+    def __init__(self, registry: dict[Partition, _CommitWaiters]) -> None:
+        self._registry = registry
+        self._waiting: list[tuple[int, Callable[[], None]]] = []
+
+    def add(self, offset: int, callback: Callable[[], None]) -> None:
+        self._waiting.append((offset, callback))
+
+    def partition_changed(self, partition: Partition) -> None:
+        """Call those whose offset is committed; forget all where this node leads no more."""
+        high_watermark = partition.log.high_watermark if partition.is_leader else -1
+        ready = [callback for offset, callback in self._waiting if offset < high_watermark]
+        self._waiting = [w for w in self._waiting if w[0] >= high_watermark >= 0]
+        if not self._waiting:
+            partition.listeners.pop(self, None)
+            self._registry.pop(partition, None)
+        for callback in ready:
+            callback()
+
+
+def _decode(data: bytes, from_offset: int) -> tuple[int, Loaded]:
+    """The records of whole batches in `data`, and the offset after them."""
+    loaded: Loaded = []
+    next_offset = from_offset
+    view = memoryview(data)
+    for position, header in iterate_batches(view, allow_partial_tail=True):
+        next_offset = header.next_offset
+        for record in batch_records.iterate_records(view, position):
+            if record.offset < from_offset:
+                continue
+            if header.is_control:
+                loaded.extend(_marker(record, header.producer_id))
+                continue
+            producer_id = header.producer_id if header.is_transactional else -1
+            loaded.append(LogRecord(record.offset, record.key, record.value, producer_id))
+    return next_offset, loaded
+
+
+def _marker(record: batch_records.Record, producer_id: int) -> Iterable[TransactionMarker]:
+    kind = control_record_type(record.key)
+    if kind in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
+        yield TransactionMarker(record.offset, producer_id, kind == ControlRecordType.COMMIT)
