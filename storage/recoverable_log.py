@@ -1,0 +1,342 @@
+"""The durable side of one partition's log: its offsets, its files, and what changes both.
+
+Owns: opening a folder, the offsets that bound the log (log start, high watermark, log end,
+recovery point), rolling, flushing, truncation, deletion of segments, closing. It keeps leader
+epochs, producer state and snapshots in step with the segments.
+
+Never: looks at a record batch: `storage.unified_log` adds appending and reading to it. fsync goes
+through `Blocking`, except where a caller has to wait for it.
+
+A disk that fails takes the log directory offline (`storage.log_dir_failure`): what has no error
+code to answer with raises `LogDirFailure`.
+
+Kafka's classes: `UnifiedLog`, `LocalLog` 4.3. KIP-101, KIP-107 (log start).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from protocol.errors import ErrorCode
+from storage.filesystem import Filesystem
+from storage.leader_epoch_cache import LeaderEpochCache
+from storage.local_log import LocalLog
+from storage.log_config import LogConfig
+from storage.log_dir_failure import LogDirFailure, LogDirFailureChannel
+from storage.log_loader import LogLoader, RecoveryReport, rebuild_producers
+from storage.log_segment import LogSegment
+from storage.log_validator import LOG_APPEND_TIME, LONG_MAX, may_take_unseen
+from storage.ports import Blocking, Scheduler
+from storage.producer_snapshot import ProducerSnapshots
+from storage.producer_state import ProducerStateEntry, ProducerStateManager
+from storage.topic_partition import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnvironment:
+    """What all logs of a node share."""
+
+    filesystem: Filesystem
+    scheduler: Scheduler
+    blocking: Blocking
+    failures: LogDirFailureChannel
+    producer_id_expiration_ms: int = 86_400_000
+
+
+class RecoverableLog:
+    """The folder of one partition, open. All calls come from one thread."""
+
+    def __init__(
+        self,
+        environment: LogEnvironment,
+        log_dir: str,
+        directory: str,
+        partition: TopicPartition,
+        config: LogConfig,
+        *,
+        topic_id: bytes | None = None,
+        clean: bool = True,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+    ) -> None:
+        """Open the folder `directory` of `log_dir`, which exists. Raises OSError.
+
+        `clean` is whether the last stop left its marker; `recovery_point` and `log_start_offset`
+        come from the checkpoints of the log directory.
+        """
+        self._environment = environment
+        self.log_dir = log_dir
+        self.partition = partition
+        self.topic_id = topic_id
+        self.offline = False
+        filesystem = environment.filesystem
+        self._producers = ProducerStateManager(
+            str(partition), environment.producer_id_expiration_ms
+        )
+        self._snapshots = ProducerSnapshots(filesystem, directory)
+        self.leader_epochs = LeaderEpochCache(filesystem, directory)
+        loader = LogLoader(
+            filesystem,
+            directory,
+            config,
+            self._producers,
+            self.leader_epochs,
+            self._snapshots,
+            clean=clean,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+            now_ms=environment.scheduler.wall_ms(),
+        )
+        loader.load()
+        self.recovery: RecoveryReport = loader.report
+        self._local = LocalLog(filesystem, directory, config, loader.segments)
+        self._active: LogSegment = loader.segments.active
+        self.log_start_offset = loader.log_start_offset
+        self.log_end_offset = loader.next_offset
+        self.recovery_point = loader.recovery_point
+        self.high_watermark = loader.log_start_offset
+        self._truncations = 0
+        self._unflushed_messages = 0
+        self._take_config(config)
+
+    def _take_config(self, config: LogConfig) -> None:
+        self.config = config
+        self._unseen = may_take_unseen(config)
+        self._max_message_bytes = min(config.max_message_bytes, config.segment_size_bytes)
+        self._after_max_ms = config.message_timestamp_after_max_ms
+        self._flush_messages = config.flush_messages
+        self._appends_own_time = config.message_timestamp_type == LOG_APPEND_TIME
+        self._counts_messages = config.flush_messages != LONG_MAX
+
+    def update_config(self, config: LogConfig) -> None:
+        """The topic's configs changed: the active segment follows the new ones at once."""
+        self._take_config(config)
+        self._local.update_config(config)
+
+    # ---- what bounds the log -------------------------------------------------------------------
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Below it no transaction is open: the bound of read_committed readers."""
+        unstable = self._producers.first_unstable_offset
+        if unstable is None or unstable > self.high_watermark:
+            return self.high_watermark
+        return unstable
+
+    @property
+    def directory(self) -> str:
+        """The log's folder; renamed when the log is deleted."""
+        return self._local.directory
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of batches on disk."""
+        return self._local.segments.size_bytes
+
+    @property
+    def latest_epoch(self) -> int:
+        """The leader epoch of the last batch or election known here; -1 if none."""
+        return self.leader_epochs.latest
+
+    @property
+    def producers(self) -> list[ProducerStateEntry]:
+        """The producers that are not expired, for DescribeProducers."""
+        return list(self._producers.entries.values())
+
+    @property
+    def segment_base_offsets(self) -> list[int]:
+        """Rising."""
+        return self._local.segments.base_offsets
+
+    def update_high_watermark(self, offset: int) -> int:
+        """Set the high watermark, kept between log start and log end; gives the value taken."""
+        taken = min(max(offset, self.log_start_offset), self.log_end_offset)
+        self.high_watermark = taken
+        return taken
+
+    def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:
+        """A new leader's epoch begins (KAFKA-7415: also where it writes nothing)."""
+        try:
+            self.leader_epochs.assign(leader_epoch, start_offset)
+        except OSError as error:
+            raise self._failed("writing leader epochs", error) from error
+
+    def _failed(self, doing: str, error: OSError) -> LogDirFailure:
+        self.offline = True
+        return self._environment.failures.fail(self.log_dir, f"{doing} of {self.partition}", error)
+
+    # ---- cutting -------------------------------------------------------------------------------
+
+    def truncate_to(self, offset: int) -> bool:
+        """Cut the log from `offset` on; a batch that holds it goes whole. False: nothing to cut.
+
+        Raises LogDirFailure.
+        """
+        try:
+            if offset >= self.log_end_offset:
+                self.leader_epochs.truncate_from_end(offset)  # KAFKA-10706
+                return False
+            self._truncations += 1
+            if offset < self._local.segments.first.base_offset:
+                self.truncate_fully_and_start_at(offset)
+                return True
+            self._set_end(self._local.truncate_to(offset))
+            self._rebuild_producers()
+        except OSError as error:
+            raise self._failed("truncation", error) from error
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
+        """Drop everything; the log goes on at `offset`. Raises LogDirFailure."""
+        try:
+            self._truncations += 1
+            now_ms = self._environment.scheduler.wall_ms()
+            self._local.truncate_fully(offset, now_ms)
+            self.leader_epochs.clear()
+            self._snapshots.remove_outside(-1, -1)
+            self._producers.clear(offset)
+            self.log_start_offset = offset if log_start_offset is None else log_start_offset
+            self._set_end(offset)
+        except OSError as error:
+            raise self._failed("truncation", error) from error
+
+    def _set_end(self, offset: int) -> None:
+        self._active = self._local.segments.active
+        self.log_end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.recovery_point = min(self.recovery_point, offset)
+        self.high_watermark = min(self.high_watermark, offset)
+        self.leader_epochs.truncate_from_end(offset)
+
+    def _rebuild_producers(self) -> None:
+        rebuild_producers(
+            self._local.segments,
+            self._producers,
+            self._snapshots,
+            self.log_start_offset,
+            self.log_end_offset,
+            self._environment.scheduler.wall_ms(),
+        )
+
+    def increment_log_start_offset(self, offset: int) -> ErrorCode:
+        """DeleteRecords and a leader's log start: what lies before `offset` is gone for readers.
+
+        OFFSET_OUT_OF_RANGE beyond the high watermark; NONE, without effect, before the log start.
+        """
+        if offset > self.high_watermark:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            try:
+                self.leader_epochs.truncate_from_start(offset)
+            except OSError as error:
+                self._failed("moving the log start", error)
+                return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NONE
+
+    def delete_segments_before_log_start(self) -> int:
+        """Remove segments that lie wholly before the log start, after `file.delete.delay.ms`."""
+        doomed = []
+        segments = list(self._local.segments)
+        for segment, following in pairwise(segments):
+            if following.base_offset > self.log_start_offset:
+                break
+            doomed.append(segment)
+        self._set_aside(doomed)
+        return len(doomed)
+
+    def _set_aside(self, segments: list[LogSegment]) -> None:
+        if not segments:
+            return
+        environment = self._environment
+        try:
+            remove = self._local.set_aside(segments)
+            self._snapshots.remove_before(self._local.segments.first.base_offset)
+        except OSError as error:
+            raise self._failed("deletion of segments", error) from error
+
+        def removed(_: object, error: Exception | None) -> None:
+            if isinstance(error, OSError):
+                self._failed("deletion of segments", error)
+
+        environment.scheduler.call_later(
+            self.config.file_delete_delay_ms, lambda: environment.blocking.submit(remove, removed)
+        )
+
+    # ---- durability ----------------------------------------------------------------------------
+
+    def roll(self) -> None:
+        """Begin a new segment at the log's end. Raises LogDirFailure."""
+        try:
+            self._roll(self._environment.scheduler.wall_ms())
+        except OSError as error:
+            raise self._failed("roll", error) from error
+
+    def _roll(self, now_ms: int, base_offset: int | None = None) -> LogSegment:
+        base = self.log_end_offset if base_offset is None else base_offset
+        old = self._active
+        self._active = self._local.roll(base, now_ms)
+        if self._active is not old:
+            self._producers.map_end_offset = base
+            self._snapshots.take(self._producers)
+            self.flush()
+        return self._active
+
+    def flush(self, done: Callable[[Exception | None], None] | None = None) -> None:
+        """Make everything up to the present log end durable, elsewhere; then `done(error)` runs.
+
+        A failed fsync takes the log directory offline: what it covered is never trusted again.
+        """
+        end, truncations = self.log_end_offset, self._truncations
+
+        def synced(_: object, error: Exception | None) -> None:
+            if isinstance(error, OSError):
+                self._failed("fsync", error)
+            elif error is None and truncations == self._truncations:
+                self.recovery_point = max(self.recovery_point, end)
+            if done is not None:
+                done(error)
+
+        self._unflushed_messages = 0
+        self._environment.blocking.submit(self._local.sync_job(self.recovery_point), synced)
+
+    def flush_now(self) -> None:
+        """As `flush`, on this thread, before it returns. Raises LogDirFailure."""
+        self._unflushed_messages = 0
+        if self.recovery_point >= self.log_end_offset:
+            return
+        try:
+            self._local.sync_job(self.recovery_point)()
+        except OSError as error:
+            raise self._failed("fsync", error) from error
+        self.recovery_point = self.log_end_offset
+
+    def remove_expired_producers(self, now_ms: int) -> int:
+        """Forget producers that were silent for `producer.id.expiration.ms`; gives how many."""
+        return self._producers.remove_expired(now_ms)
+
+    def close(self) -> None:
+        """A clean end: everything on disk and fsynced. Raises LogDirFailure."""
+        try:
+            self._producers.map_end_offset = self.log_end_offset
+            self._snapshots.take(self._producers)
+            self._active.write_indexes(final=True)
+            self.flush_now()
+            self._local.close()
+        except OSError as error:
+            raise self._failed("closing", error) from error
+
+    def retire(self) -> None:
+        """The log was set aside: it takes and gives nothing; slices in flight stay good."""
+        self.offline = True
+
+    def rename(self, directory: str) -> None:
+        """Give the folder another name (a deleted log is renamed first). Raises LogDirFailure."""
+        try:
+            self._local.rename(directory)
+            self.leader_epochs.directory = directory
+            self._snapshots.directory = directory
+        except OSError as error:
+            raise self._failed("rename", error) from error
