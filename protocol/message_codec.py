@@ -89,5 +89,8 @@ def decode_response(key: ApiKey, frame: memoryview, version: int) -> tuple[int, 
     (correlation_id,) = _SIZE.unpack_from(frame)
     pos = 4
     if version >= response.FLEXIBLE_FROM and key != ApiKey.API_VERSIONS:
-        pos = primitives.skip_tagged_fields(frame, pos)
+        try:
+            pos = primitives.skip_tagged_fields(frame, pos)
+        except DECODE_ERRORS as error:
+            raise ProtocolError(f"the response header is no header: {error}") from error
     return correlation_id, decode(response, frame, pos, version)

@@ -1,0 +1,164 @@
+"""Hostile bytes for every message and version: only ProtocolError may come out, and quickly.
+
+N2 and N3 of the reliability list: each length of each message replaced by lies, and golden traffic
+of real clients mutated. See CVE-2022-34917: a tiny frame that claims a huge array.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocol.api_keys import ApiKey, messages_of
+from protocol.errors import ProtocolError
+from protocol.message_codec import decode, decode_response, read_client_id, read_request_head
+from tests.length_fields import LengthField, lies, recorded
+from tests.message_values import Case, case, cases
+
+KINDS = ("random-1", "nulls")
+GOLDEN = Path(__file__).resolve().parents[2] / "golden"
+TRAFFIC = sorted(GOLDEN.glob("*/*_request.bin"))
+ANSWERS = sorted(GOLDEN.glob("*/*_response.bin"))
+MUTATIONS = 60
+
+
+def refused(cls: Any, data: bytes, version: int) -> bool:
+    """Whether the decoder refuses; anything but ProtocolError comes through and fails the test."""
+    try:
+        decode(cls, memoryview(data), 0, version)
+    except ProtocolError:
+        return True
+    return False
+
+
+# --- the instrument itself -----------------------------------------------------------------------
+
+
+def test_recorded_bytes_are_the_messages_own() -> None:
+    from protocol.primitives import MessageBuffer
+
+    for message in cases():
+        for version in message.versions:
+            value = message.instance(version, "random-1")
+            out = MessageBuffer()
+            value.write(out, version)
+            data, fields = recorded(value, version)
+            assert data == out.joined(), f"{message.name} v{version}"
+            assert all(field.position + field.width <= len(data) for field in fields)
+
+
+def test_lengths_are_found() -> None:
+    metadata = case("MetadataRequest").cls()
+    assert recorded(metadata, 0) == (b"\0\0\0\0", [LengthField(0, 4, "int32")])
+    heartbeat = case("HeartbeatRequest").cls("gr", 1, "m")
+    assert recorded(heartbeat, 0)[1] == [LengthField(0, 2, "int16"), LengthField(8, 2, "int16")]
+    assert recorded(heartbeat, 4)[1] == [
+        LengthField(0, 1, "uvarint"),
+        LengthField(7, 1, "uvarint"),
+        LengthField(9, 1, "uvarint"),
+        LengthField(10, 1, "uvarint"),
+    ]
+
+
+# --- lies ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("message", cases(), ids=lambda c: c.name)
+def test_lengths_that_lie(message: Case) -> None:
+    for version in message.versions:
+        for kind in KINDS:
+            data, fields = recorded(message.instance(version, kind), version)
+            for field in fields:
+                for lie in lies(data, field):
+                    refused(message.cls, lie, version)
+
+
+@pytest.mark.parametrize("name", ["ProduceRequest", "FetchRequest", "MetadataRequest"])
+def test_one_byte_too_many_is_always_refused(name: str) -> None:
+    message = case(name)
+    for version in message.versions:
+        data, fields = recorded(message.instance(version, "random-1"), version)
+        for field in fields:
+            if field.form == "int32":
+                beyond = (len(data) - field.position - 3).to_bytes(4)
+                lie = data[: field.position] + beyond + data[field.position + 4 :]
+                assert refused(message.cls, lie, version), f"v{version} {field}"
+
+
+@pytest.mark.parametrize("message", cases(), ids=lambda c: c.name)
+def test_lies_cost_neither_memory_nor_time(message: Case) -> None:
+    version = message.versions[-1]
+    data, fields = recorded(message.instance(version, "random-2"), version)
+    refused(message.cls, data, version)
+    tracemalloc.start()
+    started = time.process_time()
+    try:
+        for field in fields:
+            for lie in lies(data, field):
+                refused(message.cls, lie, version)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - started < 10
+
+
+# --- mutated traffic -----------------------------------------------------------------------------
+
+
+def mutation(rng: random.Random, data: bytes, other: bytes) -> bytes:
+    """Flip, splice, truncate, duplicate or overwrite."""
+    at = rng.randrange(len(data))
+    to = rng.randrange(at, min(len(data), at + 64)) + 1
+    match rng.randrange(6):
+        case 0:
+            return data[:at]
+        case 1:
+            return data[:at] + data[at:to] * 2 + data[to:]
+        case 2:
+            return data[:at] + data[to:]
+        case 3:
+            return data[:at] + other[rng.randrange(len(other)) :]
+        case 4:
+            extreme = rng.choice([b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\0\0\0"])
+            return data[:at] + extreme + data[at + 4 :]
+        case _:
+            changed = bytearray(data)
+            for _ in range(rng.choice([1, 1, 4, 16])):
+                changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+            return bytes(changed)
+
+
+@pytest.mark.parametrize("path", TRAFFIC, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_mutated_requests(path: Path) -> None:
+    rng = random.Random(f"{path.parent.name}/{path.name}")
+    frame = path.read_bytes()
+    for _ in range(MUTATIONS):
+        damaged = memoryview(mutation(rng, frame, rng.choice(TRAFFIC).read_bytes()))
+        with contextlib.suppress(ProtocolError):
+            key, version, _ = read_request_head(damaged)
+            if key not in ApiKey.__members__.values():
+                continue
+            try:
+                message = messages_of(ApiKey(key)).request
+            except (ModuleNotFoundError, AttributeError):
+                continue  # keys that Kafka no longer has messages for
+            if message.MIN_VERSION <= version <= message.MAX_VERSION:
+                _, pos = read_client_id(damaged, version >= message.FLEXIBLE_FROM)
+                decode(message, damaged, pos, version)
+
+
+@pytest.mark.parametrize("path", ANSWERS, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_mutated_responses(path: Path) -> None:
+    rng = random.Random(f"{path.parent.name}/{path.name}")
+    frame = path.read_bytes()
+    name, version = path.stem.removesuffix("_response").rsplit("_v", 1)
+    for _ in range(MUTATIONS):
+        damaged = memoryview(mutation(rng, frame, rng.choice(ANSWERS).read_bytes()))
+        with contextlib.suppress(ProtocolError):
+            decode_response(ApiKey[name.upper()], damaged, int(version))
