@@ -1,0 +1,62 @@
+"""Deadlines of many things, nearly all of which never come: a wheel of buckets.
+
+Owns: which thing is due in which tick. Never: a clock or a timer; a Processor asks it.
+Work per thing is constant for adding, removing and coming due, however many wait, and nothing in
+between: a thing that was active meanwhile is looked at when it comes due, and added again.
+(Kafka's Selector reorders a LinkedHashMap at every read and write of a connection instead.)
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+
+
+class DeadlineWheel(Generic[K]):
+    """Deadlines rounded up to `tick_s`: nothing is due early, nor late by more than a tick."""
+
+    def __init__(self, tick_s: float) -> None:
+        if tick_s <= 0:
+            raise ValueError("a tick must last")
+        self._tick_s = tick_s
+        self._buckets: dict[int, dict[K, None]] = {}
+        self._bucket_of: dict[K, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._bucket_of)
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._bucket_of
+
+    def add(self, key: K, due_s: float) -> None:
+        """`key` is due at `due_s`; replaces its earlier deadline."""
+        self.remove(key)
+        bucket = int(due_s // self._tick_s) + 1
+        self._bucket_of[key] = bucket
+        self._buckets.setdefault(bucket, {})[key] = None
+
+    def remove(self, key: K) -> None:
+        """Forget `key`, if it is there."""
+        bucket = self._bucket_of.pop(key, None)
+        if bucket is None:
+            return
+        keys = self._buckets[bucket]
+        del keys[key]
+        if not keys:
+            del self._buckets[bucket]
+
+    def next_due(self) -> float | None:
+        """When to call `pop_due` next, in seconds of the caller's clock."""
+        if not self._buckets:
+            return None
+        return min(self._buckets) * self._tick_s
+
+    def pop_due(self, now_s: float) -> list[K]:
+        """Take out everything due, in the order of its ticks."""
+        due: list[K] = []
+        for bucket in sorted(b for b in self._buckets if b * self._tick_s <= now_s):
+            for key in self._buckets.pop(bucket):
+                del self._bucket_of[key]
+                due.append(key)
+        return due

@@ -1,0 +1,279 @@
+"""A processor: the connections that an Acceptor gave it, and their deadlines.
+
+Owns: its connections, and one timer for all of their deadlines. Never: a connection's bytes
+(`connection`), requests (`request_channel`), or the count of what is allowed (`connection_quotas`).
+Follows Kafka's `Processor` with its Selector. All processors share the one event loop; they bound
+what is looked at together and are the unit of the metrics (NetworkProcessorAvgIdlePercent).
+
+Three deadlines, none of which costs anything per request:
+
+* idle: no byte either way for `connections.max.idle.ms`, a request under way or not, as in Kafka;
+* an incomplete frame: the peer has begun one and does not go on (Kafka waits for idleness);
+* a receive buffer that a large frame left behind is given back after ten idle seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import socket
+import ssl
+import time
+from collections.abc import Callable
+
+from broker.network.connection import Connection
+from broker.network.connection_quotas import ConnectionQuotas
+from broker.network.deadline_wheel import DeadlineWheel
+from broker.network.request_channel import ConnectionContext, RequestChannel
+from protocol.framing import FrameReader
+from storage.ports import Blocking
+
+_log = logging.getLogger(__name__)
+
+_RELEASE_AFTER_S = 10.0
+_TICKS = 32
+_TLS_HANDSHAKE_TIMEOUT_S = 10.0
+
+
+class Processor:
+    """See the module. All calls on the loop's thread."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        processor_id: int,
+        listener_name: str,
+        security_protocol: str,
+        channel: RequestChannel,
+        blocking: Blocking,
+        quotas: ConnectionQuotas,
+        scratch: bytearray,
+        *,
+        socket_request_max_bytes: int,
+        connections_max_idle_ms: int,
+        partial_frame_timeout_ms: int,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        """`connections_max_idle_ms` below 0: idle connections stay."""
+        self.loop = loop
+        self.blocking = blocking
+        self.processor_id = processor_id
+        self.busy_s = 0.0
+        """Time spent receiving and sending, in seconds, without that of the handlers."""
+        self.received_bytes = 0
+        self.accepted_count = 0
+        self.failed_count = 0
+        self.idle_closed_count = 0
+        self.paused_count = 0
+        self._listener_name = listener_name
+        self._security_protocol = security_protocol
+        self._channel = channel
+        self._quotas = quotas
+        self._scratch = scratch
+        self._request_max_bytes = socket_request_max_bytes
+        self._ssl_context = ssl_context
+        self._numbers = itertools.count()
+        self._connections: dict[Connection, None] = {}
+        self._opening: dict[asyncio.Task[None], None] = {}
+        self._held_sockets = 0
+        self._stopping = False
+        self._idle_s = connections_max_idle_ms / 1000.0
+        self._partial_s = partial_frame_timeout_ms / 1000.0
+        self._idle = DeadlineWheel[Connection](max(self._idle_s / _TICKS, 0.01))
+        self._incomplete = DeadlineWheel[Connection](max(self._partial_s / _TICKS, 0.01))
+        self._holding = DeadlineWheel[Connection](_RELEASE_AFTER_S / _TICKS)
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_due_s = 0.0
+        self._emptied: asyncio.Event = asyncio.Event()
+        self._emptied.set()
+
+    @property
+    def connection_count(self) -> int:
+        """Connections that it has been given and that are not closed."""
+        return self._held_sockets
+
+    # --- for the Acceptor ----------------------------------------------------------------------
+
+    def adopt(self, sock: socket.socket, client_host: str, client_port: int) -> None:
+        """Serve an accepted, non-blocking socket. It is this processor's from now on."""
+        self._quotas.opened(self._listener_name, client_host)
+        self.accepted_count += 1
+        self._held_sockets += 1
+        self._emptied.clear()
+        task = self.loop.create_task(self._open(sock, client_host, client_port))
+        self._opening[task] = None
+        task.add_done_callback(self._opened)
+
+    def least_recently_used(self) -> Connection | None:
+        """The connection to give up first, if one has to be."""
+        open_ones = (c for c in self._connections if not c.context.closed)
+        return min(open_ones, key=lambda c: c.last_active_s, default=None)
+
+    def shut_down(self) -> None:
+        """Close each connection as soon as its request under way is answered."""
+        self._stopping = True
+        for connection in list(self._connections):
+            connection.shut_down()
+
+    def abort(self, reason: str) -> None:
+        """Close all connections now."""
+        for connection in list(self._connections):
+            connection.abort(reason)
+
+    async def wait_empty(self) -> None:
+        """Until no connection is left."""
+        await self._emptied.wait()
+
+    def close(self) -> None:
+        """Forget the timer. No connection may be left."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # --- opening -------------------------------------------------------------------------------
+
+    async def _open(self, sock: socket.socket, client_host: str, client_port: int) -> None:
+        connection: Connection | None = None
+
+        def make() -> Connection:
+            nonlocal connection
+            connection = self._new_connection(sock, client_host, client_port)
+            return connection
+
+        try:
+            tls = self._ssl_context
+            await self.loop.connect_accepted_socket(
+                make,
+                sock,
+                ssl=tls,
+                ssl_handshake_timeout=None if tls is None else _TLS_HANDSHAKE_TIMEOUT_S,
+            )
+        except (OSError, asyncio.CancelledError) as error:
+            # Not opened: nobody else will close this socket or give back its place.
+            _log.info("connection of %s failed to open: %s", client_host, error)
+            if connection is None or connection not in self._connections:
+                sock.close()
+                self._count_out(client_host)
+
+    def _opened(self, task: asyncio.Task[None]) -> None:
+        del self._opening[task]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.loop.call_exception_handler(
+                {"message": "opening a connection failed", "exception": error}
+            )
+
+    def _new_connection(
+        self, sock: socket.socket, client_host: str, client_port: int
+    ) -> Connection:
+        local = sock.getsockname()
+        number = next(self._numbers)
+        name = f"{local[0]}:{local[1]}-{client_host}:{client_port}-{self.processor_id}-{number}"
+        context = ConnectionContext(
+            connection_id=name,
+            listener_name=self._listener_name,
+            security_protocol=self._security_protocol,
+            client_host=client_host,
+            client_port=client_port,
+        )
+        reader = FrameReader(self._request_max_bytes, self._scratch)
+        plain = sock if self._ssl_context is None else None
+        return Connection(self, self._channel, context, reader, plain)
+
+    # --- called by connections -----------------------------------------------------------------
+
+    def connection_opened(self, connection: Connection) -> None:
+        """Its transport is up."""
+        self._connections[connection] = None
+        if self._stopping:
+            connection.shut_down()
+        if self._idle_s >= 0:
+            self._idle.add(connection, connection.last_active_s + self._idle_s)
+            self._arm()
+
+    def connection_closed(self, connection: Connection) -> None:
+        """Its transport is gone."""
+        self._idle.remove(connection)
+        self._incomplete.remove(connection)
+        self._holding.remove(connection)
+        if connection in self._connections:
+            del self._connections[connection]
+            self.received_bytes += connection.received_bytes
+            self._count_out(connection.context.client_host)
+
+    def frame_incomplete(self, connection: Connection) -> None:
+        """The peer has begun a frame, or has gone on with it."""
+        now = time.monotonic()
+        if connection not in self._incomplete:
+            self._incomplete.add(connection, now + self._partial_s)
+            self._arm()
+        if connection not in self._holding:
+            self._holding.add(connection, now + _RELEASE_AFTER_S)
+            self._arm()
+
+    def _count_out(self, client_host: str) -> None:
+        self._quotas.closed(self._listener_name, client_host)
+        self._held_sockets -= 1
+        if not self._held_sockets:
+            self._emptied.set()
+
+    # --- deadlines -----------------------------------------------------------------------------
+
+    def _arm(self) -> None:
+        """Let the timer come for the earliest deadline."""
+        dues = [
+            due
+            for wheel in (self._idle, self._incomplete, self._holding)
+            if (due := wheel.next_due()) is not None
+        ]
+        if not dues:
+            return
+        due = min(dues)
+        if self._timer is not None:
+            if self._timer_due_s <= due:
+                return
+            self._timer.cancel()
+        self._timer_due_s = due
+        self._timer = self.loop.call_later(max(due - time.monotonic(), 0.001), self._expire)
+
+    def _expire(self) -> None:
+        self._timer = None
+        now = time.monotonic()
+        self._check(self._idle, now, self._check_idle)
+        self._check(self._incomplete, now, self._check_incomplete)
+        self._check(self._holding, now, self._check_holding)
+        self._arm()
+
+    def _check(
+        self,
+        wheel: DeadlineWheel[Connection],
+        now: float,
+        next_deadline: Callable[[Connection, float], float | None],
+    ) -> None:
+        for connection in wheel.pop_due(now):
+            due = next_deadline(connection, now)
+            if due is not None:
+                wheel.add(connection, due)
+
+    def _check_idle(self, connection: Connection, now: float) -> float | None:
+        due = connection.last_active_s + self._idle_s
+        if due > now:
+            return due
+        self.idle_closed_count += 1
+        connection.abort(f"idle for {self._idle_s * 1000:.0f} ms")
+        return None
+
+    def _check_incomplete(self, connection: Connection, now: float) -> float | None:
+        due = connection.incomplete_until(now, self._partial_s)
+        if due is None or due > now:
+            return due
+        self.failed_count += 1
+        connection.abort(f"a frame was incomplete for {self._partial_s * 1000:.0f} ms")
+        return None
+
+    def _check_holding(self, connection: Connection, now: float) -> float | None:
+        due = connection.last_active_s + _RELEASE_AFTER_S
+        if due > now or connection.reader.in_progress:
+            return max(due, now + _RELEASE_AFTER_S / _TICKS)
+        connection.reader.release()
+        return None

@@ -1,0 +1,244 @@
+"""Between processors and handlers: a bounded queue of requests, and the slots that handle them.
+
+Owns: the queue (`queued.max.requests`), which requests have a handler slot, and the rule that a
+connection's answer goes back to it once. Never: bytes on sockets, or what a request means.
+
+A handler slot is one of `num.io.threads`; a blocking job under way holds one (decision 7: one loop
+owns all state, so only what blocks takes a thread's time). While a slot is free and nobody waits, a
+request is handled at once, on the loop. Otherwise it waits here, and when the queue is full,
+connections stop reading until there is room. Follows Kafka's `RequestChannel` and
+`KafkaRequestHandlerPool`; differs in that handling itself never runs in parallel.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from broker.network.file_send import Bytes, FileSlice
+from protocol.errors import ProtocolError
+
+ResponseParts = Bytes | Sequence[Bytes | FileSlice]
+"""A whole response as it goes on the wire, its int32 size first: one piece, or parts in order."""
+
+
+@dataclass(slots=True, eq=False)
+class ConnectionContext:
+    """What handlers may know of a connection, and what they remember about it."""
+
+    connection_id: str
+    """Kafka's form: local address, remote address, processor, number."""
+    listener_name: str
+    security_protocol: str
+    client_host: str
+    client_port: int
+    principal: str = "User:ANONYMOUS"
+    client_software_name: str = "unknown"
+    """From ApiVersions v3 and above (KIP-511); kept by the handler of that API."""
+    client_software_version: str = "unknown"
+    closed: bool = False
+    attachments: dict[str, object] = field(default_factory=dict)
+    """For handlers: state that ends with the connection."""
+
+
+class Requester(Protocol):
+    """A connection, as the channel sees it."""
+
+    context: ConnectionContext
+
+    def answer(self, parts: ResponseParts | None) -> None:
+        """Send the response of the request under way; None: there is none."""
+
+    def close_after_answers(self) -> None:
+        """Close once what has been answered is sent."""
+
+    def fail(self, error: BaseException) -> None:
+        """Close at once: the peer's bytes are wrong, or handling them went wrong."""
+
+    def resume(self) -> None:
+        """The channel has room again: go on reading and offering."""
+
+    def flush(self) -> None:
+        """Send what was answered while another connection's request was handled."""
+
+
+class Responder:
+    """The way back for one request: call it once, now or later. Further calls are ignored."""
+
+    __slots__ = ("_requester",)
+
+    def __init__(self, requester: Requester) -> None:
+        self._requester: Requester | None = requester
+
+    def __call__(self, parts: ResponseParts | None) -> None:
+        """Send the response; None if the request has none (acks=0)."""
+        requester = self._requester
+        if requester is not None:
+            self._requester = None
+            requester.answer(parts)
+
+    def close(self) -> None:
+        """Close the connection instead of answering, after earlier answers have been sent."""
+        requester = self._requester
+        if requester is not None:
+            self._requester = None
+            requester.close_after_answers()
+
+
+Handle = Callable[[ConnectionContext, memoryview, Responder], None]
+"""Handles one frame, answering through the responder. The frame is good during the call only. May
+raise ProtocolError: the connection is closed."""
+
+
+class HandlerSlots(Protocol):
+    """The pool whose jobs hold handler slots (`broker.scheduler.BlockingPool`)."""
+
+    size: int
+    outstanding: int
+    on_job_done: Callable[[], None] | None
+
+    def busy_seconds(self) -> float:
+        """Slot-seconds held so far."""
+
+
+_DRAIN_PER_TURN = 64
+
+
+class RequestChannel:
+    """The queue and its slots: see the module. All calls on the loop's thread."""
+
+    def __init__(
+        self,
+        handle: Handle,
+        slots: HandlerSlots,
+        queued_max_requests: int,
+        call_soon: Callable[[Callable[[], None]], object],
+    ) -> None:
+        if queued_max_requests < 1:
+            raise ValueError("queued.max.requests is at least 1")
+        self._handle = handle
+        self._slots = slots
+        self._limit = queued_max_requests
+        self._call_soon = call_soon
+        self._queue: deque[tuple[Requester, memoryview]] = deque()
+        self._stalled: dict[Requester, None] = {}
+        self._drain_scheduled = False
+        self.answered: list[Requester] = []
+        """Connections that a handler answered while it served another one."""
+        self.handling = False
+        """Whether a handler is on the stack: answers of other connections are sent after it."""
+        self.request_count = 0
+        self.queued_count = 0
+        self.stall_count = 0
+        self.inline_busy_s = 0.0
+        slots.on_job_done = self._slot_may_be_free
+
+    # --- for metrics ---------------------------------------------------------------------------
+
+    @property
+    def queue_size(self) -> int:
+        """Requests that wait for a handler slot: Kafka's RequestQueueSize."""
+        return len(self._queue)
+
+    @property
+    def stalled_count(self) -> int:
+        """Connections that do not read because the queue is full."""
+        return len(self._stalled)
+
+    @property
+    def busy_slots(self) -> int:
+        """Handler slots in use."""
+        return min(self._slots.outstanding, self._slots.size) + self.handling
+
+    def busy_seconds(self) -> float:
+        """Slot-seconds used so far: RequestHandlerAvgIdlePercent is 1 - its growth per slot."""
+        return self.inline_busy_s + self._slots.busy_seconds()
+
+    # --- for connections -----------------------------------------------------------------------
+
+    @property
+    def full(self) -> bool:
+        """Whether connections must stop reading."""
+        return len(self._queue) >= self._limit
+
+    @property
+    def slot_free(self) -> bool:
+        """Whether a request could be handled at once."""
+        return not self._queue and self._slots.outstanding < self._slots.size
+
+    def handle_now(self, requester: Requester, frame: memoryview) -> None:
+        """Handle a request in a slot that is free; its answer may come during the call."""
+        self.request_count += 1
+        outermost = not self.handling
+        self.handling = True
+        start = time.monotonic()
+        try:
+            self._handle(requester.context, frame, Responder(requester))
+        except ProtocolError as error:
+            requester.fail(error)
+        except BaseException as error:
+            # Nobody else knows that this connection waits in vain. The loop's handler decides
+            # whether the process goes on.
+            requester.fail(error)
+            raise
+        finally:
+            self.inline_busy_s += time.monotonic() - start
+            self.handling = not outermost
+
+    def enqueue(self, requester: Requester, frame: memoryview) -> None:
+        """Let a request wait for a slot. `frame` belongs to the queue from now on."""
+        assert not self.full
+        self.queued_count += 1
+        self._queue.append((requester, frame))
+
+    def stall(self, requester: Requester) -> None:
+        """The queue is full: call `requester.resume` once there is room."""
+        self.stall_count += 1
+        self._stalled[requester] = None
+
+    def forget(self, requester: Requester) -> None:
+        """A connection is gone: so are its stall and its place in the queue."""
+        self._stalled.pop(requester, None)
+        # Its queued request is skipped when its turn comes: see _drain.
+
+    def flush_answered(self) -> None:
+        """Send those answers. Called when no handler is on the stack any more."""
+        while self.answered:
+            answered, self.answered = self.answered, []
+            for requester in answered:
+                requester.flush()
+
+    # --- draining ------------------------------------------------------------------------------
+
+    def _slot_may_be_free(self) -> None:
+        self.flush_answered()
+        if self._queue and not self._drain_scheduled:
+            self._drain()
+
+    def _drain(self) -> None:
+        """Handle waiting requests while slots are free, then let stalled connections go on."""
+        self._drain_scheduled = False
+        slots = self._slots
+        for _ in range(_DRAIN_PER_TURN):
+            if not self._queue or slots.outstanding >= slots.size:
+                break
+            requester, frame = self._queue.popleft()
+            if not requester.context.closed:
+                self.handle_now(requester, frame)
+                self.flush_answered()
+        else:
+            self._drain_scheduled = True
+            self._call_soon(self._drain)
+        self._wake_stalled()
+
+    def _wake_stalled(self) -> None:
+        """As many as there is room for, in the order in which they stopped."""
+        for _ in range(self._limit - len(self._queue)):
+            requester = next(iter(self._stalled), None)
+            if requester is None:
+                return
+            del self._stalled[requester]
+            requester.resume()

@@ -1,0 +1,358 @@
+"""The server's sockets: an Acceptor per listener, its processors, and the request channel of all.
+
+Owns: listening sockets, the order of starting and stopping. Never: requests or their bytes.
+Follows Kafka's `SocketServer`: `num.network.threads` processors a listener, connections given to
+them in turn; limits of connections as in `connection_quotas` (KIP-402).
+
+    server = SocketServer(listeners, settings, handle, io_pool)
+    await server.start()        # bound, not accepting yet: `ports` are known, and can be advertised
+    server.accept()
+    await server.stop(timeout_s)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle
+
+from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
+from broker.network.processor import Processor
+from broker.network.request_channel import Handle, RequestChannel
+from broker.scheduler import BlockingPool
+from protocol.framing import SCRATCH_BYTES
+
+_log = logging.getLogger(__name__)
+
+_ACCEPTS_PER_TURN = 32
+_ACCEPT_PAUSE_S = 0.5
+"""Without descriptors or memory: the time until the next try. Meanwhile connections wait in the
+backlog; watching the socket would be a busy loop (KAFKA-13457)."""
+_ABORT_TIMEOUT_S = 5.0
+_OF_ONE_CONNECTION = (errno.ECONNABORTED, errno.EPROTO, errno.ECONNRESET, errno.EPERM)
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One of `listeners`, with what `listener.name.<name>.` may override."""
+
+    name: str
+    host: str
+    """Empty: all interfaces, IPv4 and IPv6."""
+    port: int
+    """0: one that is free, told by `SocketServer.ports`."""
+    security_protocol: str = "PLAINTEXT"
+    max_connections: int = UNLIMITED
+    num_network_threads: int | None = None
+    ssl_context: ssl.SSLContext | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSettings:
+    """Kafka's keys, with Kafka's defaults; `partial_frame_timeout_ms` is Ottla's own."""
+
+    num_network_threads: int = 3
+    queued_max_requests: int = 500
+    socket_request_max_bytes: int = 100 * 1024 * 1024
+    socket_listen_backlog_size: int = 50
+    socket_send_buffer_bytes: int = 100 * 1024
+    """-1: as the operating system has it."""
+    socket_receive_buffer_bytes: int = 100 * 1024
+    """-1: as the operating system has it."""
+    max_connections: int = UNLIMITED
+    max_connections_per_ip: int = UNLIMITED
+    max_connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
+    """By address or host name."""
+    connections_max_idle_ms: int = 600_000
+    partial_frame_timeout_ms: int = 30_000
+    inter_broker_listener_name: str | None = None
+
+
+class Acceptor:
+    """Accepts the connections of one listener and deals them out to its processors."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        listener: Listener,
+        sock: socket.socket,
+        processors: Sequence[Processor],
+        server: SocketServer,
+    ) -> None:
+        self.listener = listener
+        self.processors = processors
+        self.rejected_count = 0
+        self.blocked_count = 0
+        self.error_count = 0
+        self._loop = loop
+        self._socket = sock
+        self._next_processor = cycle(processors)
+        self._server = server
+        self._quotas = server.quotas
+        self._watching = False
+        self._closed = False
+        self._retry: asyncio.TimerHandle | None = None
+        self._failing = False
+
+    @property
+    def port(self) -> int:
+        """The port it is bound to."""
+        return int(self._socket.getsockname()[1])
+
+    def start(self) -> None:
+        """Accept from now on."""
+        self._retry = None
+        if not self._closed and not self._watching:
+            self._watching = True
+            self._loop.add_reader(self._socket.fileno(), self._accept_ready)
+
+    def close(self) -> None:
+        """Stop listening. Connections in the backlog are refused."""
+        self._pause()
+        self._closed = True
+        if self._retry is not None:
+            self._retry.cancel()
+        self._socket.close()
+
+    def _pause(self) -> None:
+        if self._watching:
+            self._watching = False
+            self._loop.remove_reader(self._socket.fileno())
+
+    def _accept_ready(self) -> None:
+        for _ in range(_ACCEPTS_PER_TURN):
+            if not self._quotas.slot_available(self.listener.name):
+                self.blocked_count += 1
+                _log.debug("listener %s: max.connections reached", self.listener.name)
+                self._pause()
+                self._quotas.wait_for_slot(self.listener.name, self.start)
+                return
+            try:
+                sock, address = self._socket.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as error:
+                self.error_count += 1
+                if error.errno in _OF_ONE_CONNECTION:
+                    continue
+                self._wait_after(error)
+                return
+            self._failing = False
+            self._admit(sock, address)
+
+    def _wait_after(self, error: OSError) -> None:
+        if not self._failing:
+            _log.error("listener %s cannot accept connections: %s", self.listener.name, error)
+        self._failing = True
+        self._pause()
+        self._retry = self._loop.call_later(_ACCEPT_PAUSE_S, self.start)
+
+    def _admit(self, sock: socket.socket, address: tuple[str, int]) -> None:
+        host = _plain_address(address[0])
+        if not self._quotas.ip_allowed(host):
+            self.rejected_count += 1
+            _log.info(
+                "listener %s: rejected %s, which has its max.connections.per.ip open",
+                self.listener.name,
+                host,
+            )
+            sock.close()
+            return
+        try:
+            sock.setblocking(False)
+            next(self._next_processor).adopt(sock, host, address[1])
+        except OSError as error:
+            _log.info("connection of %s failed: %s", host, error)
+            sock.close()
+            return
+        self._server.close_excess_connections()
+
+
+class SocketServer:
+    """All listeners of one node: see the module."""
+
+    def __init__(
+        self,
+        listeners: Sequence[Listener],
+        settings: NetworkSettings,
+        handle: Handle,
+        io_pool: BlockingPool,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        """`io_pool` has `num.io.threads`: its jobs hold the handler slots. On the loop's thread."""
+        self.loop = loop or asyncio.get_running_loop()
+        self.settings = settings
+        self.channel = RequestChannel(
+            handle, io_pool, settings.queued_max_requests, self.loop.call_soon
+        )
+        self.quotas = ConnectionQuotas(
+            settings.max_connections,
+            settings.max_connections_per_ip,
+            None,
+            settings.inter_broker_listener_name,
+        )
+        self.acceptors: list[Acceptor] = []
+        self._listeners = listeners
+        self._io_pool = io_pool
+        self._scratch = bytearray(SCRATCH_BYTES)
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """Listener name → the port it is bound to; after `start`."""
+        return {acceptor.listener.name: acceptor.port for acceptor in self.acceptors}
+
+    @property
+    def processors(self) -> list[Processor]:
+        """Of all listeners, by id."""
+        return [p for acceptor in self.acceptors for p in acceptor.processors]
+
+    @property
+    def connection_count(self) -> int:
+        """Open connections of all listeners."""
+        return self.quotas.total
+
+    async def start(self, *, accept: bool = True) -> None:
+        """Bind all listeners, then accept; OSError, and nothing bound, if one cannot be bound.
+
+        With `accept` False, connections wait in the backlog until `accept()`.
+        """
+        try:
+            for host, limit in self.settings.max_connections_per_ip_overrides.items():
+                for info in await self.loop.getaddrinfo(host, None, type=socket.SOCK_STREAM):
+                    self.quotas.per_ip_overrides[_plain_address(str(info[4][0]))] = limit
+            for listener in self._listeners:
+                await self._add_listener(listener)
+        except BaseException:
+            for acceptor in self.acceptors:
+                acceptor.close()
+            self.acceptors.clear()
+            raise
+        if accept:
+            self.accept()
+
+    def accept(self) -> None:
+        """Take connections from now on."""
+        for acceptor in self.acceptors:
+            acceptor.start()
+
+    def stop_accepting(self) -> None:
+        """Close the listening sockets; connections go on."""
+        for acceptor in self.acceptors:
+            acceptor.close()
+
+    async def stop(self, timeout_s: float = 5.0) -> None:
+        """Stop accepting, answer the requests under way, close all connections.
+
+        What is not answered, or not taken by its peer, within `timeout_s` is cut off. The pool is
+        its owner's to close, after this.
+        """
+        self.stop_accepting()
+        for processor in self.processors:
+            processor.shut_down()
+        try:
+            async with asyncio.timeout(timeout_s):
+                for processor in self.processors:
+                    await processor.wait_empty()
+        except TimeoutError:
+            for processor in self.processors:
+                processor.abort("the broker stops")
+            async with asyncio.timeout(_ABORT_TIMEOUT_S):
+                for processor in self.processors:
+                    await processor.wait_empty()
+        for processor in self.processors:
+            processor.close()
+
+    def close_excess_connections(self) -> None:
+        """A protected listener has taken a connection over the limit: others give up one each."""
+        if self.quotas.total <= self.quotas.max_connections:
+            return
+        for acceptor in self.acceptors:
+            if not self.quotas.exceeded_by(acceptor.listener.name):
+                continue
+            candidates = [
+                c for p in acceptor.processors if (c := p.least_recently_used()) is not None
+            ]
+            if candidates:
+                oldest = min(candidates, key=lambda c: c.last_active_s)
+                oldest.abort("max.connections is exceeded by the inter-broker listener")
+                return
+
+    async def _add_listener(self, listener: Listener) -> None:
+        self.quotas.add_listener(listener.name, listener.max_connections)
+        sock = await _bind(self.loop, listener, self.settings)
+        settings = self.settings
+        first_id = len(self.processors)
+        count = listener.num_network_threads or settings.num_network_threads
+        processors = [
+            Processor(
+                self.loop,
+                first_id + number,
+                listener.name,
+                listener.security_protocol,
+                self.channel,
+                self._io_pool,
+                self.quotas,
+                self._scratch,
+                socket_request_max_bytes=settings.socket_request_max_bytes,
+                connections_max_idle_ms=settings.connections_max_idle_ms,
+                partial_frame_timeout_ms=settings.partial_frame_timeout_ms,
+                ssl_context=listener.ssl_context,
+            )
+            for number in range(count)
+        ]
+        self.acceptors.append(Acceptor(self.loop, listener, sock, processors, self))
+
+
+def _plain_address(host: str) -> str:
+    """An IPv4 address as such, also where a socket of both families tells it."""
+    return host.removeprefix("::ffff:")
+
+
+async def _bind(
+    loop: asyncio.AbstractEventLoop, listener: Listener, settings: NetworkSettings
+) -> socket.socket:
+    """A listening socket; options are inherited by the connections it accepts (Linux does so)."""
+    if not listener.host:
+        try:
+            return _listen(socket.AF_INET6, ("::", listener.port), listener, settings)
+        except OSError as error:
+            if error.errno not in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
+                raise
+            return _listen(socket.AF_INET, ("0.0.0.0", listener.port), listener, settings)
+    found = await loop.getaddrinfo(
+        listener.host, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    # IPv4 first, as Java resolves names.
+    family, _, _, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
+    return _listen(family, address, listener, settings)
+
+
+def _listen(
+    family: int, address: tuple[object, ...], listener: Listener, settings: NetworkSettings
+) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if settings.socket_send_buffer_bytes != -1:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, settings.socket_send_buffer_bytes)
+        if settings.socket_receive_buffer_bytes != -1:
+            sock.setsockopt(
+                socket.SOL_SOCKET, socket.SO_RCVBUF, settings.socket_receive_buffer_bytes
+            )
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(bool(listener.host)))
+        sock.bind(address)
+        sock.listen(settings.socket_listen_backlog_size)
+    except OSError as error:
+        sock.close()
+        where = f"{listener.name}://{listener.host}:{listener.port}"
+        raise OSError(error.errno, f"cannot listen on {where}: {error.strerror}") from error
+    return sock

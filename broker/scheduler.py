@@ -1,0 +1,194 @@
+"""Time and threads for the cores: the ports of `storage.ports`, filled by asyncio and threads.
+
+Owns: the two clocks, timers on the event loop, and pools of threads for work that may block.
+Never: broker state. A job runs in a thread with immutable things; its `done` runs on the loop.
+
+`BlockingPool` is made twice: with `num.io.threads` for requests (cold reads; the jobs under way are
+the handler slots of `broker.network.request_channel`), and with `background.threads` for flushing,
+deletion and recovery, as in Kafka's `KafkaRequestHandlerPool` and `KafkaScheduler`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from storage.ports import Timer
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+_Job = tuple[Callable[[], Any], Callable[[Any, Exception | None], None]]
+
+
+class LoopTimer:
+    """A timer that never fires before its time on the clock of `monotonic_ms`.
+
+    The loop's own timers count from the start of the loop's turn, in whole milliseconds, so they
+    may come early by that clock; then a core that compares with its deadline would find it ahead.
+    """
+
+    __slots__ = ("_callback", "_due", "_handle", "_loop")
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, delay_s: float, callback: Callable[[], None]
+    ) -> None:
+        self._loop = loop
+        self._callback: Callable[[], None] | None = callback
+        self._due = time.monotonic() + delay_s
+        self._handle: asyncio.Handle = loop.call_later(delay_s, self._fire)
+
+    def cancel(self) -> None:
+        """Forget the call. Legal, and without effect, once it has run."""
+        self._callback = None
+        self._handle.cancel()
+
+    def _fire(self) -> None:
+        callback = self._callback
+        if callback is None:
+            return
+        ahead = self._due - time.monotonic()
+        if ahead > 0:
+            self._handle = self._loop.call_later(max(ahead, 0.001), self._fire)
+            return
+        self._callback = None
+        callback()
+
+
+class LoopScheduler:
+    """`storage.ports.Scheduler` on an event loop; to be used on that loop's thread only."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def wall_ms(self) -> int:
+        """Milliseconds since the epoch; may jump."""
+        return time.time_ns() // 1_000_000
+
+    def monotonic_ms(self) -> float:
+        """Milliseconds on a clock that never goes back."""
+        return time.monotonic() * 1000.0
+
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
+        """Run `callback` once, not before `delay_ms` from now."""
+        return LoopTimer(self._loop, max(delay_ms, 0.0) / 1000.0, callback)
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Run `callback` once, after what runs now."""
+        self._loop.call_soon(callback)
+
+
+class BlockingPool:
+    """`storage.ports.Blocking`: at most `threads` jobs at once, further ones wait in order.
+
+    Threads are started as jobs need them and stay. `submit` is called on the loop's thread, and
+    `done` runs there. `outstanding` counts jobs from `submit` until just before their `done`.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, threads: int, name: str) -> None:
+        if threads < 1:
+            raise ValueError(f"pool {name} needs at least one thread")
+        self._loop = loop
+        self._name = name
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._closed = False
+        self.size = threads
+        self.outstanding = 0
+        self.completed = 0
+        self.on_job_done: Callable[[], None] | None = None
+        """Called on the loop after each job's `done`: a slot may be free."""
+        self._busy_s = 0.0
+        self._busy_since = time.monotonic()
+
+    @property
+    def free(self) -> int:
+        """Threads without a job."""
+        return max(0, self.size - self.outstanding)
+
+    def busy_seconds(self) -> float:
+        """Thread-seconds that jobs have held so far: a counter for idle ratios."""
+        self._account()
+        return self._busy_s
+
+    def submit(
+        self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]
+    ) -> None:
+        """Run `job` in a thread, then `done(result, error)` on the loop.
+
+        Raises RuntimeError after `close`.
+        """
+        if self._closed:
+            raise RuntimeError(f"pool {self._name} is closed")
+        self._account()
+        self.outstanding += 1
+        if self.outstanding > len(self._threads) and len(self._threads) < self.size:
+            self._start_thread()
+        self._jobs.put((job, done))
+
+    async def close(self, timeout_s: float) -> bool:
+        """Finish the jobs submitted, for at most `timeout_s`, and join the threads.
+
+        False if some job did not end in time; its thread is a daemon and dies with the process.
+        """
+        self._closed = True
+        for _ in self._threads:
+            self._jobs.put(None)
+        deadline = time.monotonic() + timeout_s
+        # Polling keeps the loop free for the jobs' `done`, and happens at shutdown only.
+        while any(thread.is_alive() for thread in self._threads):
+            if time.monotonic() >= deadline:
+                _log.warning("%s: a job still runs after %.1f s", self._name, timeout_s)
+                return False
+            await asyncio.sleep(0.002)
+        # Each `done` was scheduled before its thread ended: one turn of the loop runs them all.
+        await asyncio.sleep(0)
+        return True
+
+    def _start_thread(self) -> None:
+        name = f"{self._name}-{len(self._threads)}"
+        thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _work(self) -> None:
+        while (item := self._jobs.get()) is not None:
+            job, done = item
+            result: Any = None
+            error: Exception | None = None
+            try:
+                result = job()
+            except Exception as caught:  # noqa: BLE001  the job's owner gets it as a value
+                error = caught
+            try:
+                self._loop.call_soon_threadsafe(self._finish, done, result, error)
+            except RuntimeError:
+                # The loop is closed: the process is going down and nobody waits any more.
+                return
+            del item, job, done, result, error
+
+    def _finish(
+        self,
+        done: Callable[[Any, Exception | None], None],
+        result: object,
+        error: Exception | None,
+    ) -> None:
+        self._account()
+        self.outstanding -= 1
+        self.completed += 1
+        try:
+            done(result, error)
+        finally:
+            if self.on_job_done is not None:
+                self.on_job_done()
+
+    def _account(self) -> None:
+        now = time.monotonic()
+        self._busy_s += (now - self._busy_since) * min(self.outstanding, self.size)
+        self._busy_since = now

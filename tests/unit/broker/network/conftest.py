@@ -1,0 +1,125 @@
+"""A SocketServer on a free port, on both event loops, with handlers that a test writes."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+import uvloop
+
+from broker.network.request_channel import ConnectionContext, Handle, Responder
+from broker.network.socket_server import Listener, NetworkSettings, SocketServer
+from broker.scheduler import BlockingPool
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Every test here runs on the fallback loop too."""
+    return {"asyncio": asyncio.SelectorEventLoop, "uvloop": uvloop.new_event_loop}
+
+
+def framed(payload: bytes) -> bytes:
+    """A request or response as it goes on the wire."""
+    return struct.pack(">i", len(payload)) + payload
+
+
+def echo(_context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
+    """Answers a request with its own bytes, at once."""
+    respond(framed(bytes(frame)))
+
+
+class Client:
+    """One connection to a server under test."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    @classmethod
+    async def connect(cls, port: int, host: str = "127.0.0.1", **options: object) -> Client:
+        reader, writer = await asyncio.open_connection(host, port, **options)
+        return cls(reader, writer)
+
+    def send(self, *payloads: bytes) -> None:
+        self.writer.write(b"".join(map(framed, payloads)))
+
+    async def receive(self) -> bytes:
+        async with asyncio.timeout(10):
+            (size,) = struct.unpack(">i", await self.reader.readexactly(4))
+            return await self.reader.readexactly(size)
+
+    async def ask(self, payload: bytes) -> bytes:
+        self.send(payload)
+        return await self.receive()
+
+    async def closed_by_server(self) -> bool:
+        """Whether the server closes this connection without another byte."""
+        async with asyncio.timeout(10):
+            try:
+                return await self.reader.read(1) == b""
+            except ConnectionError:
+                return True
+
+    def close(self) -> None:
+        self.writer.close()
+
+
+class Rig:
+    """Servers, pools and clients of one test, all closed at its end."""
+
+    def __init__(self) -> None:
+        self.servers: list[SocketServer] = []
+        self.pools: list[BlockingPool] = []
+        self.clients: list[Client] = []
+
+    async def serve(
+        self,
+        handle: Handle = echo,
+        *,
+        num_io_threads: int = 2,
+        listeners: list[Listener] | None = None,
+        accept: bool = True,
+        **settings: object,
+    ) -> SocketServer:
+        loop = asyncio.get_running_loop()
+        pool = BlockingPool(loop, num_io_threads, "test-io")
+        self.pools.append(pool)
+        server = SocketServer(
+            listeners or [Listener("PLAINTEXT", "127.0.0.1", 0)],
+            NetworkSettings(**settings),
+            handle,
+            pool,
+        )
+        self.servers.append(server)
+        await server.start(accept=accept)
+        return server
+
+    async def client(self, server: SocketServer, listener: str = "PLAINTEXT") -> Client:
+        client = await Client.connect(server.ports[listener])
+        self.clients.append(client)
+        return client
+
+    async def close(self) -> None:
+        for client in self.clients:
+            client.close()
+        for server in self.servers:
+            await server.stop(timeout_s=0.2)
+        for pool in self.pools:
+            assert await pool.close(5)
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    made = Rig()
+    yield made
+    await made.close()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what other callbacks of the loop bring about; fails after ten seconds."""
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.001)

@@ -1,0 +1,248 @@
+"""SocketServer: listeners, processors, limits of connections, starting and stopping."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import threading
+
+import pytest
+
+from broker.network.request_channel import ConnectionContext, Responder
+from broker.network.socket_server import Listener
+from tests.unit.broker.network.conftest import Client, Rig, framed, until
+
+
+@pytest.mark.parametrize(("threads", "expected"), [(1, [6]), (2, [3, 3]), (3, [2, 2, 2])])
+async def test_num_network_threads_spreads_connections(rig: Rig, threads: int, expected: list[int]):
+    server = await rig.serve(num_network_threads=threads)
+    for _ in range(6):
+        client = await rig.client(server)
+        assert await client.ask(b"x") == b"x"
+    assert [p.connection_count for p in server.processors] == expected
+    assert [p.processor_id for p in server.processors] == list(range(threads))
+
+
+async def test_listeners_have_processors_of_their_own(rig: Rig):
+    names: list[tuple[str, str, str]] = []
+
+    def handle(context: ConnectionContext, _frame: memoryview, respond: Responder) -> None:
+        names.append((context.listener_name, context.security_protocol, context.client_host))
+        respond(framed(b"ok"))
+
+    server = await rig.serve(
+        handle,
+        listeners=[
+            Listener("INSIDE", "127.0.0.1", 0, num_network_threads=1),
+            Listener("OUTSIDE", "", 0),
+        ],
+    )
+    assert [len(a.processors) for a in server.acceptors] == [1, 3]
+    assert server.ports["INSIDE"] != server.ports["OUTSIDE"]
+    for name in ("INSIDE", "OUTSIDE"):
+        await (await rig.client(server, name)).ask(b"x")
+    assert names == [("INSIDE", "PLAINTEXT", "127.0.0.1"), ("OUTSIDE", "PLAINTEXT", "127.0.0.1")]
+
+
+async def test_a_taken_port_is_one_clear_error_and_binds_nothing(rig: Rig):
+    with socket.socket() as taken, socket.socket() as free:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        free.bind(("127.0.0.1", 0))
+        port, free_port = taken.getsockname()[1], free.getsockname()[1]
+        free.close()
+        listeners = [Listener("A", "127.0.0.1", free_port), Listener("B", "127.0.0.1", port)]
+        with pytest.raises(OSError, match=f"cannot listen on B://127.0.0.1:{port}") as caught:
+            await rig.serve(listeners=listeners)
+        assert caught.value.errno == errno.EADDRINUSE
+        with socket.socket() as again:
+            again.bind(("127.0.0.1", free_port))
+
+
+async def test_connections_wait_until_accepting_begins(rig: Rig):
+    server = await rig.serve(accept=False)
+    client = await rig.client(server)
+    client.send(b"early")
+    await asyncio.sleep(0.01)
+    assert server.connection_count == 0
+    server.accept()
+    assert await client.receive() == b"early"
+
+
+async def test_per_ip_limit_closes_the_connection(rig: Rig):
+    server = await rig.serve(max_connections_per_ip=2)
+    kept = [await rig.client(server) for _ in range(2)]
+    for client in kept:
+        await client.ask(b"x")
+    third = await rig.client(server)
+    assert await third.closed_by_server()
+    assert server.acceptors[0].rejected_count == 1
+    kept[0].close()
+    await until(lambda: server.connection_count == 1)
+    assert await (await rig.client(server)).ask(b"again") == b"again"
+
+
+async def test_per_ip_override_by_name_replaces_the_limit(rig: Rig):
+    server = await rig.serve(
+        max_connections_per_ip=0, max_connections_per_ip_overrides={"localhost": 1}
+    )
+    assert await (await rig.client(server)).ask(b"x") == b"x"
+    assert await (await rig.client(server)).closed_by_server()
+
+
+async def test_max_connections_lets_new_ones_wait(rig: Rig):
+    server = await rig.serve(max_connections=1)
+    first, second = await rig.client(server), await rig.client(server)
+    assert await first.ask(b"1") == b"1"
+    second.send(b"2")
+    await until(lambda: server.acceptors[0].blocked_count == 1)
+    assert server.connection_count == 1
+    first.close()
+    assert await second.receive() == b"2"
+
+
+async def test_listener_limit_leaves_other_listeners_alone(rig: Rig):
+    listeners = [
+        Listener("A", "127.0.0.1", 0, max_connections=1),
+        Listener("B", "127.0.0.1", 0),
+    ]
+    server = await rig.serve(listeners=listeners)
+    await (await rig.client(server, "A")).ask(b"x")
+    waiting = await rig.client(server, "A")
+    waiting.send(b"later")
+    assert await (await rig.client(server, "B")).ask(b"b") == b"b"
+    assert server.quotas.count("A") == 1
+
+
+async def test_inter_broker_listener_takes_the_place_of_the_least_recently_used(rig: Rig):
+    listeners = [Listener("CLIENTS", "127.0.0.1", 0), Listener("BROKERS", "127.0.0.1", 0)]
+    server = await rig.serve(
+        listeners=listeners, max_connections=2, inter_broker_listener_name="BROKERS"
+    )
+    old, young = await rig.client(server, "CLIENTS"), await rig.client(server, "CLIENTS")
+    await old.ask(b"x")
+    await young.ask(b"x")
+    await old.ask(b"used again")
+    broker = await rig.client(server, "BROKERS")
+    assert await broker.ask(b"b") == b"b"
+    assert await young.closed_by_server()
+    assert await old.ask(b"still here") == b"still here"
+
+
+async def test_accept_without_descriptors_waits_and_goes_on(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr("broker.network.socket_server._ACCEPT_PAUSE_S", 0.02)
+    server = await rig.serve()
+    acceptor = server.acceptors[0]
+    real = acceptor._socket
+
+    class Exhausted:
+        calls = 0
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(real, name)
+
+        def accept(self) -> tuple[socket.socket, object]:
+            self.calls += 1
+            if self.calls <= 3:
+                raise OSError(errno.EMFILE, "Too many open files")
+            return real.accept()
+
+    exhausted = Exhausted()
+    monkeypatch.setattr(acceptor, "_socket", exhausted)
+    client = await rig.client(server)
+    assert await client.ask(b"x") == b"x"
+    # One try a pause, not a busy loop; one line, not one a try.
+    assert acceptor.error_count == 3
+    assert len([r for r in caplog.records if "Too many open files" in r.message]) == 1
+
+
+async def test_an_error_of_one_connection_does_not_hold_up_others(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+):
+    server = await rig.serve()
+
+    def refuse(*_args: object) -> None:
+        raise OSError(errno.ENOTCONN, "gone already")
+
+    processor = server.processors[0]
+    monkeypatch.setattr(processor, "adopt", refuse)
+    assert await (await rig.client(server)).closed_by_server()
+    assert await (await rig.client(server)).ask(b"x") == b"x"
+
+
+async def test_stop_answers_what_is_under_way_and_refuses_the_rest(rig: Rig):
+    parked: list[Responder] = []
+
+    def handle(_context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
+        if frame == b"park":
+            parked.append(respond)
+        else:
+            respond(framed(bytes(frame)))
+
+    server = await rig.serve(handle)
+    busy, idle = await rig.client(server), await rig.client(server)
+    await idle.ask(b"x")
+    busy.send(b"park", b"never taken")
+    await until(lambda: len(parked) == 1)
+    stopping = asyncio.ensure_future(server.stop(timeout_s=5))
+    assert await idle.closed_by_server()
+    with pytest.raises(ConnectionError):
+        await Client.connect(server.processors and server.settings and _port_of(busy))
+    assert not stopping.done()
+    parked[0](framed(b"done"))
+    assert await busy.receive() == b"done"
+    await stopping
+    assert server.connection_count == 0
+
+
+async def test_stop_is_bounded(rig: Rig):
+    server = await rig.serve(lambda _context, _frame, _respond: None)
+    client = await rig.client(server)
+    client.send(b"never answered")
+    await until(lambda: server.channel.request_count == 1)
+    await server.stop(timeout_s=0.05)
+    assert await client.closed_by_server()
+    assert server.connection_count == 0
+
+
+async def test_num_io_threads_is_how_many_jobs_run_at_once(rig: Rig):
+    for threads in (1, 3):
+        running = 0
+        most = 0
+        lock = threading.Lock()
+        go = threading.Event()
+
+        def job() -> bytes:
+            nonlocal running, most
+            with lock:
+                running += 1
+                most = max(most, running)
+            go.wait(10)
+            with lock:
+                running -= 1
+            return framed(b"ok")
+
+        def handle(
+            _context: ConnectionContext, _frame: memoryview, respond: Responder, job=job
+        ) -> None:
+            rig.pools[-1].submit(job, lambda result, _error: respond(result))
+
+        server = await rig.serve(handle, num_io_threads=threads)
+        clients = [await rig.client(server) for _ in range(5)]
+        for client in clients:
+            client.send(b"x")
+        await until(lambda s=server, n=5 - threads: s.channel.queue_size == n)
+        await until(lambda n=threads: most == n)
+        assert server.channel.busy_slots == threads
+        go.set()
+        for client in clients:
+            assert await client.receive() == b"ok"
+        assert most == threads
+        assert server.channel.busy_slots == 0
+
+
+def _port_of(client: Client) -> int:
+    return client.writer.get_extra_info("peername")[1]

@@ -1,0 +1,150 @@
+"""LoopScheduler and BlockingPool on a real loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from broker.scheduler import BlockingPool, LoopScheduler
+
+
+async def test_timers_run_in_order_and_never_early():
+    scheduler = LoopScheduler(asyncio.get_running_loop())
+    fired: list[tuple[str, float]] = []
+    done = asyncio.Event()
+    start = scheduler.monotonic_ms()
+
+    def note(name: str) -> None:
+        fired.append((name, scheduler.monotonic_ms() - start))
+
+    scheduler.call_later(20.5, lambda: (note("later"), done.set()))
+    scheduler.call_later(5.2, lambda: note("sooner"))
+    scheduler.call_later(-1, lambda: note("overdue"))
+    scheduler.call_soon(lambda: note("soon"))
+    cancelled = scheduler.call_later(1, lambda: note("never"))
+    cancelled.cancel()
+    await done.wait()
+    assert [name for name, _ in fired] == ["soon", "overdue", "sooner", "later"]
+    assert dict(fired)["sooner"] >= 5.2
+    assert dict(fired)["later"] >= 20.5
+
+
+async def test_a_timer_that_the_loop_brings_early_waits_for_the_rest():
+    loop = asyncio.get_running_loop()
+    fired: list[float] = []
+    timer = LoopScheduler(loop).call_later(30, lambda: fired.append(time.monotonic()))
+    start = time.monotonic()
+    timer._fire()
+    assert not fired
+    while not fired:
+        await asyncio.sleep(0.001)
+    assert fired[0] - start >= 0.029
+    timer.cancel()
+
+
+async def test_clocks():
+    scheduler = LoopScheduler(asyncio.get_running_loop())
+    assert abs(scheduler.wall_ms() - time.time() * 1000) < 1000
+    assert isinstance(scheduler.wall_ms(), int)
+    assert scheduler.monotonic_ms() <= scheduler.monotonic_ms()
+
+
+async def test_jobs_run_in_threads_and_done_on_the_loop():
+    loop_thread = threading.get_ident()
+    pool = BlockingPool(asyncio.get_running_loop(), 1, "pool")
+    results: list[tuple[object, Exception | None, int]] = []
+    pool.submit(threading.get_ident, lambda r, e: results.append((r, e, threading.get_ident())))
+    pool.submit(lambda: 1 // 0, lambda r, e: results.append((r, e, threading.get_ident())))
+    assert pool.outstanding == 2
+    assert pool.free == 0
+    assert await pool.close(5)
+    (first, no_error, thread), (nothing, error, _) = results
+    assert thread == loop_thread != first
+    assert no_error is None and nothing is None
+    assert isinstance(error, ZeroDivisionError)
+    assert pool.outstanding == 0 and pool.completed == 2
+
+
+async def test_as_many_jobs_at_once_as_there_are_threads():
+    pool = BlockingPool(asyncio.get_running_loop(), 2, "pool")
+    both = threading.Barrier(2)
+    done = []
+    # Neither ends unless both run at once; the third has to wait for a thread.
+    for _ in range(2):
+        pool.submit(lambda: both.wait(10), lambda r, e: done.append(e))
+    pool.submit(lambda: None, lambda r, e: done.append(e))
+    assert await pool.close(10)
+    assert done == [None, None, None]
+    assert len(pool._threads) == 2
+
+
+async def test_threads_start_as_jobs_need_them():
+    pool = BlockingPool(asyncio.get_running_loop(), 8, "pool")
+    assert pool._threads == []
+    pool.submit(lambda: None, lambda r, e: None)
+    assert len(pool._threads) == 1
+    assert await pool.close(5)
+
+
+async def test_a_slot_is_free_when_on_job_done_is_called_though_done_fails():
+    loop = asyncio.get_running_loop()
+    pool = BlockingPool(loop, 1, "pool")
+    seen: list[int] = []
+    broken: list[object] = []
+    loop.set_exception_handler(lambda _loop, context: broken.append(context["exception"]))
+    pool.on_job_done = lambda: seen.append(pool.free)
+
+    def bad(_result: object, _error: Exception | None) -> None:
+        raise AssertionError("broken")
+
+    pool.submit(lambda: None, bad)
+    assert await pool.close(5)
+    assert seen == [1]
+    assert isinstance(broken[0], AssertionError)
+
+
+async def test_busy_time_counts_jobs_under_way():
+    pool = BlockingPool(asyncio.get_running_loop(), 1, "pool")
+    go = threading.Event()
+    assert pool.busy_seconds() == 0
+    pool.submit(lambda: go.wait(10), lambda r, e: None)
+    await asyncio.sleep(0.01)
+    assert pool.busy_seconds() >= 0.009
+    go.set()
+    assert await pool.close(5)
+    busy = pool.busy_seconds()
+    await asyncio.sleep(0.002)
+    assert pool.busy_seconds() == busy
+
+
+async def test_close_is_bounded_and_final(caplog: pytest.LogCaptureFixture):
+    pool = BlockingPool(asyncio.get_running_loop(), 1, "pool")
+    go = threading.Event()
+    pool.submit(lambda: go.wait(10), lambda r, e: None)
+    assert not await pool.close(0.01)
+    assert "a job still runs" in caplog.text
+    with pytest.raises(RuntimeError, match="closed"):
+        pool.submit(lambda: None, lambda r, e: None)
+    go.set()
+    pool._threads[0].join(5)
+
+
+def test_a_job_that_outlives_the_loop_ends_quietly():
+    loop = asyncio.new_event_loop()
+    pool = BlockingPool(loop, 1, "pool")
+    go = threading.Event()
+    pool.submit(lambda: go.wait(10), lambda r, e: None)
+    loop.close()
+    go.set()
+    pool._threads[0].join(5)
+    assert not pool._threads[0].is_alive()
+
+
+def test_a_pool_needs_a_thread():
+    loop = asyncio.new_event_loop()
+    with pytest.raises(ValueError, match="at least one"):
+        BlockingPool(loop, 0, "pool")
+    loop.close()
