@@ -1,0 +1,424 @@
+"""A classic group: its five states, its members, generation and vote. No clock, no log, no reply.
+
+Owns the state machine below and what a group is at this moment. Durable are protocol, generation,
+leader and members with their assignments, as the last GroupMetadata record holds them: `restore`
+makes a group of a record, `install` lets a live group follow its own record. All else is soft:
+who has joined, who has synced, who waits. Never sends, writes or waits; `classic_protocol` does.
+
+Follows Kafka's `ClassicGroup` and `ClassicGroupState`; KIP-345 (static members), KIP-394 (pending
+members), KIP-814 (static leaders skip assignment).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from struct import error as StructError
+
+from broker.groups.classic_member import ClassicMember, JoinReply
+from broker.groups.deadline import Deadline
+from protocol.errors import ErrorCode, ProtocolError
+from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
+from protocol.messages.group_records import GroupMetadataValue
+from protocol.messages.join_group import JoinGroupRequestProtocol, JoinGroupResponseMember
+
+CONSUMER_PROTOCOL = "consumer"
+
+
+class ClassicGroupState(Enum):
+    """The five states. Each: what it answers (action), which event leads where (transition).
+
+    EMPTY  No members; committed offsets may remain. Also a group that only commits offsets.
+      action: JoinGroup of a new member is accepted, of a known one UNKNOWN_MEMBER_ID;
+              SyncGroup, Heartbeat and LeaveGroup UNKNOWN_MEMBER_ID; OffsetCommit is accepted with
+              generation −1; OffsetFetch answers
+      transition: a member joins → PREPARING_REBALANCE; the last offset expires, or the group is
+              deleted → DEAD
+
+    PREPARING_REBALANCE  Members are asked to (re)join.
+      action: JoinGroup is parked; SyncGroup and Heartbeat REBALANCE_IN_PROGRESS (and the session
+              is extended); LeaveGroup removes; OffsetCommit of the current generation is accepted
+      transition: all have joined, or the rebalance time-out is over → COMPLETING_REBALANCE with
+              those who did; nobody is left → EMPTY
+
+    COMPLETING_REBALANCE  The leader computes the assignment.
+      action: SyncGroup is parked; JoinGroup with the same metadata repeats the last answer;
+              Heartbeat NONE; OffsetCommit REBALANCE_IN_PROGRESS
+      transition: the leader's SyncGroup is in the log → STABLE; a member joins with other metadata,
+              leaves, expires, or does not sync within the rebalance time-out (KAFKA-12890)
+              → PREPARING_REBALANCE
+
+    STABLE  Every member has an assignment, or can fetch it.
+      action: SyncGroup answers the assignment; Heartbeat NONE; JoinGroup of a follower with the
+              same metadata answers the current generation; OffsetCommit is accepted
+      transition: the leader rejoins, a member joins with other metadata, leaves, expires or never
+              synced → PREPARING_REBALANCE; a static member came back under a new member id with
+              the same vote → STABLE
+
+    DEAD  Deleted, or led by another broker now.
+      action: COORDINATOR_NOT_AVAILABLE; OffsetFetch answers as if nothing was committed
+      transition: none
+    """
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class GroupEvent(Enum):
+    """What moves a group from state to state."""
+
+    REBALANCE = "membership or metadata changed"
+    JOINED = "the join phase ended with members"
+    NOBODY_JOINED = "the join phase ended without members"
+    ASSIGNED = "a generation with assignments is in the log"
+    REMOVED = "deleted or unloaded"
+
+
+EMPTY, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE, DEAD = ClassicGroupState
+
+TRANSITIONS: dict[ClassicGroupState, dict[GroupEvent, ClassicGroupState]] = {
+    EMPTY: {
+        GroupEvent.REBALANCE: PREPARING_REBALANCE,
+        GroupEvent.REMOVED: DEAD,
+    },
+    PREPARING_REBALANCE: {
+        GroupEvent.JOINED: COMPLETING_REBALANCE,
+        GroupEvent.NOBODY_JOINED: EMPTY,
+        GroupEvent.REMOVED: DEAD,
+    },
+    COMPLETING_REBALANCE: {
+        GroupEvent.REBALANCE: PREPARING_REBALANCE,
+        GroupEvent.ASSIGNED: STABLE,
+        GroupEvent.REMOVED: DEAD,
+    },
+    STABLE: {
+        GroupEvent.REBALANCE: PREPARING_REBALANCE,
+        GroupEvent.ASSIGNED: STABLE,
+        GroupEvent.REMOVED: DEAD,
+    },
+    DEAD: {},
+}
+"""Every legal transition. Anything else is a bug."""
+
+
+class ClassicGroup:
+    """One group. `state_timestamp_ms` is −1 where an old record did not say."""
+
+    def __init__(self, group_id: str, state_timestamp_ms: int = -1) -> None:
+        self.group_id = group_id
+        self.state = EMPTY
+        self.previous_state = DEAD
+        self.state_timestamp_ms = state_timestamp_ms
+        self.protocol_type: str | None = None
+        self.protocol_name: str | None = None
+        self.generation_id = 0
+        self.leader_id: str | None = None
+        self.members: dict[str, ClassicMember] = {}
+        self.static_members: dict[str, str] = {}
+        self.subscribed_topics: dict[str, None] | None = None
+        self.record_offset = -1
+        """Where its last GroupMetadata record is: answers wait until that is committed."""
+        self.pending_members: dict[str, Deadline] = {}
+        """Member ids that were given out and are still to join with (KIP-394)."""
+        self.pending_sync: dict[str, None] = {}
+        self.new_member_added = False
+        self.awaiting_join_count = 0
+        self._protocol_counts: dict[str, int] = {}
+        self.join_deadline: Deadline | None = None
+        self.sync_deadline: Deadline | None = None
+
+    # -- state ---------------------------------------------------------------------------------
+
+    def can(self, event: GroupEvent) -> bool:
+        """Whether `event` may happen in this state."""
+        return event in TRANSITIONS[self.state]
+
+    def fire(self, event: GroupEvent, now_ms: int) -> None:
+        """Let `event` happen; `now_ms` is wall-clock time."""
+        assert self.can(event), f"group {self.group_id}: {event.value} in {self.state.value}"
+        self.previous_state = self.state
+        self.state = TRANSITIONS[self.state][event]
+        self.state_timestamp_ms = now_ms
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether it only holds offsets: no member ever joined."""
+        return self.protocol_type is None
+
+    @property
+    def uses_consumer_protocol(self) -> bool:
+        """Whether its members are consumers, so that their subscriptions can be read."""
+        return self.protocol_type == CONSUMER_PROTOCOL
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The longest that any member asked for."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    # -- membership ----------------------------------------------------------------------------
+
+    def add(self, member: ClassicMember) -> None:
+        """Take `member` in; the first becomes the leader."""
+        assert member.member_id not in self.members
+        if member.group_instance_id is not None:
+            assert member.group_instance_id not in self.static_members
+            self.static_members[member.group_instance_id] = member.member_id
+        if not self.members:
+            self.protocol_type = member.protocol_type
+        if self.leader_id is None:
+            self.leader_id = member.member_id
+        self.members[member.member_id] = member
+        self._count_protocols(member, 1)
+        self.awaiting_join_count += member.is_awaiting_join
+        self.forget_pending(member.member_id)
+
+    def remove(self, member_id: str) -> ClassicMember | None:
+        """Let a member (or a pending member id) go, its timers with it; its replies stay on it."""
+        self.forget_pending(member_id)
+        self.pending_sync.pop(member_id, None)
+        member = self.members.pop(member_id, None)
+        if member is None:
+            return None
+        self._count_protocols(member, -1)
+        self.awaiting_join_count -= member.is_awaiting_join
+        if member.session is not None:
+            member.session.cancel()
+        if member.group_instance_id is not None:
+            self.static_members.pop(member.group_instance_id, None)
+        if self.leader_id == member_id:
+            self.leader_id = next(iter(self.members), None)
+        return member
+
+    def forget_pending(self, member_id: str) -> None:
+        """A pending member id joined, left or expired."""
+        deadline = self.pending_members.pop(member_id, None)
+        if deadline is not None:
+            deadline.cancel()
+
+    def replace_static_member(
+        self, instance_id: str, old_member_id: str, new_member_id: str
+    ) -> ClassicMember:
+        """Let `instance_id` go on under a new member id, in the same place of the group."""
+        old = self.members[old_member_id]
+        assert old.group_instance_id == instance_id
+        assert not old.is_awaiting_join
+        new = ClassicMember(
+            member_id=new_member_id,
+            group_instance_id=instance_id,
+            client_id=old.client_id,
+            client_host=old.client_host,
+            rebalance_timeout_ms=old.rebalance_timeout_ms,
+            session_timeout_ms=old.session_timeout_ms,
+            protocol_type=old.protocol_type,
+            protocols=old.protocols,
+            assignment=old.assignment,
+        )
+        # A member that has not synced is not chased under its new id: it has the old assignment.
+        self.pending_sync.pop(old_member_id, None)
+        self.members = {
+            new_member_id if member is old else key: new if member is old else member
+            for key, member in self.members.items()
+        }
+        if old.session is not None:
+            old.session.cancel()
+        if self.leader_id == old_member_id:
+            self.leader_id = new_member_id
+        self.static_members[instance_id] = new_member_id
+        return new
+
+    def validate_member(self, member_id: str, instance_id: str | None) -> ErrorCode:
+        """Whether a request of that member may be served: NONE, or what to answer."""
+        if instance_id is not None:
+            current = self.static_members.get(instance_id)
+            if current is None:
+                return ErrorCode.UNKNOWN_MEMBER_ID
+            if current != member_id:
+                return ErrorCode.FENCED_INSTANCE_ID
+        return ErrorCode.NONE if member_id in self.members else ErrorCode.UNKNOWN_MEMBER_ID
+
+    # -- the vote ------------------------------------------------------------------------------
+
+    def supports(self, protocol_type: str, protocols: list[JoinGroupRequestProtocol]) -> bool:
+        """Whether a member with these protocols fits in: one of them is everybody's."""
+        if self.state is EMPTY:
+            return bool(protocol_type) and bool(protocols)
+        if self.protocol_type != protocol_type:
+            return False
+        everybody = len(self.members)
+        return any(
+            self._protocol_counts.get(protocol.name, 0) == everybody for protocol in protocols
+        )
+
+    def select_protocol(self) -> str:
+        """Every member votes for its most wanted among the common ones; the first wins a tie."""
+        candidates = self._common_protocols()
+        votes: dict[str, int] = {}
+        for member in self.members.values():
+            choice = member.vote(candidates)
+            votes[choice] = votes.get(choice, 0) + 1
+        return max(votes, key=lambda name: votes[name])
+
+    def _common_protocols(self) -> dict[str, int]:
+        everybody = len(self.members)
+        return {name: count for name, count in self._protocol_counts.items() if count == everybody}
+
+    def _count_protocols(self, member: ClassicMember, change: int) -> None:
+        for name in dict.fromkeys(protocol.name for protocol in member.protocols):
+            count = self._protocol_counts.get(name, 0) + change
+            if count:
+                self._protocol_counts[name] = count
+            else:
+                del self._protocol_counts[name]
+
+    # -- the join phase ------------------------------------------------------------------------
+
+    @property
+    def has_all_members_joined(self) -> bool:
+        """Whether nobody is still to (re)join."""
+        return not self.pending_members and self.awaiting_join_count == len(self.members)
+
+    def park_join(self, member: ClassicMember, reply: JoinReply) -> JoinReply | None:
+        """Let a JoinGroup of `member` wait; returns one that waited before."""
+        before = self.take_join(member)
+        member.join_reply = reply
+        self.awaiting_join_count += 1
+        return before
+
+    def take_join(self, member: ClassicMember) -> JoinReply | None:
+        """The parked JoinGroup of a member, to be answered now; None where there is none."""
+        reply = member.join_reply
+        if reply is not None:
+            member.join_reply = None
+            if member.member_id in self.members:
+                self.awaiting_join_count -= 1
+        return reply
+
+    def elect_joined_leader(self) -> bool:
+        """Make sure that the leader is one who has joined; False where nobody has."""
+        if self.leader_id is None:
+            return False
+        if self.members[self.leader_id].is_awaiting_join:
+            return True
+        for member in self.members.values():
+            if member.is_awaiting_join:
+                self.leader_id = member.member_id
+                return True
+        return False
+
+    def begin_generation(self, now_ms: int) -> None:
+        """The join phase ended with members: vote, count on, wait for the leader's assignment."""
+        self.generation_id += 1
+        self.protocol_name = self.select_protocol()
+        self.subscribed_topics = self._read_subscriptions()
+        self.fire(GroupEvent.JOINED, now_ms)
+        self.pending_sync = dict.fromkeys(self.members)
+
+    def update_member(
+        self,
+        member: ClassicMember,
+        protocols: list[JoinGroupRequestProtocol],
+        rebalance_timeout_ms: int,
+        session_timeout_ms: int,
+    ) -> None:
+        """A member said anew what it supports and how long it takes."""
+        self._count_protocols(member, -1)
+        member.protocols = protocols
+        self._count_protocols(member, 1)
+        member.rebalance_timeout_ms = rebalance_timeout_ms
+        member.session_timeout_ms = session_timeout_ms
+
+    def join_members(self) -> list[JoinGroupResponseMember]:
+        """All members with their metadata, as the leader gets them."""
+        assert self.protocol_name is not None
+        return [
+            JoinGroupResponseMember(
+                member.member_id, member.group_instance_id, member.metadata(self.protocol_name)
+            )
+            for member in self.members.values()
+        ]
+
+    # -- durable state -------------------------------------------------------------------------
+
+    def record(self, assignments: dict[str, bytes]) -> GroupMetadataValue:
+        """This generation with `assignments` by member id; who is missing gets nothing."""
+        assert self.protocol_name is not None
+        return GroupMetadataValue(
+            protocol_type=self.protocol_type or "",
+            generation=self.generation_id,
+            protocol=self.protocol_name,
+            leader=self.leader_id,
+            current_state_timestamp=self.state_timestamp_ms,
+            members=[
+                member.record(self.protocol_name, assignments.get(member.member_id, b""))
+                for member in self.members.values()
+            ],
+        )
+
+    def empty_record(self, now_ms: int) -> GroupMetadataValue:
+        """The next generation, in which nobody is left."""
+        return GroupMetadataValue(
+            protocol_type=self.protocol_type or "",
+            generation=self.generation_id + 1,
+            protocol=None,
+            leader=None,
+            current_state_timestamp=now_ms,
+        )
+
+    def install(self, value: GroupMetadataValue, offset: int, now_ms: int) -> None:
+        """Follow the record that this live group decided on; `offset` is where it is in the log."""
+        self.record_offset = offset
+        if value.members:
+            assert [m.member_id for m in value.members] == list(self.members)
+            for member in value.members:
+                self.members[member.member_id].assignment = member.assignment
+            self.fire(GroupEvent.ASSIGNED, now_ms)
+            return
+        assert not self.members
+        self.generation_id = value.generation
+        self.protocol_name = None
+        self.leader_id = None
+        self.subscribed_topics = self._read_subscriptions()
+        self.fire(GroupEvent.NOBODY_JOINED, value.current_state_timestamp)
+
+    @staticmethod
+    def restore(group_id: str, value: GroupMetadataValue, offset: int) -> ClassicGroup:
+        """The group that a record describes: Stable with members, else Empty."""
+        group = ClassicGroup(group_id, value.current_state_timestamp)
+        for member in value.members:
+            group.add(ClassicMember.from_record(member, value.protocol_type, value.protocol))
+        group.state = STABLE if value.members else EMPTY
+        group.record_offset = offset
+        group.protocol_type = value.protocol_type or None
+        group.protocol_name = value.protocol
+        group.generation_id = value.generation
+        if not value.members or value.leader in group.members:
+            group.leader_id = value.leader
+        group.subscribed_topics = group._read_subscriptions()
+        return group
+
+    # -- subscriptions -------------------------------------------------------------------------
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Whether members consume `topic`. Where that cannot be known, consumers might."""
+        if self.subscribed_topics is None:
+            return self.uses_consumer_protocol
+        return topic in self.subscribed_topics
+
+    def _read_subscriptions(self) -> dict[str, None] | None:
+        """Topics of all members' subscriptions; None where this group's metadata is not ours."""
+        if not self.uses_consumer_protocol:
+            return None
+        topics: dict[str, None] = {}
+        for member in self.members.values():
+            if self.protocol_name is None:
+                return None
+            metadata = memoryview(member.metadata(self.protocol_name))
+            try:
+                # Two bytes of version, then version 0's fields, which open every version.
+                subscription, _ = ConsumerProtocolSubscription.read(metadata, 2, 0)
+            except (ProtocolError, StructError):
+                return None
+            topics.update(dict.fromkeys(subscription.topics))
+        return topics

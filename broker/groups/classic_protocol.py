@@ -1,0 +1,402 @@
+"""The requests of a classic group's members: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
+
+Owns what each request means in each state (the table is `ClassicGroupState`) and the error codes.
+Never touches timers or the join phase itself: `rebalance` does. Follows the classic part of Kafka's
+`GroupMetadataManager`; KIP-345 (static members), KIP-394 (member id required), KIP-559 (protocol
+type and name), KIP-800 (reasons), KIP-814 (a static leader that comes back skips assignment).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from broker.groups.classic_group import (
+    COMPLETING_REBALANCE,
+    DEAD,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+    ClassicGroup,
+)
+from broker.groups.classic_member import ClassicMember, JoinReply, SyncReply
+from broker.groups.coordinator_config import NEW_MEMBER_JOIN_TIMEOUT_MS, GroupCoordinatorConfig
+from broker.groups.group_records import group_metadata_record
+from broker.groups.rebalance import Rebalancer, Writer
+from protocol.errors import ErrorCode
+from protocol.messages.heartbeat import HeartbeatRequest
+from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from protocol.messages.leave_group import MemberIdentity, MemberResponse
+from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+log = logging.getLogger(__name__)
+
+MEMBER_ID_REQUIRED_FROM = 4
+SKIP_ASSIGNMENT_FROM = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """A JoinGroup on its way: the request, who sent it, and its reply."""
+
+    request: JoinGroupRequest
+    api_version: int
+    client_id: str
+    client_host: str
+    reply: JoinReply
+
+    def refuse(self, error: ErrorCode, member_id: str = "") -> None:
+        """Answer with an error."""
+        self.reply(JoinGroupResponse(error_code=error, member_id=member_id))
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """Version 0 has none of its own: the session time-out serves."""
+        if self.api_version == 0:
+            return self.request.session_timeout_ms
+        return self.request.rebalance_timeout_ms
+
+    @property
+    def reason(self) -> str:
+        """Why the client says that it joins."""
+        return self.request.reason or "not provided"
+
+
+class ClassicProtocol:
+    """Serves the members of one shard's groups. `random_bytes(n)` makes member ids."""
+
+    def __init__(
+        self,
+        config: GroupCoordinatorConfig,
+        rebalancer: Rebalancer,
+        writer: Writer,
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        self._config = config
+        self._rebalancer = rebalancer
+        self._writer = writer
+        self._random_bytes = random_bytes
+
+    # -- JoinGroup -----------------------------------------------------------------------------
+
+    def join(self, group: ClassicGroup, joining: Joining) -> None:
+        """A member, new or known, wants to be in the next generation."""
+        request = joining.request
+        member_id = request.member_id
+        if group.state is DEAD:
+            joining.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id)
+        elif not self._has_room_for(group, member_id):
+            self._rebalancer.remove_member(group, member_id)
+            joining.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
+        elif not group.supports(request.protocol_type, request.protocols):
+            joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id)
+        elif not member_id:
+            self._join_new(group, joining)
+        elif member_id in group.pending_members and request.group_instance_id is None:
+            self._add_member(group, joining, member_id)
+        else:
+            self._join_known(group, joining)
+
+    def _has_room_for(self, group: ClassicGroup, member_id: str) -> bool:
+        limit = self._config.group_max_size
+        member = group.members.get(member_id)
+        if group.state is PREPARING_REBALANCE:
+            # Those who have rejoined count, so that a group above its limit sheds the last ones.
+            waiting = member is not None and member.is_awaiting_join
+            return waiting or group.awaiting_join_count < limit
+        if group.state in (COMPLETING_REBALANCE, STABLE):
+            return member is not None or len(group.members) < limit
+        return True
+
+    def _join_new(self, group: ClassicGroup, joining: Joining) -> None:
+        request = joining.request
+        instance_id = request.group_instance_id
+        member_id = self._new_member_id(joining.client_id if instance_id is None else instance_id)
+        if instance_id is not None:
+            replaced = group.static_members.get(instance_id)
+            if replaced is None:
+                self._add_member(group, joining, member_id)
+            else:
+                self._replace_static_member(group, joining, replaced, member_id)
+        elif joining.api_version >= MEMBER_ID_REQUIRED_FROM:
+            self._rebalancer.expect_pending(group, member_id, request.session_timeout_ms)
+            joining.refuse(ErrorCode.MEMBER_ID_REQUIRED, member_id)
+        else:
+            self._add_member(group, joining, member_id)
+
+    def _join_known(self, group: ClassicGroup, joining: Joining) -> None:
+        request = joining.request
+        member_id = request.member_id
+        error = group.validate_member(member_id, request.group_instance_id)
+        if error is not ErrorCode.NONE:
+            joining.reply(
+                JoinGroupResponse(error_code=error, member_id=member_id, protocol_name=None)
+            )
+            return
+        if group.state is EMPTY:
+            joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID, member_id)
+            return
+        member = group.members[member_id]
+        unchanged = member.matches(request.protocols)
+        # A leader in Stable asks for a rebalance by joining: its topics' partitions changed, say.
+        forces_rebalance = group.state is STABLE and group.leader_id == member_id
+        if group.state is PREPARING_REBALANCE or not unchanged or forces_rebalance:
+            self._update_member(group, joining, member)
+        else:
+            # It may have missed the answer to its last JoinGroup: repeat that.
+            self._after_commit(group, joining, self._rebalancer.joined(group, member))
+
+    def _add_member(self, group: ClassicGroup, joining: Joining, member_id: str) -> None:
+        request = joining.request
+        member = ClassicMember(
+            member_id=member_id,
+            group_instance_id=request.group_instance_id,
+            client_id=joining.client_id,
+            client_host=joining.client_host,
+            rebalance_timeout_ms=joining.rebalance_timeout_ms,
+            session_timeout_ms=request.session_timeout_ms,
+            protocol_type=request.protocol_type,
+            protocols=request.protocols,
+            is_new=True,
+        )
+        if group.state is PREPARING_REBALANCE and group.previous_state is EMPTY:
+            group.new_member_added = True
+        group.add(member)
+        group.park_join(member, joining.reply)
+        # It has no member id and sends no heartbeats yet; and a parked connection that is gone
+        # cannot be noticed. Without a limit, clients that give up and retry would pile up.
+        self._rebalancer.extend_session(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
+        self._rebalancer.prepare_or_complete(
+            group, f"adding member {member_id}; client reason: {joining.reason}"
+        )
+
+    def _update_member(self, group: ClassicGroup, joining: Joining, member: ClassicMember) -> None:
+        self._park(group, joining, member)
+        self._rebalancer.prepare_or_complete(
+            group, f"member {member.member_id} joins again; client reason: {joining.reason}"
+        )
+
+    def _park(self, group: ClassicGroup, joining: Joining, member: ClassicMember) -> None:
+        request = joining.request
+        group.update_member(
+            member, request.protocols, joining.rebalance_timeout_ms, request.session_timeout_ms
+        )
+        superseded = group.park_join(member, joining.reply)
+        if superseded is not None:
+            superseded(
+                JoinGroupResponse(
+                    error_code=ErrorCode.REBALANCE_IN_PROGRESS, member_id=member.member_id
+                )
+            )
+
+    def _replace_static_member(
+        self, group: ClassicGroup, joining: Joining, old_id: str, new_id: str
+    ) -> None:
+        """A static member restarted: it has no member id, but its instance id is in the group."""
+        instance_id = joining.request.group_instance_id
+        assert instance_id is not None
+        log.info("group %s: %s of %s is now %s", group.group_id, old_id, instance_id, new_id)
+        old = group.members[old_id]
+        self._fence(group, old)
+        member = group.replace_static_member(instance_id, old_id, new_id)
+        self._rebalancer.extend_session(group, member)
+        self._park(group, joining, member)
+        if group.state is STABLE:
+            if group.select_protocol() == group.protocol_name:
+                self._go_on_as(group, joining, old, member)
+            else:
+                self._rebalancer.prepare(group, f"static member {instance_id} changed the vote")
+        elif group.state is COMPLETING_REBALANCE:
+            # The leader may be assigning to the old member id just now.
+            self._rebalancer.prepare(group, f"static member {instance_id} has a new member id")
+        else:
+            self._rebalancer.maybe_complete(group)
+
+    def _fence(self, group: ClassicGroup, member: ClassicMember) -> None:
+        join_reply, sync_reply = group.take_join(member), member.sync_reply
+        member.sync_reply = None
+        error = ErrorCode.FENCED_INSTANCE_ID
+        if join_reply is not None:
+            join_reply(
+                JoinGroupResponse(error_code=error, member_id=member.member_id, protocol_name=None)
+            )
+        if sync_reply is not None:
+            sync_reply(SyncGroupResponse(error_code=error))
+
+    def _go_on_as(
+        self, group: ClassicGroup, joining: Joining, old: ClassicMember, member: ClassicMember
+    ) -> None:
+        """Write the same generation with the new member id, without a rebalance."""
+        instance_id = member.group_instance_id
+        assert instance_id is not None
+        old_leader = old.member_id if group.leader_id == member.member_id else group.leader_id
+        reply = group.take_join(member)
+        assert reply is joining.reply
+        assignments = {key: other.assignment for key, other in group.members.items()}
+        error = self._writer.append(
+            [group_metadata_record(group.group_id, group.record(assignments))]
+        )
+        if error is not ErrorCode.NONE:
+            group.update_member(
+                member, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms
+            )
+            back = group.replace_static_member(instance_id, member.member_id, old.member_id)
+            self._rebalancer.extend_session(group, back)
+            joining.refuse(error)
+            return
+        if joining.api_version >= SKIP_ASSIGNMENT_FROM:
+            is_leader = group.leader_id == member.member_id
+            response = self._rebalancer.joined(group, member, skip_assignment=is_leader)
+        else:
+            # Told that the old member leads, a leader that cannot skip the assignment follows.
+            response = self._rebalancer.joined(group, member)
+            response.members = []
+            response.leader = old_leader or ""
+        self._after_commit(group, joining, response)
+
+    def _after_commit(
+        self, group: ClassicGroup, joining: Joining, response: JoinGroupResponse
+    ) -> None:
+        def committed(error: ErrorCode) -> None:
+            if error is ErrorCode.NONE:
+                joining.reply(response)
+            else:
+                joining.refuse(error, response.member_id)
+
+        self._writer.after_commit(committed, group.record_offset)
+
+    def _new_member_id(self, prefix: str) -> str:
+        raw = bytearray(self._random_bytes(16))
+        raw[6] = raw[6] & 0x0F | 0x40
+        raw[8] = raw[8] & 0x3F | 0x80
+        text = raw.hex()
+        uuid = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+        return f"{prefix}-{uuid}"
+
+    # -- SyncGroup -----------------------------------------------------------------------------
+
+    def sync(self, group: ClassicGroup, request: SyncGroupRequest, reply: SyncReply) -> None:
+        """A member asks for its assignment; the leader brings everybody's."""
+        error = self._sync_error(group, request)
+        if error is not ErrorCode.NONE:
+            reply(SyncGroupResponse(error_code=error))
+            return
+        member = group.members[request.member_id]
+        self._rebalancer.synced(group, member)
+        if group.state is STABLE:
+            self._sync_stable(group, member, reply)
+            return
+        superseded, member.sync_reply = member.sync_reply, reply
+        if superseded is not None:
+            superseded(SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+        if member.member_id == group.leader_id:
+            self._assign(group, request)
+
+    def _sync_stable(self, group: ClassicGroup, member: ClassicMember, reply: SyncReply) -> None:
+        response = self._rebalancer.assigned(group, member)
+
+        def committed(error: ErrorCode) -> None:
+            reply(response if error is ErrorCode.NONE else SyncGroupResponse(error_code=error))
+
+        self._writer.after_commit(committed, group.record_offset)
+
+    def _assign(self, group: ClassicGroup, request: SyncGroupRequest) -> None:
+        assignments = {share.member_id: share.assignment for share in request.assignments}
+        error = self._writer.append(
+            [group_metadata_record(group.group_id, group.record(assignments))]
+        )
+        if error is ErrorCode.NONE:
+            self._rebalancer.hand_out_assignment(group)
+        else:
+            self._rebalancer.fail_assignment(group, error)
+            self._rebalancer.prepare_or_complete(group, f"assignment not stored: {error.name}")
+
+    def _append_generation(self, group: ClassicGroup, assignments: dict[str, bytes]) -> ErrorCode:
+        record = group_metadata_record(group.group_id, group.record(assignments))
+        return self._writer.append([record])
+
+    def _sync_error(self, group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
+        if group.state is DEAD:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        error = group.validate_member(request.member_id, request.group_instance_id)
+        if group.state is EMPTY:
+            error = ErrorCode.UNKNOWN_MEMBER_ID
+        if error is not ErrorCode.NONE:
+            return error
+        if request.generation_id != group.generation_id:
+            return ErrorCode.ILLEGAL_GENERATION
+        if _differ(request.protocol_type, group.protocol_type) or _differ(
+            request.protocol_name, group.protocol_name
+        ):
+            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        if group.state is PREPARING_REBALANCE:
+            return ErrorCode.REBALANCE_IN_PROGRESS
+        return ErrorCode.NONE
+
+    # -- Heartbeat -----------------------------------------------------------------------------
+
+    def heartbeat(self, group: ClassicGroup, request: HeartbeatRequest) -> ErrorCode:
+        """A member is alive."""
+        if group.state is DEAD:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        error = group.validate_member(request.member_id, request.group_instance_id)
+        if error is not ErrorCode.NONE:
+            return error
+        if request.generation_id != group.generation_id:
+            return ErrorCode.ILLEGAL_GENERATION
+        if group.state is EMPTY:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        self._rebalancer.extend_session(group, group.members[request.member_id])
+        if group.state is PREPARING_REBALANCE:
+            return ErrorCode.REBALANCE_IN_PROGRESS
+        return ErrorCode.NONE
+
+    # -- LeaveGroup ----------------------------------------------------------------------------
+
+    def leave(self, group: ClassicGroup, identities: list[MemberIdentity]) -> list[MemberResponse]:
+        """Members leave, or an administrator removes static ones by instance id alone."""
+        responses = []
+        left: list[str] = []
+        for identity in identities:
+            error = self._leave_one(group, identity)
+            if error is ErrorCode.NONE:
+                left.append(identity.member_id or str(identity.group_instance_id))
+            responses.append(
+                MemberResponse(identity.member_id, identity.group_instance_id, int(error))
+            )
+        if left:
+            reason = f"{', '.join(left)} left"
+            if group.state in (STABLE, COMPLETING_REBALANCE):
+                self._rebalancer.prepare(group, reason)
+            else:
+                self._rebalancer.maybe_complete(group)
+        return responses
+
+    def _leave_one(self, group: ClassicGroup, identity: MemberIdentity) -> ErrorCode:
+        member_id = identity.member_id
+        if not member_id:
+            instance_id = identity.group_instance_id
+            static_id = None if instance_id is None else group.static_members.get(instance_id)
+            if static_id is None:
+                return ErrorCode.UNKNOWN_MEMBER_ID
+            member_id = static_id
+        elif member_id in group.pending_members:
+            group.forget_pending(member_id)
+            return ErrorCode.NONE
+        else:
+            error = group.validate_member(member_id, identity.group_instance_id)
+            if error is not ErrorCode.NONE:
+                return error
+        log.info(
+            "group %s: %s leaves; client reason: %s",
+            group.group_id,
+            member_id,
+            identity.reason or "not provided",
+        )
+        self._rebalancer.remove_member(group, member_id)
+        return ErrorCode.NONE
+
+
+def _differ(asked: str | None, current: str | None) -> bool:
+    return asked is not None and current is not None and asked != current

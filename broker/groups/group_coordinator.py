@@ -1,0 +1,271 @@
+"""Coordinates groups: finds a group's shard, and says why not where it is not here.
+
+A group belongs to the partition of `__consumer_offsets` that its id hashes to, and is served by
+that partition's leader. Owns the shards (through `CoordinatorRuntime`), the checks that need no
+group, and the timer of offset expiry. Never changes a group: `GroupShard` does. Follows Kafka's
+`GroupCoordinatorService`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import lru_cache
+
+from broker.groups.classic_protocol import Joining
+from broker.groups.coordinator_config import GroupCoordinatorConfig
+from broker.groups.group_shard import GroupShard
+from broker.replication.coordinator_log import CoordinatorLog, TransactionMarker
+from broker.replication.coordinator_runtime import CoordinatorRuntime, Done
+from protocol.errors import ErrorCode
+from protocol.messages.describe_groups import DescribedGroup
+from protocol.messages.heartbeat import HeartbeatRequest
+from protocol.messages.join_group import JoinGroupResponse
+from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponseTopic
+from protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from protocol.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
+from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from storage.ports import Scheduler, Timer
+
+log = logging.getLogger(__name__)
+
+OFFSETS_TOPIC = "__consumer_offsets"
+_HASHES_KEPT = 16_384
+
+
+@lru_cache(maxsize=_HASHES_KEPT)
+def _java_hash(text: str) -> int:
+    """`String.hashCode` of Java, made positive as Kafka's `Utils.abs` does."""
+    code = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for index in range(0, len(units), 2):
+        code = (31 * code + (units[index] << 8 | units[index + 1])) & 0xFFFFFFFF
+    if code & 0x80000000:
+        code -= 1 << 32
+    return 0 if code == -(1 << 31) else abs(code)
+
+
+def partition_for(group_id: str, partition_count: int) -> int:
+    """The partition of `__consumer_offsets` that holds `group_id`."""
+    return _java_hash(group_id) % partition_count
+
+
+class GroupCoordinator:
+    """The group coordinator of one broker.
+
+    `partition_count()` is how many partitions `__consumer_offsets` has (or will have, where it is
+    still to be created); `random_bytes(n)` makes member ids.
+    """
+
+    def __init__(
+        self,
+        config: GroupCoordinatorConfig,
+        scheduler: Scheduler,
+        coordinator_log: CoordinatorLog,
+        random_bytes: Callable[[int], bytes],
+        partition_count: Callable[[], int],
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._partition_count = partition_count
+        self._stopped = False
+        self._expiry: Timer | None = None
+        self._runtime = CoordinatorRuntime(
+            "group coordinator",
+            coordinator_log,
+            scheduler,
+            lambda context: GroupShard(config, scheduler, random_bytes, context),
+            config.offsets_commit_timeout_ms,
+        )
+
+    # -- leadership ----------------------------------------------------------------------------
+
+    def on_elected(self, partition: int, leader_epoch: int) -> None:
+        """This broker leads `partition` of `__consumer_offsets` now: load its groups."""
+        self._runtime.on_elected(partition, leader_epoch)
+        if self._expiry is None and not self._stopped:
+            self._schedule_expiry()
+
+    def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
+        """This broker does not lead `partition` any more."""
+        self._runtime.on_resigned(partition, leader_epoch)
+
+    def on_topics_deleted(self, topics: list[str]) -> None:
+        """Topics are gone: forget the offsets committed for them."""
+        for shard in self._runtime.active_shards():
+            for topic in topics:
+                shard.forget_topic(topic)
+
+    def on_transaction_marker(self, partition: int, marker: TransactionMarker) -> None:
+        """WriteTxnMarkers appended `marker` to `partition` of `__consumer_offsets`."""
+        self._runtime.on_marker(partition, marker)
+
+    def shutdown(self) -> None:
+        """Answer everybody who waits, and everything from now on, that this is not the one."""
+        self._stopped = True
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+        self._runtime.shutdown()
+
+    def _schedule_expiry(self) -> None:
+        self._expiry = self._scheduler.call_later(
+            self._config.offsets_retention_check_interval_ms, self._expire
+        )
+
+    def _expire(self) -> None:
+        self._schedule_expiry()
+        for shard in self._runtime.active_shards():
+            shard.expire_offsets()
+
+    # -- finding -------------------------------------------------------------------------------
+
+    def partition_for(self, group_id: str) -> int:
+        """The partition of `__consumer_offsets` that holds `group_id`."""
+        return partition_for(group_id, self._partition_count())
+
+    def shard_for(self, group_id: str) -> GroupShard | ErrorCode:
+        """The shard that serves `group_id`, or what to answer."""
+        if self._stopped:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return self._runtime.shard(self.partition_for(group_id))
+
+    def _shard_of_members(self, group_id: str) -> GroupShard | ErrorCode:
+        """As `shard_for`; membership needs a group id that is not empty (offsets do not)."""
+        if not group_id and not self._stopped:
+            return ErrorCode.INVALID_GROUP_ID
+        return self.shard_for(group_id)
+
+    # -- members -------------------------------------------------------------------------------
+
+    def join(self, joining: Joining) -> None:
+        """JoinGroup."""
+        request = joining.request
+        shortest = self._config.group_min_session_timeout_ms
+        longest = self._config.group_max_session_timeout_ms
+        shard = self._shard_of_members(request.group_id)
+        if shard in (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.INVALID_GROUP_ID):
+            assert isinstance(shard, ErrorCode)
+            joining.refuse(shard, request.member_id)
+        elif not shortest <= request.session_timeout_ms <= longest:
+            joining.refuse(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
+        elif isinstance(shard, ErrorCode):
+            joining.reply(JoinGroupResponse(error_code=shard))
+        else:
+            shard.join(joining)
+
+    def sync(self, request: SyncGroupRequest, reply: Callable[[SyncGroupResponse], None]) -> None:
+        """SyncGroup."""
+        shard = self._shard_of_members(request.group_id)
+        if isinstance(shard, ErrorCode):
+            reply(SyncGroupResponse(error_code=shard))
+            return
+        group = shard.groups.get(request.group_id)
+        if group is None:
+            reply(SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+        else:
+            shard.protocol.sync(group, request, reply)
+
+    def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
+        """Heartbeat; while the group is being loaded, its members need not know."""
+        shard = self._shard_of_members(request.group_id)
+        if isinstance(shard, ErrorCode):
+            loading = shard is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            return ErrorCode.NONE if loading else shard
+        group = shard.groups.get(request.group_id)
+        if group is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return shard.protocol.heartbeat(group, request)
+
+    def leave(self, request: LeaveGroupRequest) -> LeaveGroupResponse:
+        """LeaveGroup, of one or several members (`request.members` in every version)."""
+        shard = self._shard_of_members(request.group_id)
+        if isinstance(shard, ErrorCode):
+            return LeaveGroupResponse(error_code=shard)
+        group = shard.groups.get(request.group_id)
+        if group is None:
+            unknown = int(ErrorCode.UNKNOWN_MEMBER_ID)
+            return LeaveGroupResponse(
+                members=[
+                    MemberResponse(member.member_id, member.group_instance_id, unknown)
+                    for member in request.members
+                ]
+            )
+        return LeaveGroupResponse(members=shard.protocol.leave(group, request.members))
+
+    # -- offsets -------------------------------------------------------------------------------
+
+    def commit_offsets(
+        self,
+        request: OffsetCommitRequest,
+        api_version: int,
+        done: Callable[[ErrorCode, list[OffsetCommitResponseTopic]], None],
+    ) -> None:
+        """OffsetCommit: `done` with one error for all, or NONE and an answer a partition."""
+        shard = self.shard_for(request.group_id)
+        if isinstance(shard, ErrorCode):
+            done(shard, [])
+        else:
+            shard.commit_offsets(request, api_version, done)
+
+    def fetch_offsets(
+        self,
+        request: OffsetFetchRequestGroup,
+        require_stable: bool,
+        done: Callable[[OffsetFetchResponseGroup], None],
+    ) -> None:
+        """OffsetFetch of one group; `topics` None asks for all."""
+        shard = self.shard_for(request.group_id)
+        if isinstance(shard, ErrorCode):
+            done(OffsetFetchResponseGroup(request.group_id, [], int(shard)))
+        else:
+            shard.fetch_offsets(request, require_stable, done)
+
+    def delete_offsets(
+        self, request: OffsetDeleteRequest, done: Callable[[OffsetDeleteResponse], None]
+    ) -> None:
+        """OffsetDelete."""
+        shard = self._shard_of_members(request.group_id)
+        if isinstance(shard, ErrorCode):
+            done(OffsetDeleteResponse(error_code=int(shard)))
+        else:
+            shard.delete_offsets(request, done)
+
+    # -- administration ------------------------------------------------------------------------
+
+    def describe(self, group_id: str) -> DescribedGroup | ErrorCode:
+        """DescribeGroups of one group; GROUP_ID_NOT_FOUND where there is none."""
+        shard = self.shard_for(group_id)
+        if isinstance(shard, ErrorCode):
+            return shard
+        described = shard.describe(group_id)
+        return ErrorCode.GROUP_ID_NOT_FOUND if described is None else described
+
+    def delete(self, group_id: str, done: Done) -> None:
+        """DeleteGroups of one group."""
+        shard = self.shard_for(group_id)
+        if isinstance(shard, ErrorCode):
+            done(shard)
+        else:
+            shard.delete_group(group_id, done)
+
+    def list_groups(self, request: ListGroupsRequest) -> ListGroupsResponse:
+        """ListGroups: all groups led here, or those in one of the states and of one of the types.
+
+        States and types are compared without regard to case, as Kafka does.
+        """
+        if self._stopped:
+            return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if self._runtime.is_loading():
+            return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        states = [state.strip().lower() for state in request.states_filter]
+        types = [kind.strip().lower() for kind in request.types_filter]
+
+        def wanted(group: ListedGroup) -> bool:
+            right_state = not states or group.group_state.lower() in states
+            return right_state and (not types or group.group_type in types)
+
+        groups = [g for shard in self._runtime.active_shards() for g in shard.list_groups()]
+        return ListGroupsResponse(groups=[group for group in groups if wanted(group)])

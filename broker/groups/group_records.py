@@ -1,0 +1,179 @@
+"""The records of `__consumer_offsets` that Ottla writes and reads: groups and their offsets.
+
+A key opens with two bytes that name the record type, a value with two bytes that give its version
+(Kafka's `GroupCoordinatorRecordHelpers` and `GroupCoordinatorRecordSerde`). Written: type 1
+(OffsetCommit) and type 2 (GroupMetadata). Read besides: type 0, offset commits of old brokers.
+Records of the other types (consumer, share and streams groups of a real Kafka) are not ours; they
+stay in the log as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+from struct import error as StructError
+
+from protocol.errors import ProtocolError
+from protocol.messages.group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    LegacyOffsetCommitKey,
+    LegacyOffsetCommitValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from protocol.primitives import ZERO_UUID, MessageBuffer
+
+LEGACY_OFFSET_COMMIT = 0
+OFFSET_COMMIT = 1
+GROUP_METADATA = 2
+
+GROUP_METADATA_VERSION = 3
+OFFSET_COMMIT_VERSION = 3
+OFFSET_COMMIT_VERSION_WITH_EXPIRY = 1
+OFFSET_COMMIT_VERSION_WITH_TOPIC_ID = 4
+
+OTHER_TYPES = {
+    3: "ConsumerGroupMetadata",
+    4: "ConsumerGroupPartitionMetadata",
+    5: "ConsumerGroupMemberMetadata",
+    6: "ConsumerGroupTargetAssignmentMetadata",
+    7: "ConsumerGroupTargetAssignmentMember",
+    8: "ConsumerGroupCurrentMemberAssignment",
+    9: "ShareGroupPartitionMetadata",
+    10: "ShareGroupMemberMetadata",
+    11: "ShareGroupMetadata",
+    12: "ShareGroupTargetAssignmentMetadata",
+    13: "ShareGroupTargetAssignmentMember",
+    14: "ShareGroupCurrentMemberAssignment",
+    15: "ShareGroupStatePartitionMetadata",
+    16: "ConsumerGroupRegularExpression",
+    17: "StreamsGroupMetadata",
+    18: "StreamsGroupPartitionMetadata",
+    19: "StreamsGroupMemberMetadata",
+    20: "StreamsGroupTargetAssignmentMetadata",
+    21: "StreamsGroupTargetAssignmentMember",
+    22: "StreamsGroupCurrentMemberAssignment",
+    23: "StreamsGroupTopology",
+}
+"""Record types of Kafka that are kept but not understood, by the number in the key."""
+
+_TYPE = Struct(">h")
+
+
+@dataclass(frozen=True, slots=True)
+class OtherRecord:
+    """A record of a type that Ottla keeps without reading it."""
+
+    type: int
+
+    @property
+    def name(self) -> str:
+        """Kafka's name for the type."""
+        return OTHER_TYPES.get(self.type, f"type {self.type}")
+
+
+GroupRecord = (
+    tuple[OffsetCommitKey, OffsetCommitValue | None]
+    | tuple[GroupMetadataKey, GroupMetadataValue | None]
+    | OtherRecord
+)
+
+
+def group_metadata_key(group_id: str) -> bytes:
+    """Key of a group's metadata record."""
+    out = MessageBuffer()
+    out += _TYPE.pack(GROUP_METADATA)
+    GroupMetadataKey(group_id).write(out, 0)
+    return bytes(out)
+
+
+def group_metadata_record(group_id: str, value: GroupMetadataValue) -> tuple[bytes, bytes]:
+    """A generation of a group: its members and their assignments."""
+    out = MessageBuffer()
+    out += _TYPE.pack(GROUP_METADATA_VERSION)
+    value.write(out, GROUP_METADATA_VERSION)
+    return group_metadata_key(group_id), bytes(out)
+
+
+def group_tombstone(group_id: str) -> tuple[bytes, None]:
+    """The group is gone."""
+    return group_metadata_key(group_id), None
+
+
+def offset_commit_key(group_id: str, topic: str, partition: int) -> bytes:
+    """Key of a committed offset."""
+    out = MessageBuffer()
+    out += _TYPE.pack(OFFSET_COMMIT)
+    OffsetCommitKey(group_id, topic, partition).write(out, 0)
+    return bytes(out)
+
+
+def offset_commit_record(
+    group_id: str, topic: str, partition: int, value: OffsetCommitValue
+) -> tuple[bytes, bytes]:
+    """A committed offset. Its version follows what it holds: an expiry needs version 1."""
+    if value.expire_timestamp != -1:
+        version = OFFSET_COMMIT_VERSION_WITH_EXPIRY
+    elif value.topic_id != ZERO_UUID:
+        version = OFFSET_COMMIT_VERSION_WITH_TOPIC_ID
+    else:
+        version = OFFSET_COMMIT_VERSION
+    out = MessageBuffer()
+    out += _TYPE.pack(version)
+    value.write(out, version)
+    return offset_commit_key(group_id, topic, partition), bytes(out)
+
+
+def offset_tombstone(group_id: str, topic: str, partition: int) -> tuple[bytes, None]:
+    """The committed offset is gone."""
+    return offset_commit_key(group_id, topic, partition), None
+
+
+def read_group_record(key: bytes, value: bytes | None) -> GroupRecord:
+    """What a record of the log says. ProtocolError where its bytes are not what its type says."""
+    try:
+        return _read(key, value)
+    except StructError as error:
+        raise ProtocolError(f"record of __consumer_offsets too short: {error}") from None
+
+
+def _read(key: bytes, value: bytes | None) -> GroupRecord:
+    view = memoryview(key)
+    (record_type,) = _TYPE.unpack_from(key)
+    if record_type == GROUP_METADATA:
+        group_key, _ = GroupMetadataKey.read(view, 2, 0)
+        if value is None:
+            return group_key, None
+        version = _value_version(value, GroupMetadataValue.MAX_VERSION)
+        return group_key, GroupMetadataValue.read(memoryview(value), 2, version)[0]
+    if record_type == OFFSET_COMMIT:
+        offset_key, _ = OffsetCommitKey.read(view, 2, 0)
+        if value is None:
+            return offset_key, None
+        version = _value_version(value, OffsetCommitValue.MAX_VERSION)
+        return offset_key, OffsetCommitValue.read(memoryview(value), 2, version)[0]
+    if record_type == LEGACY_OFFSET_COMMIT:
+        return _read_legacy(view, value)
+    return OtherRecord(record_type)
+
+
+def _read_legacy(
+    key: memoryview, value: bytes | None
+) -> tuple[OffsetCommitKey, OffsetCommitValue | None]:
+    legacy, _ = LegacyOffsetCommitKey.read(key, 2, 0)
+    current = OffsetCommitKey(legacy.group, legacy.topic, legacy.partition)
+    if value is None:
+        return current, None
+    version = _value_version(value, LegacyOffsetCommitValue.MAX_VERSION)
+    old, _ = LegacyOffsetCommitValue.read(memoryview(value), 2, version)
+    return current, OffsetCommitValue(
+        offset=old.offset, metadata=old.metadata, commit_timestamp=old.commit_timestamp
+    )
+
+
+def _value_version(value: bytes, latest: int) -> int:
+    version: int = _TYPE.unpack_from(value)[0]
+    if not 0 <= version <= latest:
+        raise ProtocolError(f"record value of __consumer_offsets in unknown version {version}")
+    return version

@@ -1,0 +1,326 @@
+"""How a classic group goes from one generation to the next: who waits, how long, who is dropped.
+
+Owns the join phase (initial delay, rebalance time-out, completion), the deadlines of members and
+of the sync phase, and what the members that wait are answered. Changes soft state of a
+`ClassicGroup`; what must last is appended as a record, and follows from `ClassicGroup.install`
+when that is replayed. Never reads a request: `classic_protocol` does.
+
+Follows the classic part of Kafka's `GroupMetadataManager`; KAFKA-12890, KAFKA-7610, KIP-134.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Protocol
+
+from broker.groups.classic_group import (
+    COMPLETING_REBALANCE,
+    DEAD,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+    ClassicGroup,
+    GroupEvent,
+)
+from broker.groups.classic_member import ClassicMember, SyncReply
+from broker.groups.coordinator_config import GroupCoordinatorConfig
+from broker.groups.deadline import Deadline
+from broker.groups.group_records import group_metadata_record
+from broker.replication.coordinator_log import Record
+from broker.replication.coordinator_runtime import Done
+from protocol.errors import ErrorCode
+from protocol.messages.join_group import JoinGroupResponse
+from protocol.messages.sync_group import SyncGroupResponse
+from storage.ports import Scheduler
+
+log = logging.getLogger(__name__)
+
+
+class Writer(Protocol):
+    """The shard's way to its log: see `ShardContext`."""
+
+    def append(self, records: list[Record]) -> ErrorCode:
+        """Write and replay; an error means that nothing happened."""
+
+    def after_commit(self, done: Done, offset: int | None = None) -> None:
+        """Call `done` when that is committed, or will not be."""
+
+
+class Rebalancer:
+    """The rebalances of one shard's groups."""
+
+    def __init__(
+        self, config: GroupCoordinatorConfig, scheduler: Scheduler, writer: Writer
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._writer = writer
+
+    # -- sessions ------------------------------------------------------------------------------
+
+    def extend_session(
+        self, group: ClassicGroup, member: ClassicMember, timeout_ms: int | None = None
+    ) -> None:
+        """The member is alive: expect its next sign within its session time-out."""
+        if member.session is None:
+            member.session = Deadline(
+                self._scheduler, lambda: self._on_session_expired(group, member)
+            )
+        member.session.extend(member.session_timeout_ms if timeout_ms is None else timeout_ms)
+
+    def expect_pending(self, group: ClassicGroup, member_id: str, session_timeout_ms: int) -> None:
+        """`member_id` was given out: whoever got it has to join with it in time (KIP-394)."""
+
+        def expired() -> None:
+            log.info("group %s: pending member %s expired", group.group_id, member_id)
+            group.forget_pending(member_id)
+            self.maybe_complete_after_removal(group)
+
+        deadline = Deadline(self._scheduler, expired)
+        group.pending_members[member_id] = deadline
+        deadline.extend(session_timeout_ms)
+
+    def _on_session_expired(self, group: ClassicGroup, member: ClassicMember) -> None:
+        alive = group.members.get(member.member_id) is member and group.state is not DEAD
+        if not alive or member.satisfies_heartbeat:
+            return
+        log.info("group %s: member %s failed, removing it", group.group_id, member.member_id)
+        self.remove_member(group, member.member_id)
+        self.rebalance_after_removal(group, f"member {member.member_id} expired")
+
+    # -- leaving -------------------------------------------------------------------------------
+
+    def remove_member(self, group: ClassicGroup, member_id: str) -> None:
+        """Take a member out and answer what it has parked: it may join again as a new one."""
+        member = group.members.get(member_id)
+        if member is not None:
+            join_reply, sync_reply = group.take_join(member), member.sync_reply
+            member.sync_reply = None
+            if join_reply is not None:
+                join_reply(JoinGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+            if sync_reply is not None:
+                sync_reply(SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+        group.remove(member_id)
+
+    def rebalance_after_removal(self, group: ClassicGroup, reason: str) -> None:
+        """Somebody is gone: the others share its partitions."""
+        if group.can(GroupEvent.REBALANCE) and group.state is not EMPTY:
+            self.prepare(group, reason)
+        else:
+            self.maybe_complete_after_removal(group)
+
+    def maybe_complete_after_removal(self, group: ClassicGroup) -> None:
+        """Somebody is gone for whom the join phase may have waited."""
+        if group.state is PREPARING_REBALANCE and group.has_all_members_joined:
+            self.complete_join(group)
+
+    # -- the join phase ------------------------------------------------------------------------
+
+    def prepare_or_complete(self, group: ClassicGroup, reason: str) -> None:
+        """Something changed: start a rebalance, or finish the running one if all have joined."""
+        if group.can(GroupEvent.REBALANCE):
+            self.prepare(group, reason)
+        else:
+            self.maybe_complete(group)
+
+    def maybe_complete(self, group: ClassicGroup) -> None:
+        """Finish the join phase if all have joined; the first phase of a group takes its delay."""
+        if (
+            group.state is PREPARING_REBALANCE
+            and group.previous_state is not EMPTY
+            and group.has_all_members_joined
+        ):
+            self.complete_join(group)
+
+    def prepare(self, group: ClassicGroup, reason: str) -> None:
+        """Ask all members to rejoin; a group that was empty waits for more members first."""
+        if group.state is COMPLETING_REBALANCE:
+            self.fail_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS)
+        group.pending_sync.clear()
+        if group.sync_deadline is not None:
+            group.sync_deadline.cancel()
+        initial = group.state is EMPTY
+        group.fire(GroupEvent.REBALANCE, self._scheduler.wall_ms())
+        log.info(
+            "group %s: preparing to rebalance generation %d (%s)",
+            group.group_id,
+            group.generation_id,
+            reason,
+        )
+        if initial:
+            delay = self._config.group_initial_rebalance_delay_ms
+            self._delay_first_generation(
+                group, delay, delay, max(group.rebalance_timeout_ms - delay, 0)
+            )
+        elif group.has_all_members_joined:
+            self.complete_join(group)
+        else:
+            self._wait_for_joins(group)
+
+    def _wait_for_joins(self, group: ClassicGroup) -> None:
+        if group.join_deadline is not None:
+            group.join_deadline.cancel()
+        group.join_deadline = Deadline(self._scheduler, lambda: self.complete_join(group))
+        group.join_deadline.extend(group.rebalance_timeout_ms)
+
+    def _delay_first_generation(
+        self, group: ClassicGroup, delay_ms: int, previous_delay_ms: int, remaining_ms: int
+    ) -> None:
+        """Wait `delay_ms`; again as long as members keep coming, up to the rebalance time-out."""
+
+        def over() -> None:
+            if not group.new_member_added or remaining_ms == 0:
+                self.complete_join(group)
+                return
+            group.new_member_added = False
+            initial_delay = self._config.group_initial_rebalance_delay_ms
+            next_delay = min(initial_delay, remaining_ms)
+            self._delay_first_generation(
+                group, next_delay, next_delay, max(remaining_ms - previous_delay_ms, 0)
+            )
+
+        group.join_deadline = Deadline(self._scheduler, over)
+        group.join_deadline.extend(delay_ms)
+
+    def complete_join(self, group: ClassicGroup) -> None:
+        """End the join phase: drop who has not come, and tell the others the new generation."""
+        if group.join_deadline is not None:
+            group.join_deadline.cancel()
+            group.join_deadline = None
+        if group.state is not PREPARING_REBALANCE:
+            return
+        absent = [m for m in group.members.values() if not m.is_awaiting_join and not m.is_static]
+        for member in absent:
+            log.info("group %s: %s did not rejoin in time", group.group_id, member.member_id)
+            self.remove_member(group, member.member_id)
+        if not group.members:
+            self._become_empty(group)
+        elif group.elect_joined_leader():
+            self._begin_generation(group)
+        else:
+            # Only static members, all absent: their sessions decide.
+            self._wait_for_joins(group)
+
+    def _become_empty(self, group: ClassicGroup) -> None:
+        value = group.empty_record(self._scheduler.wall_ms())
+        error = self._writer.append([group_metadata_record(group.group_id, value)])
+        if error is not ErrorCode.NONE:
+            # After a failover the generation before would come back, and its members time out.
+            log.warning("group %s: empty generation not written: %s", group.group_id, error.name)
+            group.install(value, group.record_offset, value.current_state_timestamp)
+        log.info("group %s: generation %d is empty", group.group_id, group.generation_id)
+
+    def _begin_generation(self, group: ClassicGroup) -> None:
+        group.begin_generation(self._scheduler.wall_ms())
+        log.info(
+            "group %s: generation %d with %d members",
+            group.group_id,
+            group.generation_id,
+            len(group.members),
+        )
+        for member in list(group.members.values()):
+            self.extend_session(group, member)
+            member.is_new = False
+        self._expect_syncs(group)
+        for member in list(group.members.values()):
+            reply = group.take_join(member)
+            if reply is not None:
+                reply(self.joined(group, member))
+
+    def joined(
+        self, group: ClassicGroup, member: ClassicMember, *, skip_assignment: bool = False
+    ) -> JoinGroupResponse:
+        """The answer to a member of the current generation; the leader learns all members."""
+        is_leader = member.member_id == group.leader_id
+        return JoinGroupResponse(
+            generation_id=group.generation_id,
+            protocol_type=group.protocol_type,
+            protocol_name=group.protocol_name,
+            leader=group.leader_id or "",
+            skip_assignment=skip_assignment,
+            member_id=member.member_id,
+            members=group.join_members() if is_leader else [],
+        )
+
+    # -- the sync phase ------------------------------------------------------------------------
+
+    def _expect_syncs(self, group: ClassicGroup) -> None:
+        generation = group.generation_id
+
+        def expired() -> None:
+            current = group.generation_id == generation and group.pending_sync
+            if not current or group.state not in (COMPLETING_REBALANCE, STABLE):
+                return
+            silent = list(group.pending_sync)
+            log.info("group %s: %s did not sync in time", group.group_id, ", ".join(silent))
+            for member_id in silent:
+                self.remove_member(group, member_id)
+            self.prepare(group, "members did not sync in time")
+
+        group.sync_deadline = Deadline(self._scheduler, expired)
+        group.sync_deadline.extend(group.rebalance_timeout_ms)
+
+    def synced(self, group: ClassicGroup, member: ClassicMember) -> None:
+        """The member has sent its SyncGroup; the phase is over when all have."""
+        group.pending_sync.pop(member.member_id, None)
+        if not group.pending_sync and group.sync_deadline is not None:
+            group.sync_deadline.cancel()
+
+    def fail_assignment(self, group: ClassicGroup, error: ErrorCode) -> None:
+        """There is no assignment for those who wait for one."""
+        for member in list(group.members.values()):
+            member.assignment = b""
+            reply, member.sync_reply = member.sync_reply, None
+            if reply is not None:
+                self.extend_session(group, member)
+                reply(SyncGroupResponse(error_code=error))
+
+    def hand_out_assignment(self, group: ClassicGroup) -> None:
+        """The generation is in the log: when it is committed, all who wait get their share."""
+        waiting: list[tuple[SyncReply, SyncGroupResponse]] = []
+        for member in group.members.values():
+            reply, member.sync_reply = member.sync_reply, None
+            if reply is not None:
+                waiting.append((reply, self.assigned(group, member)))
+                self.extend_session(group, member)
+
+        def committed(error: ErrorCode) -> None:
+            for reply, response in waiting:
+                reply(response if error is ErrorCode.NONE else SyncGroupResponse(error_code=error))
+
+        self._writer.after_commit(committed)
+
+    def assigned(self, group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse:
+        """A member's share of the current generation."""
+        return SyncGroupResponse(
+            protocol_type=group.protocol_type,
+            protocol_name=group.protocol_name,
+            assignment=member.assignment,
+        )
+
+    # -- loading and unloading -----------------------------------------------------------------
+
+    def resume(self, group: ClassicGroup) -> None:
+        """A group came from the log: its members have to show that they are alive."""
+        for member in group.members.values():
+            self.extend_session(group, member)
+        if len(group.members) > self._config.group_max_size:
+            self.prepare(group, f"{len(group.members)} members are more than group.max.size")
+
+    def bury(self, group: ClassicGroup, error: ErrorCode) -> None:
+        """The group is deleted or led elsewhere: stop its timers, answer `error` to who waits."""
+        group.fire(GroupEvent.REMOVED, self._scheduler.wall_ms())
+        for deadline in (group.join_deadline, group.sync_deadline):
+            if deadline is not None:
+                deadline.cancel()
+        for member_id in list(group.pending_members):
+            group.forget_pending(member_id)
+        for member in list(group.members.values()):
+            if member.session is not None:
+                member.session.cancel()
+            join_reply, sync_reply = group.take_join(member), member.sync_reply
+            member.sync_reply = None
+            if join_reply is not None:
+                join_reply(JoinGroupResponse(error_code=error, member_id=member.member_id))
+            if sync_reply is not None:
+                sync_reply(SyncGroupResponse(error_code=error))

@@ -1,0 +1,162 @@
+"""What a coordinator sees of its internal topic: append, know when committed, load.
+
+The group coordinator keeps its state in `__consumer_offsets`, the transaction coordinator in
+`__transaction_state`. This module owns the port between a coordinator and such a topic, the errors
+that clients get for a log's errors, and a log in memory for tests and simulation. It never knows
+what the records mean. Follows Kafka's `PartitionWriter` and `CoordinatorLoader`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from protocol.errors import ErrorCode
+
+Record = tuple[bytes, bytes | None]
+"""Key and value of a record to append; value None is a tombstone."""
+
+NO_PRODUCER_ID = -1
+
+
+class LogRecord(NamedTuple):
+    """A record of the log. `producer_id` ≥ 0 marks one that belongs to a transaction."""
+
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    producer_id: int = NO_PRODUCER_ID
+
+
+class TransactionMarker(NamedTuple):
+    """A control record: the transaction of `producer_id` ends here, committed or aborted."""
+
+    offset: int
+    producer_id: int
+    committed: bool
+
+
+class AppendResult(NamedTuple):
+    """Where records went; with an error nothing was written."""
+
+    error: ErrorCode
+    first_offset: int = -1
+    last_offset: int = -1
+
+
+class CoordinatorLog(Protocol):
+    """One internal topic. All calls and callbacks are on the loop's thread."""
+
+    def append(self, partition: int, leader_epoch: int, records: Sequence[Record]) -> AppendResult:
+        """Append `records` as one batch, all or none, stamped with the current time.
+
+        Refused with NOT_LEADER_OR_FOLLOWER where this node does not lead in `leader_epoch`, with
+        NOT_ENOUGH_REPLICAS, MESSAGE_TOO_LARGE or KAFKA_STORAGE_ERROR as a Produce would be.
+        """
+
+    def when_committed(self, partition: int, offset: int, callback: Callable[[], None]) -> None:
+        """Call once when the high watermark is above `offset`: at once if it is. Never on error."""
+
+    def load(
+        self,
+        partition: int,
+        leader_epoch: int,
+        deliver: Callable[[Iterable[LogRecord | TransactionMarker]], None],
+        done: Callable[[ErrorCode], None],
+    ) -> None:
+        """Read the log from its start to its end: `deliver` in order, in slices, then `done`.
+
+        Reading may happen elsewhere (`Blocking`), so that a long log does not hold up the loop.
+        """
+
+
+def coordinator_error(error: ErrorCode) -> ErrorCode:
+    """What a client is told when its coordinator's log answered `error`."""
+    return _CLIENT_ERRORS.get(error, error)
+
+
+_CLIENT_ERRORS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+
+
+class InMemoryCoordinatorLog:
+    """A log in memory. Tests choose when records are committed and what append answers."""
+
+    def __init__(self, *, commit_at_once: bool = True) -> None:
+        self.commit_at_once = commit_at_once
+        self.append_error = ErrorCode.NONE
+        self.load_error = ErrorCode.NONE
+        self.hold_loads = False
+        self.records: dict[int, list[LogRecord | TransactionMarker]] = {}
+        self.committed: dict[int, int] = {}
+        self._waiting: dict[int, list[tuple[int, Callable[[], None]]]] = {}
+        self._held_loads: list[Callable[[], None]] = []
+
+    def append(self, partition: int, leader_epoch: int, records: Sequence[Record]) -> AppendResult:
+        """Append unless `append_error` says otherwise."""
+        if self.append_error is not ErrorCode.NONE:
+            return AppendResult(self.append_error)
+        log = self.records.setdefault(partition, [])
+        first = len(log)
+        log.extend(
+            LogRecord(first + index, key, value) for index, (key, value) in enumerate(records)
+        )
+        if self.commit_at_once:
+            self.commit(partition)
+        return AppendResult(ErrorCode.NONE, first, len(log) - 1)
+
+    def append_marker(self, partition: int, producer_id: int, committed: bool) -> int:
+        """End a transaction, as WriteTxnMarkers does; its offset."""
+        log = self.records.setdefault(partition, [])
+        log.append(TransactionMarker(len(log), producer_id, committed))
+        return len(log) - 1
+
+    def when_committed(self, partition: int, offset: int, callback: Callable[[], None]) -> None:
+        """Now, or when `commit` gets there."""
+        if offset <= self.committed.get(partition, -1):
+            callback()
+        else:
+            self._waiting.setdefault(partition, []).append((offset, callback))
+
+    def commit(self, partition: int, offset: int | None = None) -> None:
+        """Move the high watermark above `offset`, by default above all records."""
+        last = len(self.records.get(partition, ())) - 1
+        self.committed[partition] = last if offset is None else min(offset, last)
+        waiting = self._waiting.pop(partition, [])
+        for wanted, callback in waiting:
+            self.when_committed(partition, wanted, callback)
+
+    def load(
+        self,
+        partition: int,
+        leader_epoch: int,
+        deliver: Callable[[Iterable[LogRecord | TransactionMarker]], None],
+        done: Callable[[ErrorCode], None],
+    ) -> None:
+        """Deliver all in one slice, now or at `finish_loads`."""
+
+        def read() -> None:
+            if self.load_error is ErrorCode.NONE:
+                deliver(list(self.records.get(partition, ())))
+            done(self.load_error)
+
+        if self.hold_loads:
+            self._held_loads.append(read)
+        else:
+            read()
+
+    def finish_loads(self) -> None:
+        """Let every held load run, in order."""
+        held, self._held_loads = self._held_loads, []
+        for read in held:
+            read()

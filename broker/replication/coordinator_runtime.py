@@ -1,0 +1,301 @@
+"""Runs a coordinator's shards, one for each partition of its internal topic.
+
+    decide (the shard) → `append`: written to the log, then replayed → `after_commit`: the reply
+
+Owns which partitions this node coordinates, their epochs, loading and unloading, and the replies
+that wait for a commit. Never knows what a record means: the shard's `replay` does, and it is the
+only way durable state changes, when live as when loading. A record is replayed as soon as it is
+appended, so that the next decision sees it; a failed append is not replayed. What was appended but
+never committed can only be lost with the leadership, and then the whole shard is dropped.
+
+The number of parked replies is bounded by the connections; each waits `offsets.commit.timeout.ms`
+at most. Follows Kafka's `CoordinatorRuntime`, without its snapshots of past states.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from broker.replication.coordinator_log import (
+    CoordinatorLog,
+    LogRecord,
+    Record,
+    TransactionMarker,
+    coordinator_error,
+)
+from protocol.errors import ErrorCode, ProtocolError
+from storage.ports import Scheduler, Timer
+
+log = logging.getLogger(__name__)
+
+Done = Callable[[ErrorCode], None]
+
+
+class CoordinatorShard(Protocol):
+    """The state machine of one partition."""
+
+    def replay(self, record: LogRecord) -> None:
+        """Apply one record. ProtocolError where it cannot be read."""
+
+    def replay_marker(self, marker: TransactionMarker) -> None:
+        """Apply the end of a transaction."""
+
+    def on_loaded(self) -> None:
+        """All of the log was replayed: the shard is live now."""
+
+    def on_unloaded(self) -> None:
+        """The partition is led elsewhere: answer NOT_COORDINATOR to what is parked, stop timers."""
+
+
+class ShardState(Enum):
+    """Whether a shard answers.
+
+    LOADING   answers COORDINATOR_LOAD_IN_PROGRESS; → ACTIVE, FAILED, CLOSED
+    ACTIVE    answers; → CLOSED
+    FAILED    its log could not be read: answers NOT_COORDINATOR; → CLOSED
+    CLOSED    led elsewhere: answers NOT_COORDINATOR; for good
+    """
+
+    LOADING = "Loading"
+    ACTIVE = "Active"
+    FAILED = "Failed"
+    CLOSED = "Closed"
+
+
+class _Parked(NamedTuple):
+    offset: int
+    deadline_ms: float
+    done: Done
+
+
+class ShardContext:
+    """One partition as its shard sees it: append, and reply when that is committed."""
+
+    def __init__(
+        self,
+        partition: int,
+        leader_epoch: int,
+        coordinator_log: CoordinatorLog,
+        scheduler: Scheduler,
+        commit_timeout_ms: int,
+    ) -> None:
+        self.partition = partition
+        self.leader_epoch = leader_epoch
+        self.state = ShardState.LOADING
+        self.last_offset = -1
+        self.committed_offset = -1
+        self._log = coordinator_log
+        self._scheduler = scheduler
+        self._commit_timeout_ms = commit_timeout_ms
+        self._parked: deque[_Parked] = deque()
+        self._timer: Timer | None = None
+        self.shard: CoordinatorShard | None = None
+
+    def append(self, records: Sequence[Record]) -> ErrorCode:
+        """Write `records` and replay them. An error is one for clients; then nothing changed."""
+        if self.state is not ShardState.ACTIVE:
+            return ErrorCode.NOT_COORDINATOR
+        if not records:
+            return ErrorCode.NONE
+        result = self._log.append(self.partition, self.leader_epoch, records)
+        if result.error is not ErrorCode.NONE:
+            log.warning("%s: append refused: %s", self, result.error.name)
+            return coordinator_error(result.error)
+        assert self.shard is not None
+        for index, (key, value) in enumerate(records):
+            self.shard.replay(LogRecord(result.first_offset + index, key, value))
+        self.last_offset = result.last_offset
+        return ErrorCode.NONE
+
+    def after_commit(self, done: Done, offset: int | None = None) -> None:
+        """Call `done` once: NONE when `offset` (default: all that was appended) is committed.
+
+        COORDINATOR_NOT_AVAILABLE after `offsets.commit.timeout.ms`, NOT_COORDINATOR when the shard
+        is unloaded before.
+        """
+        wanted = self.last_offset if offset is None else offset
+        if self.state is not ShardState.ACTIVE:
+            done(ErrorCode.NOT_COORDINATOR)
+            return
+        if wanted > self.committed_offset:
+            self._log.when_committed(self.partition, wanted, lambda: self._on_committed(wanted))
+        if wanted <= self.committed_offset:
+            done(ErrorCode.NONE)
+            return
+        deadline = self._scheduler.monotonic_ms() + self._commit_timeout_ms
+        self._parked.append(_Parked(wanted, deadline, done))
+        if self._timer is None:
+            self._timer = self._scheduler.call_later(self._commit_timeout_ms, self._on_timeout)
+
+    def replay_loaded(self, records: Iterable[LogRecord | TransactionMarker]) -> None:
+        """Replay a slice of the log; only while loading."""
+        if self.state is not ShardState.LOADING:
+            return
+        assert self.shard is not None
+        for record in records:
+            if isinstance(record, TransactionMarker):
+                self.shard.replay_marker(record)
+            elif record.key is not None:
+                self.shard.replay(record)
+            self.last_offset = record.offset
+
+    def marker_appended(self, marker: TransactionMarker) -> None:
+        """A control record was written to this partition by WriteTxnMarkers."""
+        assert self.shard is not None
+        self.shard.replay_marker(marker)
+        self.last_offset = marker.offset
+
+    def close(self) -> None:
+        """Stop answering; what is parked gets NOT_COORDINATOR."""
+        was_active = self.state is ShardState.ACTIVE
+        self.state = ShardState.CLOSED
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while self._parked:
+            self._parked.popleft().done(ErrorCode.NOT_COORDINATOR)
+        if was_active and self.shard is not None:
+            self.shard.on_unloaded()
+
+    def _on_committed(self, offset: int) -> None:
+        if self.state is not ShardState.ACTIVE:
+            return
+        self.committed_offset = max(self.committed_offset, offset)
+        due = [waiting for waiting in self._parked if waiting.offset <= self.committed_offset]
+        if not due:
+            return
+        self._parked = deque(
+            waiting for waiting in self._parked if waiting.offset > self.committed_offset
+        )
+        if not self._parked and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for waiting in due:
+            waiting.done(ErrorCode.NONE)
+
+    def _on_timeout(self) -> None:
+        # All wait equally long, so the first parked is the first due, and one timer is enough.
+        self._timer = None
+        now = self._scheduler.monotonic_ms()
+        expired: list[_Parked] = []
+        while self._parked and self._parked[0].deadline_ms <= now:
+            expired.append(self._parked.popleft())
+        if self._parked:
+            self._timer = self._scheduler.call_later(
+                self._parked[0].deadline_ms - now, self._on_timeout
+            )
+        for waiting in expired:
+            waiting.done(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    def __str__(self) -> str:
+        return f"partition {self.partition} (leader epoch {self.leader_epoch})"
+
+
+S = TypeVar("S", bound=CoordinatorShard)
+
+
+class CoordinatorRuntime(Generic[S]):
+    """The shards of one coordinator. `make_shard(context)` makes an empty one."""
+
+    def __init__(
+        self,
+        name: str,
+        coordinator_log: CoordinatorLog,
+        scheduler: Scheduler,
+        make_shard: Callable[[ShardContext], S],
+        commit_timeout_ms: int,
+    ) -> None:
+        self.name = name
+        self._log = coordinator_log
+        self._scheduler = scheduler
+        self._make_shard = make_shard
+        self._commit_timeout_ms = commit_timeout_ms
+        self._shards: dict[int, tuple[ShardContext, S]] = {}
+
+    def shard(self, partition: int) -> S | ErrorCode:
+        """The live shard of `partition`, or why there is none here."""
+        entry = self._shards.get(partition)
+        if entry is None:
+            return ErrorCode.NOT_COORDINATOR
+        context, shard = entry
+        if context.state is ShardState.ACTIVE:
+            return shard
+        if context.state is ShardState.LOADING:
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        return ErrorCode.NOT_COORDINATOR
+
+    def active_shards(self) -> Iterator[S]:
+        """Every live shard, in the order of election."""
+        for context, shard in list(self._shards.values()):
+            if context.state is ShardState.ACTIVE:
+                yield shard
+
+    def is_loading(self) -> bool:
+        """Whether some shard is still being loaded."""
+        return any(context.state is ShardState.LOADING for context, _ in self._shards.values())
+
+    def on_elected(self, partition: int, leader_epoch: int) -> None:
+        """This node leads `partition` from `leader_epoch` on: load it.
+
+        Told again of the same or an older epoch, nothing happens; a newer one loads afresh, since
+        another node may have led in between.
+        """
+        entry = self._shards.get(partition)
+        if entry is not None:
+            if entry[0].leader_epoch >= leader_epoch:
+                return
+            entry[0].close()
+        context = ShardContext(
+            partition, leader_epoch, self._log, self._scheduler, self._commit_timeout_ms
+        )
+        shard = self._make_shard(context)
+        context.shard = shard
+        self._shards[partition] = (context, shard)
+        self._log.load(
+            partition,
+            leader_epoch,
+            lambda records: self._replay(context, records),
+            lambda error: self._on_load_end(context, shard, error),
+        )
+
+    def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
+        """This node does not lead `partition` any more, or the partition is gone (epoch None)."""
+        entry = self._shards.get(partition)
+        if entry is None or (leader_epoch is not None and leader_epoch < entry[0].leader_epoch):
+            return
+        del self._shards[partition]
+        entry[0].close()
+
+    def on_marker(self, partition: int, marker: TransactionMarker) -> None:
+        """WriteTxnMarkers appended `marker` to `partition`."""
+        entry = self._shards.get(partition)
+        if entry is not None and entry[0].state is ShardState.ACTIVE:
+            entry[0].marker_appended(marker)
+
+    def shutdown(self) -> None:
+        """Resign from everything."""
+        for partition in list(self._shards):
+            self.on_resigned(partition)
+
+    def _replay(
+        self, context: ShardContext, records: Iterable[LogRecord | TransactionMarker]
+    ) -> None:
+        try:
+            context.replay_loaded(records)
+        except ProtocolError as error:
+            log.error("%s: %s cannot be loaded: %s", self.name, context, error)
+            context.state = ShardState.FAILED
+
+    def _on_load_end(self, context: ShardContext, shard: S, error: ErrorCode) -> None:
+        if context.state is not ShardState.LOADING:
+            return
+        if error is not ErrorCode.NONE:
+            log.error("%s: %s cannot be loaded: %s", self.name, context, error.name)
+            context.state = ShardState.FAILED
+            return
+        context.state = ShardState.ACTIVE
+        shard.on_loaded()
