@@ -168,7 +168,7 @@ class LogManager:
             )
             log.update_high_watermark(watermarks.get(partition, 0))
             self._take(log_dir, log)
-            self._tell(log)
+        self._tell(log_dir)
         return epoch
 
     def _read_topic_id(self, directory: str) -> bytes | None:
@@ -187,18 +187,25 @@ class LogManager:
         self._logs[log.partition] = log
         log_dir.logs[log.partition] = log
 
-    def _tell(self, log: UnifiedLog) -> None:
-        report = log.recovery
-        if not report.did_something:
-            return
-        line = (
-            f"Recovered {log.partition} in {log.log_dir}: scanned {report.segments_scanned} "
-            f"segment(s), {report.bytes_scanned} bytes; cut {report.bytes_cut} bytes"
-        )
-        if report.segments_removed:
-            line += f" and {report.segments_removed} segment(s)"
-        self.report.append(f"{line}; log end offset {log.log_end_offset}")
-        self.report.extend(f"{log.partition}: {note}" for note in report.notes)
+    def _tell(self, log_dir: _LogDir) -> None:
+        """Say what an unclean stop cost: one line a directory, one for each log that lost bytes."""
+        scanned = [log for log in log_dir.logs.values() if log.recovery.segments_scanned]
+        if scanned:
+            segments = sum(log.recovery.segments_scanned for log in scanned)
+            size = sum(log.recovery.bytes_scanned for log in scanned)
+            cut = sum(log.recovery.bytes_cut for log in scanned)
+            self.report.append(
+                f"Recovered {len(scanned)} log(s) in {log_dir.path}: scanned {segments} "
+                f"segment(s), {size} bytes; cut off {cut} bytes"
+            )
+        for log in log_dir.logs.values():
+            report = log.recovery
+            if report.bytes_cut or report.segments_removed:
+                self.report.append(
+                    f"{log.partition}: cut off {report.bytes_cut} bytes, removed "
+                    f"{report.segments_removed} segment(s); log end offset {log.log_end_offset}"
+                )
+            self.report.extend(f"{log.partition}: {note}" for note in report.notes)
 
     def start(self) -> None:
         """Begin the periodic work."""

@@ -14,32 +14,31 @@ Follows KIP-32, KIP-467 (record errors), KIP-937 (bounds of time), `LogValidator
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from struct import Struct
 
 from protocol.errors import ErrorCode
 from protocol.record_batch import (
+    ATTRIBUTES_OFFSET,
+    CRC_OFFSET,
+    LOG_APPEND_TIME_FLAG,
     CorruptBatch,
     RecordBatchHeader,
     TimestampType,
+    TruncatedBatch,
+    UnsupportedMagic,
     crc_is_valid,
+    crc_of,
     patch_log_append_time,
     produced_batch_fault,
     read_header,
 )
 from storage.log_append_info import AppendOrigin
 from storage.log_config import LogConfig
+from storage.record_validation import decode_and_check, must_decode, rebuild_batch, target_codec
+from storage.refusal import LOG_APPEND_TIME, LONG_MAX, Refusal, out_of_range
 
-LOG_APPEND_TIME = "LogAppendTime"
-LONG_MAX = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why nothing was appended."""
-
-    error: ErrorCode
-    message: str
-    record_errors: list[tuple[int, str | None]] = field(default_factory=list)
+_CRC = Struct(">I")
 
 
 def may_take_unseen(config: LogConfig) -> bool:
@@ -75,14 +74,37 @@ def validate(
         refusal = check_batch(records, position, header, config, origin, now_ms, partition)
         if refusal is not None:
             return refusal
-    last_position, last_header = batches[-1]
-    records = records[: last_position + last_header.size_in_bytes]
-    if config.message_timestamp_type == LOG_APPEND_TIME and origin is AppendOrigin.CLIENT:
-        for position, _ in batches:
-            patch_log_append_time(records, position, now_ms)
-        batches = [(position, read_header(records, position)) for position, _ in batches]
-        return Validated(records, batches, now_ms)
-    return Validated(records, batches)
+    if origin is not AppendOrigin.CLIENT:
+        last_position, last_header = batches[-1]
+        return Validated(records[: last_position + last_header.size_in_bytes], batches)
+    return _fit_to_topic(records, batches[0][1], config, now_ms, partition)
+
+
+def _fit_to_topic(
+    records: memoryview, header: RecordBatchHeader, config: LogConfig, now_ms: int, partition: str
+) -> Validated | Refusal:
+    """A client's one good batch: its records checked where the topic cares, codec and time set."""
+    records = records[: header.size_in_bytes]
+    if must_decode(config, header):
+        decoded = decode_and_check(records, config, now_ms, partition)
+        if isinstance(decoded, Refusal):
+            return decoded
+        if target_codec(config, header) != header.compression:
+            records = rebuild_batch(decoded, header, config, now_ms)
+            if len(records) > config.max_message_bytes:
+                return _too_large(len(records), config, partition)
+    own_time = config.message_timestamp_type == LOG_APPEND_TIME
+    if own_time:
+        patch_log_append_time(records, 0, now_ms)
+    elif header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        _make_create_time(records)
+    return Validated(records, [(0, read_header(records, 0))], now_ms if own_time else -1)
+
+
+def _make_create_time(batch: memoryview) -> None:
+    """A client's claim of LogAppendTime means nothing where the topic keeps the client's time."""
+    batch[ATTRIBUTES_OFFSET + 1] &= ~LOG_APPEND_TIME_FLAG & 0xFF
+    _CRC.pack_into(batch, CRC_OFFSET, crc_of(batch, 0, len(batch)))
 
 
 def split_batches(
@@ -97,9 +119,15 @@ def split_batches(
     while position < len(records):
         try:
             header = read_header(records, position)
+        except TruncatedBatch:
+            break
+        except UnsupportedMagic:
+            return Refusal(
+                ErrorCode.INVALID_RECORD,
+                "Produce requests with version >= 3 are only allowed to contain record batches "
+                "with magic version 2",
+            )
         except CorruptBatch as damage:
-            if batches and len(records) - position < 61:
-                break
             return Refusal(ErrorCode.CORRUPT_MESSAGE, str(damage))
         batches.append((position, header))
         position += header.size_in_bytes
@@ -129,11 +157,7 @@ def check_batch(
         )
     size = header.size_in_bytes
     if size > config.max_message_bytes and origin is not AppendOrigin.RAFT_LEADER:
-        return Refusal(
-            ErrorCode.MESSAGE_TOO_LARGE,
-            f"The record batch size in the append to {partition} is {size} bytes which exceeds "
-            f"the maximum configured value of {config.max_message_bytes}.",
-        )
+        return _too_large(size, config, partition)
     if not crc_is_valid(records, position, header):
         return Refusal(
             ErrorCode.CORRUPT_MESSAGE, f"Record is corrupt in topic-partition {partition}."
@@ -159,13 +183,11 @@ def _check_time(header: RecordBatchHeader, config: LogConfig, now_ms: int) -> Re
     return None
 
 
-def out_of_range(timestamp: int, offset: int, config: LogConfig, now_ms: int) -> str:
-    """Kafka's words for a record that is too old or too new."""
-    earliest = now_ms - config.message_timestamp_before_max_ms
-    latest = now_ms + config.message_timestamp_after_max_ms
-    return (
-        f"Timestamp {timestamp} of message with offset {offset} is out of range. "
-        f"The timestamp should be within [{earliest}, {latest}]"
+def _too_large(size: int, config: LogConfig, partition: str) -> Refusal:
+    return Refusal(
+        ErrorCode.MESSAGE_TOO_LARGE,
+        f"The record batch size in the append to {partition} is {size} bytes which exceeds "
+        f"the maximum configured value of {config.max_message_bytes}.",
     )
 
 

@@ -27,10 +27,11 @@ from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log_loader import LogLoader, RecoveryReport, rebuild_producers
 from storage.log_segment import LogSegment
-from storage.log_validator import LOG_APPEND_TIME, LONG_MAX, may_take_unseen
+from storage.log_validator import may_take_unseen
 from storage.ports import Blocking, Scheduler
 from storage.producer_snapshot import ProducerSnapshots
 from storage.producer_state import ProducerStateEntry, ProducerStateManager
+from storage.refusal import LOG_APPEND_TIME, LONG_MAX
 from storage.topic_partition import TopicPartition
 
 

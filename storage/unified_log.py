@@ -29,9 +29,10 @@ from protocol.record_batch import (
 from storage.fetch_data import NO_RECORDS, EpochEndOffset, FetchDataInfo, TimestampAndOffset
 from storage.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log_dir_failure import LogDirFailure
-from storage.log_validator import Refusal, validate
+from storage.log_validator import validate
 from storage.producer_state import SEQUENCE_MASK
 from storage.recoverable_log import LogEnvironment, RecoverableLog
+from storage.refusal import Refusal
 from storage.time_lookup import find_by_timestamp, find_max_timestamp
 
 LATEST_TIMESTAMP = -1

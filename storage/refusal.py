@@ -1,0 +1,30 @@
+"""A refused append, as a value: error code, Kafka's words, errors of single records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from protocol.errors import ErrorCode
+from storage.log_config import LogConfig
+
+LOG_APPEND_TIME = "LogAppendTime"
+LONG_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why nothing was appended. `record_errors` are (index in the batch, message)."""
+
+    error: ErrorCode
+    message: str
+    record_errors: list[tuple[int, str | None]] = field(default_factory=list)
+
+
+def out_of_range(timestamp: int, offset: int, config: LogConfig, now_ms: int) -> str:
+    """Kafka's words for a record that is too old or too new."""
+    earliest = now_ms - config.message_timestamp_before_max_ms
+    latest = now_ms + config.message_timestamp_after_max_ms
+    return (
+        f"Timestamp {timestamp} of message with offset {offset} is out of range. "
+        f"The timestamp should be within [{earliest}, {latest}]"
+    )
