@@ -1,0 +1,191 @@
+"""This broker as the controller sees it: registered, then heard of by heartbeats.
+
+Owns the broker's epoch and its state on the way: it registers until the controller takes it,
+then sends a heartbeat every `broker.heartbeat.interval.ms`, at once where it has news. Unfenced by
+the controller once it has read the metadata up to its registration, it may serve. Speaks to the
+controller through one callable, whether that is in this process or on another node. Follows
+KIP-631 and Kafka's `BrokerLifecycleManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from broker.endpoints import SECURITY_PROTOCOLS, EndPoint
+from protocol.errors import ErrorCode
+from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from protocol.messages.broker_registration import (
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    Feature,
+    Listener,
+)
+from storage.ports import Scheduler, Timer
+
+_log = logging.getLogger("ottla.lifecycle")
+
+REGISTRATION_RETRY_MS = 100
+
+ToController = Callable[[Any, Callable[[Any], None]], None]
+"""(request, what to do with its response)."""
+
+RETRIED = (
+    ErrorCode.NOT_CONTROLLER,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.DUPLICATE_BROKER_REGISTRATION,
+)
+
+
+class LifecycleConfig(Protocol):
+    """The part of `BrokerConfig` that is needed here."""
+
+    @property
+    def node_id(self) -> int: ...
+    @property
+    def broker_rack(self) -> str | None: ...
+    @property
+    def broker_heartbeat_interval_ms(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerIdentity:
+    """What a registration tells beside the config."""
+
+    cluster_id: str
+    incarnation_id: bytes
+    endpoints: Sequence[EndPoint]
+    log_dir_ids: Sequence[bytes]
+    features: Mapping[str, tuple[int, int]]
+    previous_broker_epoch: int
+
+
+class BrokerLifecycle:
+    """Registration and heartbeats of one broker."""
+
+    def __init__(
+        self,
+        config: LifecycleConfig,
+        identity: BrokerIdentity,
+        to_controller: ToController,
+        scheduler: Scheduler,
+        metadata_offset: Callable[[], int],
+    ) -> None:
+        """`metadata_offset()` is the offset up to which this broker has applied the metadata."""
+        self._config = config
+        self._identity = identity
+        self._to_controller = to_controller
+        self._scheduler = scheduler
+        self._metadata_offset = metadata_offset
+        self._timer: Timer | None = None
+        self._stopped = False
+        self._may_unfence = False
+        self._on_registered: Callable[[Exception | None], None] | None = None
+        self._on_unfenced: Callable[[], None] | None = None
+        self.epoch = -1
+        self.fenced = True
+
+    def register(self, done: Callable[[Exception | None], None]) -> None:
+        """Register; `done(None)` once the controller has taken us, or with what forbids it."""
+        self._on_registered = done
+        self._send_registration()
+
+    def unfence(self, done: Callable[[], None]) -> None:
+        """Ask to serve; `done` once the controller lets us."""
+        self._on_unfenced = done
+        self._may_unfence = True
+        self._send_heartbeat()
+
+    def stop(self) -> None:
+        """Send nothing any more."""
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    # --- registration --------------------------------------------------------------------------
+
+    def _send_registration(self) -> None:
+        if self._stopped:
+            return
+        identity = self._identity
+        request = BrokerRegistrationRequest(
+            broker_id=self._config.node_id,
+            cluster_id=identity.cluster_id,
+            incarnation_id=identity.incarnation_id,
+            listeners=[_listener(endpoint) for endpoint in identity.endpoints],
+            features=[Feature(name, low, high) for name, (low, high) in identity.features.items()],
+            rack=self._config.broker_rack,
+            log_dirs=list(identity.log_dir_ids),
+            previous_broker_epoch=identity.previous_broker_epoch,
+        )
+        self._to_controller(request, self._registered)
+
+    def _registered(self, response: BrokerRegistrationResponse) -> None:
+        error = ErrorCode(response.error_code)
+        if error in RETRIED:
+            _log.info("registration is not taken yet: %s", error.name)
+            self._again(REGISTRATION_RETRY_MS, self._send_registration)
+            return
+        done, self._on_registered = self._on_registered, None
+        if done is None:
+            return
+        if error:
+            done(RegistrationRefused(self._config.node_id, error))
+            return
+        self.epoch = response.broker_epoch
+        done(None)
+
+    # --- heartbeats ----------------------------------------------------------------------------
+
+    def _send_heartbeat(self) -> None:
+        if self._stopped:
+            return
+        request = BrokerHeartbeatRequest(
+            broker_id=self._config.node_id,
+            broker_epoch=self.epoch,
+            current_metadata_offset=self._metadata_offset(),
+            want_fence=not self._may_unfence,
+        )
+        self._to_controller(request, self._heard)
+
+    def _heard(self, response: BrokerHeartbeatResponse) -> None:
+        if self._stopped:
+            return
+        error = ErrorCode(response.error_code)
+        if error:
+            _log.warning("heartbeat refused: %s", error.name)
+        elif response.is_fenced != self.fenced:
+            self.fenced = response.is_fenced
+            if self.fenced:
+                _log.warning("the controller has fenced this broker")
+            elif self._on_unfenced is not None:
+                done, self._on_unfenced = self._on_unfenced, None
+                done()
+        # Until it serves, a broker waits for nothing but its own reading of the metadata.
+        waiting = self._may_unfence and self.fenced and not error
+        interval = REGISTRATION_RETRY_MS if waiting else self._config.broker_heartbeat_interval_ms
+        self._again(interval, self._send_heartbeat)
+
+    def _again(self, delay_ms: int, what: Callable[[], None]) -> None:
+        if not self._stopped:
+            self._timer = self._scheduler.call_later(delay_ms, what)
+
+
+class RegistrationRefused(Exception):
+    """The controller does not take this broker, and will not."""
+
+    def __init__(self, node_id: int, error: ErrorCode) -> None:
+        super().__init__(f"the controller refuses to register broker {node_id}: {error.name}")
+        self.error = error
+
+
+def _listener(endpoint: EndPoint) -> Listener:
+    return Listener(
+        endpoint.listener_name,
+        endpoint.host or "",
+        endpoint.port,
+        SECURITY_PROTOCOLS.index(endpoint.security_protocol),
+    )

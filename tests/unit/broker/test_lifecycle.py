@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from broker.endpoints import EndPoint
+from broker.lifecycle import BrokerIdentity, BrokerLifecycle, RegistrationRefused
+from protocol.errors import ErrorCode
+from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from protocol.messages.broker_registration import (
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
+from tests.simulation.sim_scheduler import SimScheduler
+
+
+class Config:
+    node_id = 4
+    broker_rack = "r1"
+    broker_heartbeat_interval_ms = 2000
+
+
+class Controller:
+    """Answers by a script; what was sent is kept with its time."""
+
+    def __init__(self) -> None:
+        self.scheduler = SimScheduler()
+        self.sent: list[tuple[float, Any]] = []
+        self.registration = BrokerRegistrationResponse(broker_epoch=77)
+        self.heartbeat = BrokerHeartbeatResponse(is_fenced=True)
+        identity = BrokerIdentity(
+            "cluster",
+            b"i" * 16,
+            [EndPoint("PLAINTEXT", "PLAINTEXT", "here", 9092)],
+            [b"d" * 16],
+            {"metadata.version": (7, 29)},
+            5,
+        )
+        self.lifecycle = BrokerLifecycle(
+            Config(), identity, self.receive, self.scheduler, lambda: 123
+        )
+
+    def receive(self, request: Any, respond: Callable[[Any], None]) -> None:
+        self.sent.append((self.scheduler.now_ms, request))
+        is_heartbeat = isinstance(request, BrokerHeartbeatRequest)
+        respond(self.heartbeat if is_heartbeat else self.registration)
+
+
+def test_a_broker_registers_with_all_that_it_is() -> None:
+    controller = Controller()
+    done: list[Exception | None] = []
+    controller.lifecycle.register(done.append)
+    assert done == [None]
+    assert controller.lifecycle.epoch == 77
+    ((_, request),) = controller.sent
+    assert isinstance(request, BrokerRegistrationRequest)
+    assert (request.broker_id, request.rack, request.previous_broker_epoch) == (4, "r1", 5)
+    (listener,) = request.listeners
+    assert (listener.name, listener.host, listener.port, listener.security_protocol) == (
+        "PLAINTEXT",
+        "here",
+        9092,
+        0,
+    )
+    assert request.log_dirs == [b"d" * 16]
+    assert request.features[0].name == "metadata.version"
+
+
+def test_registration_is_tried_again_until_there_is_a_controller() -> None:
+    controller = Controller()
+    controller.registration = BrokerRegistrationResponse(error_code=ErrorCode.NOT_CONTROLLER)
+    done: list[Exception | None] = []
+    controller.lifecycle.register(done.append)
+    controller.scheduler.run_for(350)
+    assert (len(controller.sent), done) == (4, [])
+    controller.registration = BrokerRegistrationResponse(broker_epoch=1)
+    controller.scheduler.run_for(100)
+    assert done == [None]
+
+
+def test_a_refusal_for_good_is_told() -> None:
+    controller = Controller()
+    controller.registration = BrokerRegistrationResponse(
+        error_code=ErrorCode.INCONSISTENT_CLUSTER_ID
+    )
+    done: list[Exception | None] = []
+    controller.lifecycle.register(done.append)
+    (error,) = done
+    assert isinstance(error, RegistrationRefused)
+    assert "INCONSISTENT_CLUSTER_ID" in str(error)
+
+
+def test_heartbeats_unfence_once_and_go_on_at_their_interval() -> None:
+    controller = Controller()
+    controller.lifecycle.register(lambda _: None)
+    unfenced: list[bool] = []
+    controller.lifecycle.unfence(lambda: unfenced.append(True))
+    controller.scheduler.run_for(150)
+    assert unfenced == []
+    controller.heartbeat = BrokerHeartbeatResponse(is_fenced=False)
+    controller.scheduler.run_for(100)
+    assert unfenced == [True]
+    before = len(controller.sent)
+    controller.scheduler.run_for(6000)
+    assert len(controller.sent) == before + 3
+    _, request = controller.sent[-1]
+    assert (request.broker_epoch, request.current_metadata_offset, request.want_fence) == (
+        77,
+        123,
+        False,
+    )
+
+
+def test_a_stopped_broker_is_silent() -> None:
+    controller = Controller()
+    controller.lifecycle.register(lambda _: None)
+    controller.lifecycle.unfence(lambda: None)
+    controller.lifecycle.stop()
+    before = len(controller.sent)
+    controller.scheduler.run_for(10_000)
+    assert len(controller.sent) == before
+    assert controller.scheduler.pending() == 0
