@@ -215,30 +215,25 @@ class RequestChannel:
 
     def _slot_may_be_free(self) -> None:
         self.flush_answered()
-        if self._queue and not self._drain_scheduled:
+        if (self._queue or self._stalled) and not self._drain_scheduled:
             self._drain()
 
     def _drain(self) -> None:
-        """Handle waiting requests while slots are free, then let stalled connections go on."""
+        """Handle waiting requests while slots are free; let stalled connections fill the queue."""
         self._drain_scheduled = False
         slots = self._slots
         for _ in range(_DRAIN_PER_TURN):
-            if not self._queue or slots.outstanding >= slots.size:
-                break
-            requester, frame = self._queue.popleft()
-            if not requester.context.closed:
-                self.handle_now(requester, frame)
-                self.flush_answered()
-        else:
-            self._drain_scheduled = True
-            self._call_soon(self._drain)
-        self._wake_stalled()
-
-    def _wake_stalled(self) -> None:
-        """As many as there is room for, in the order in which they stopped."""
-        for _ in range(self._limit - len(self._queue)):
-            requester = next(iter(self._stalled), None)
-            if requester is None:
+            if self._queue and slots.outstanding < slots.size:
+                requester, frame = self._queue.popleft()
+                if not requester.context.closed:
+                    self.handle_now(requester, frame)
+                    self.flush_answered()
+            elif self._stalled and not self.full:
+                # In the order in which they stopped. One that has no whole frame takes no room.
+                requester = next(iter(self._stalled))
+                del self._stalled[requester]
+                requester.resume()
+            else:
                 return
-            del self._stalled[requester]
-            requester.resume()
+        self._drain_scheduled = True
+        self._call_soon(self._drain)

@@ -190,7 +190,7 @@ async def test_stop_answers_what_is_under_way_and_refuses_the_rest(rig: Rig):
     stopping = asyncio.ensure_future(server.stop(timeout_s=5))
     assert await idle.closed_by_server()
     with pytest.raises(ConnectionError):
-        await Client.connect(server.processors and server.settings and _port_of(busy))
+        await Client.connect(_port_of(busy))
     assert not stopping.done()
     parked[0](framed(b"done"))
     assert await busy.receive() == b"done"
@@ -208,40 +208,39 @@ async def test_stop_is_bounded(rig: Rig):
     assert server.connection_count == 0
 
 
-async def test_num_io_threads_is_how_many_jobs_run_at_once(rig: Rig):
-    for threads in (1, 3):
-        running = 0
-        most = 0
-        lock = threading.Lock()
-        go = threading.Event()
+@pytest.mark.parametrize("threads", [1, 3])
+async def test_num_io_threads_is_how_many_jobs_run_at_once(rig: Rig, threads: int):
+    running = 0
+    most = 0
+    lock = threading.Lock()
+    go = threading.Event()
 
-        def job() -> bytes:
-            nonlocal running, most
-            with lock:
-                running += 1
-                most = max(most, running)
-            go.wait(10)
-            with lock:
-                running -= 1
-            return framed(b"ok")
+    def job() -> bytes:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        go.wait(10)
+        with lock:
+            running -= 1
+        return framed(b"ok")
 
-        def handle(
-            _context: ConnectionContext, _frame: memoryview, respond: Responder, job=job
-        ) -> None:
-            rig.pools[-1].submit(job, lambda result, _error: respond(result))
+    def handle(_context: ConnectionContext, _frame: memoryview, respond: Responder) -> None:
+        rig.pools[-1].submit(job, lambda result, _error: respond(result))
 
-        server = await rig.serve(handle, num_io_threads=threads)
-        clients = [await rig.client(server) for _ in range(5)]
-        for client in clients:
-            client.send(b"x")
-        await until(lambda s=server, n=5 - threads: s.channel.queue_size == n)
-        await until(lambda n=threads: most == n)
-        assert server.channel.busy_slots == threads
-        go.set()
-        for client in clients:
-            assert await client.receive() == b"ok"
-        assert most == threads
-        assert server.channel.busy_slots == 0
+    server = await rig.serve(handle, num_io_threads=threads)
+    clients = [await rig.client(server) for _ in range(5)]
+    for client in clients:
+        client.send(b"x")
+    await until(lambda: server.channel.queue_size == 5 - threads)
+    await until(lambda: most == threads)
+    assert server.channel.busy_slots == threads
+    go.set()
+    for client in clients:
+        assert await client.receive() == b"ok"
+    assert most == threads
+    assert server.channel.busy_slots == 0
+    assert server.channel.busy_seconds() > 0
 
 
 def _port_of(client: Client) -> int:
