@@ -1,0 +1,72 @@
+# Two commands do everything on a fresh machine with Python 3.11 or later:
+#   make run     set up what is missing and start a broker on localhost:9092
+#   make test    set up what is missing and run every test
+# make help lists the others.
+
+VENV := .venv
+BIN := $(VENV)/bin
+# -P: tests import what is meant, never what happens to lie in the current folder.
+PYTEST := $(BIN)/python -P -m pytest
+JOBS ?= 2
+SEEDS ?= 50
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check sim compat chaos bench format clean
+
+help: ## list these commands
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+run: $(VENV)/.broker-installed ## start a broker on localhost:9092, data in ./data; ARGS="--override key=value"
+	@exec $(BIN)/ottla serve $(ARGS)
+
+setup: $(VENV)/.tests-installed ## the virtual environment with all that the tests need
+
+test: $(VENV)/.tests-installed ## every test; those that need Java or Go are skipped where it is missing
+	$(PYTEST) -q -n $(JOBS) --dist loadfile $(ARGS)
+
+check: $(VENV)/.tests-installed ## style, types, contracts, generated code, unit tests: under a minute
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m protocol.generate --check
+	OTTLA_SEEDS=$(SEEDS) $(PYTEST) -q -n $(JOBS) -m "not java and not spark and not go and not slow" \
+		tests/unit tests/architecture tests/simulation --deselect tests/architecture/test_tools.py $(ARGS)
+
+sim: $(VENV)/.tests-installed ## a whole broker in virtual time; SEEDS=1000 for more
+	OTTLA_SEEDS=$(SEEDS) $(PYTEST) -q -n $(JOBS) tests/simulation $(ARGS)
+
+compat: $(VENV)/.tests-installed ## stock clients, Kafka's tools and Spark against a real broker process
+	$(PYTEST) -q -n $(JOBS) --dist loadfile tests/compat tests/golden $(ARGS)
+
+chaos: $(VENV)/.tests-installed ## kill -9 in mid-load, bad input
+	$(PYTEST) -q tests/chaos $(ARGS)
+
+bench: $(VENV)/.tests-installed ## the same load on Ottla and on Apache Kafka, as a table
+	$(BIN)/python -m bench $(ARGS)
+
+format: $(VENV)/.tests-installed ## rewrite the sources in the project's style
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean: ## remove what was built; the data folder stays
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@for candidate in "$(PYTHON)" python3.13 python3.12 python3.11 python3 python; do \
+	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "making $(VENV) with $$("$$candidate" --version)"; exec "$$candidate" -m venv $(VENV); \
+	  fi; \
+	done; \
+	echo "Python 3.11 or later is needed; name it with PYTHON=/path/to/python3" >&2; exit 1
+
+$(VENV)/.broker-installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.tests-installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev,pipeline]'
+	@touch $@ $(VENV)/.broker-installed
