@@ -1,0 +1,126 @@
+"""FindCoordinator: v0-6. Which broker coordinates a group (or, later, a transactional id).
+
+Behaviour: the leader of the partition of `__consumer_offsets` that the group's id hashes to. The
+topic is created when it is asked for first; COORDINATOR_NOT_AVAILABLE, which clients retry, until
+the partition has a leader. While there is no transaction coordinator, a transactional id is sent
+to this broker: InitProducerId is where its client learns, once and for good, that it cannot be.
+
+Versions: v1 key types and messages, v3 flexible, v4 several keys at once (KIP-699), v5
+TRANSACTION_ABORTABLE (KIP-890), v6 share groups (KIP-932: refused, INVALID_REQUEST).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from broker.apis.cluster_view import BrokerAddress, ClusterView, ImageSource
+from broker.apis.context import Api, RequestContext, Respond
+from broker.groups.group_coordinator import OFFSETS_TOPIC
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+GROUP = 0
+TRANSACTION = 1
+
+BATCHED_FROM = 4
+_NOBODY = BrokerAddress(-1, "", -1, None, False)
+
+
+class FindCoordinatorApi:
+    """Finds coordinators in the metadata image.
+
+    `partition_for(group_id)` is the coordinator's; `create_topic(name, context)` asks the
+    controller for an internal topic and may be called again and again.
+    """
+
+    def __init__(
+        self,
+        metadata: ImageSource,
+        node_id: int,
+        partition_for: Callable[[str], int],
+        create_topic: Callable[[str, RequestContext], object],
+    ) -> None:
+        self._metadata = metadata
+        self._node_id = node_id
+        self._partition_for = partition_for
+        self._create_topic = create_topic
+
+    def apis(self) -> list[Api]:
+        """The API with its range."""
+        return [Api(ApiKey.FIND_COORDINATOR, 0, 6, self.handle, self.refuse)]
+
+    def handle(
+        self, context: RequestContext, request: FindCoordinatorRequest, respond: Respond
+    ) -> None:
+        """Answer for one key, or from v4 on for several."""
+        if context.api_version < BATCHED_FROM:
+            error, node = self._find(context, request.key_type, request.key)
+            message = None if error is ErrorCode.NONE else _words(error)
+            respond(
+                FindCoordinatorResponse(
+                    error_code=error,
+                    error_message=message,
+                    node_id=node.id,
+                    host=node.host,
+                    port=node.port,
+                )
+            )
+            return
+        coordinators = []
+        for key in request.coordinator_keys:
+            error, node = self._find(context, request.key_type, key)
+            message = None if error is ErrorCode.NONE else _words(error)
+            coordinators.append(Coordinator(key, node.id, node.host, node.port, error, message))
+        respond(FindCoordinatorResponse(coordinators=coordinators))
+
+    @staticmethod
+    def refuse(request: FindCoordinatorRequest, code: ErrorCode) -> FindCoordinatorResponse:
+        """`code` for all keys."""
+        return FindCoordinatorResponse(
+            error_code=code,
+            error_message=None,
+            node_id=-1,
+            port=-1,
+            coordinators=[
+                Coordinator(key, -1, "", -1, code, None) for key in request.coordinator_keys
+            ],
+        )
+
+    def _find(
+        self, context: RequestContext, key_type: int, key: str
+    ) -> tuple[ErrorCode, BrokerAddress]:
+        image = self._metadata.image
+        view = ClusterView(image, context.listener_name)
+        if key_type == TRANSACTION:
+            return self._reachable(view, self._node_id)
+        if key_type != GROUP:
+            return ErrorCode.INVALID_REQUEST, _NOBODY
+        topic = image.topics.get(OFFSETS_TOPIC)
+        if topic is None:
+            self._create_topic(OFFSETS_TOPIC, context)
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NOBODY
+        partition = topic.partitions.get(self._partition_for(key))
+        if partition is None:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NOBODY
+        return self._reachable(view, partition.leader)
+
+    def _reachable(self, view: ClusterView, node_id: int) -> tuple[ErrorCode, BrokerAddress]:
+        address = view.address(node_id)
+        if address is None or address.fenced:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NOBODY
+        return ErrorCode.NONE, address
+
+
+_WORDS = {
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.INVALID_REQUEST: "Coordinators of this key type are not served here.",
+}
+
+
+def _words(error: ErrorCode) -> str:
+    return _WORDS.get(error, error.name)

@@ -1,0 +1,89 @@
+"""JoinGroup v0-9, SyncGroup v0-5, Heartbeat v0-4, LeaveGroup v0-5: the members of classic groups.
+
+Behaviour: see `broker.groups.classic_group` (what each state answers). JoinGroup and SyncGroup are
+parked in the group and answered when the generation, or the assignment, is there.
+
+Versions: JoinGroup v1 rebalance time-out, v4 MEMBER_ID_REQUIRED (KIP-394), v5 static members
+(KIP-345), v6 flexible, v7 protocol type (KIP-559), v8 reason (KIP-800), v9 skip assignment
+(KIP-814). SyncGroup v3 static members, v4 flexible, v5 protocol type and name, which must be there.
+Heartbeat v3 static members, v4 flexible. LeaveGroup v3 several members, v4 flexible, v5 reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from broker.apis.context import Api, RequestContext, Respond
+from broker.groups.classic_protocol import Joining
+from broker.groups.group_coordinator import GroupCoordinator
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+NULLABLE_PROTOCOL_FROM = 7
+PROTOCOL_REQUIRED_FROM = 5
+SEVERAL_MEMBERS_FROM = 3
+
+
+class GroupMembershipApi:
+    """Hands members' requests to the group coordinator."""
+
+    def __init__(self, coordinator: GroupCoordinator) -> None:
+        self._coordinator = coordinator
+
+    def apis(self) -> list[Api]:
+        """The four APIs with their ranges."""
+        return [
+            Api(ApiKey.JOIN_GROUP, 0, 9, self.join),
+            Api(ApiKey.SYNC_GROUP, 0, 5, self.sync),
+            Api(ApiKey.HEARTBEAT, 0, 4, self.heartbeat),
+            Api(ApiKey.LEAVE_GROUP, 0, 5, self.leave),
+        ]
+
+    def join(self, context: RequestContext, request: JoinGroupRequest, respond: Respond) -> None:
+        """JoinGroup: answered when the join phase is over."""
+
+        def reply(response: JoinGroupResponse) -> None:
+            if context.api_version < NULLABLE_PROTOCOL_FROM and response.protocol_name is None:
+                response = replace(response, protocol_name="")
+            respond(response)
+
+        self._coordinator.join(
+            Joining(
+                request,
+                context.api_version,
+                context.client_id or "",
+                # As Java prints an address without a host name; kafka-consumer-groups shows it.
+                f"/{context.client_host}",
+                reply,
+            )
+        )
+
+    def sync(self, context: RequestContext, request: SyncGroupRequest, respond: Respond) -> None:
+        """SyncGroup: answered when the leader's assignment is committed."""
+        named = request.protocol_type is not None and request.protocol_name is not None
+        if context.api_version >= PROTOCOL_REQUIRED_FROM and not named:
+            respond(SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+            return
+        self._coordinator.sync(request, respond)
+
+    def heartbeat(
+        self, context: RequestContext, request: HeartbeatRequest, respond: Respond
+    ) -> None:
+        """Heartbeat."""
+        respond(HeartbeatResponse(error_code=self._coordinator.heartbeat(request)))
+
+    def leave(self, context: RequestContext, request: LeaveGroupRequest, respond: Respond) -> None:
+        """LeaveGroup; before v3 of one member, whose error is the response's."""
+        if context.api_version >= SEVERAL_MEMBERS_FROM:
+            respond(self._coordinator.leave(request))
+            return
+        single = replace(request, members=[MemberIdentity(request.member_id)])
+        response = self._coordinator.leave(single)
+        error = response.error_code
+        if error == ErrorCode.NONE:
+            error = response.members[0].error_code
+        respond(LeaveGroupResponse(error_code=error))

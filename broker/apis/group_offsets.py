@@ -1,0 +1,314 @@
+"""OffsetCommit v2-10, OffsetFetch v1-10, OffsetDelete v0: the offsets of groups.
+
+Behaviour: topics and partitions are looked up first, each with its own error; the rest goes to the
+group coordinator. A commit is answered when it is committed in `__consumer_offsets`.
+
+Versions: OffsetCommit v2-4 retention time, v6 leader epochs, v7 static members, v8 flexible, v9
+GROUP_ID_NOT_FOUND and member epochs (KIP-848), v10 topic ids. OffsetFetch v2 top-level error and
+null for all topics, v5 leader epochs, v6 flexible, v7 require stable (KIP-447), v8 several groups
+(KIP-709), v9 member epochs, v10 topic ids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from broker.apis.cluster_view import ImageSource
+from broker.apis.context import Api, RequestContext, Respond
+from broker.groups.group_coordinator import GroupCoordinator
+from broker.groups.offset_store import no_offset
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+from protocol.primitives import ZERO_UUID
+
+TOPIC_IDS_FROM = 10
+TOP_LEVEL_ERROR_FROM = 2
+SEVERAL_GROUPS_FROM = 8
+
+
+class GroupOffsetsApi:
+    """Commits, reads and deletes offsets."""
+
+    def __init__(self, metadata: ImageSource, coordinator: GroupCoordinator) -> None:
+        self._metadata = metadata
+        self._coordinator = coordinator
+
+    def apis(self) -> list[Api]:
+        """The three APIs with their ranges."""
+        return [
+            Api(ApiKey.OFFSET_COMMIT, 2, 10, self.commit, refuse_commit),
+            Api(ApiKey.OFFSET_FETCH, 1, 10, self.fetch, refuse_fetch),
+            Api(ApiKey.OFFSET_DELETE, 0, 0, self.delete),
+        ]
+
+    # -- OffsetCommit --------------------------------------------------------------------------
+
+    def commit(
+        self, context: RequestContext, request: OffsetCommitRequest, respond: Respond
+    ) -> None:
+        """OffsetCommit."""
+        known: list[OffsetCommitRequestTopic] = []
+        answers: dict[tuple[str, bytes], OffsetCommitResponseTopic] = {}
+        for asked in request.topics:
+            topic, error = self._named(asked, context.api_version >= TOPIC_IDS_FROM)
+            good = []
+            bad = []
+            for partition in topic.partitions:
+                code = error or self._partition_error(topic.name, partition.partition_index)
+                if code is ErrorCode.NONE:
+                    good.append(partition)
+                else:
+                    bad.append(OffsetCommitResponsePartition(partition.partition_index, code))
+            if bad:
+                _merge(answers, OffsetCommitResponseTopic(topic.name, topic.topic_id, bad))
+            if good:
+                known.append(replace(topic, partitions=good))
+
+        def done(error: ErrorCode, topics: list[OffsetCommitResponseTopic]) -> None:
+            if error is not ErrorCode.NONE:
+                topics = _refused_topics(known, error)
+            for topic in topics:
+                _merge(answers, topic)
+            respond(OffsetCommitResponse(topics=list(answers.values())))
+
+        if known:
+            self._coordinator.commit_offsets(
+                replace(request, topics=known), context.api_version, done
+            )
+        else:
+            done(ErrorCode.NONE, [])
+
+    def _named(
+        self, topic: OffsetCommitRequestTopic, by_id: bool
+    ) -> tuple[OffsetCommitRequestTopic, ErrorCode]:
+        """The topic with both its name and its id, as far as they are known."""
+        topics = self._metadata.image.topics
+        if by_id:
+            found = topics.get_by_id(topic.topic_id)
+            if found is None:
+                return topic, ErrorCode.UNKNOWN_TOPIC_ID
+            return replace(topic, name=found.name), ErrorCode.NONE
+        found = topics.get(topic.name)
+        if found is None:
+            return topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return replace(topic, topic_id=found.id), ErrorCode.NONE
+
+    def _partition_error(self, topic: str, partition: int) -> ErrorCode:
+        if self._metadata.image.topics.partition(topic, partition) is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.NONE
+
+    # -- OffsetFetch ---------------------------------------------------------------------------
+
+    def fetch(self, context: RequestContext, request: OffsetFetchRequest, respond: Respond) -> None:
+        """OffsetFetch; from v8 on of several groups, answered together."""
+        version = context.api_version
+        if version < SEVERAL_GROUPS_FROM:
+            self._fetch_one(version, request, respond)
+            return
+        answers: dict[int, OffsetFetchResponseGroup] = {}
+
+        def done(index: int, answer: OffsetFetchResponseGroup) -> None:
+            answers[index] = answer
+            if len(answers) == len(request.groups):
+                groups = [answers[position] for position in range(len(request.groups))]
+                respond(OffsetFetchResponse(groups=groups))
+
+        if not request.groups:
+            respond(OffsetFetchResponse())
+        for index, group in enumerate(request.groups):
+            self._fetch_group(
+                version,
+                group,
+                request.require_stable,
+                lambda answer, index=index: done(index, answer),  # type: ignore[misc]
+            )
+
+    def _fetch_one(self, version: int, request: OffsetFetchRequest, respond: Respond) -> None:
+        topics = request.topics
+        group = OffsetFetchRequestGroup(
+            group_id=request.group_id,
+            topics=None
+            if topics is None
+            else [
+                OffsetFetchRequestTopics(name=t.name, partition_indexes=t.partition_indexes)
+                for t in topics
+            ],
+        )
+
+        def done(answer: OffsetFetchResponseGroup) -> None:
+            if answer.error_code and version < TOP_LEVEL_ERROR_FROM:
+                respond(refuse_fetch(request, ErrorCode(answer.error_code)))
+            else:
+                respond(_single(answer))
+
+        self._fetch_group(version, group, request.require_stable, done)
+
+    def _fetch_group(
+        self, version: int, group: OffsetFetchRequestGroup, require_stable: bool, done: Respond
+    ) -> None:
+        by_id = version >= TOPIC_IDS_FROM
+        unknown: list[OffsetFetchResponseTopics] = []
+        if by_id and group.topics is not None:
+            group, unknown = self._resolve(group)
+
+        def answer(response: OffsetFetchResponseGroup) -> None:
+            if response.error_code == ErrorCode.NONE:
+                response.topics = [*self._with_ids(response.topics, by_id), *unknown]
+            done(response)
+
+        self._coordinator.fetch_offsets(group, require_stable, answer)
+
+    def _resolve(
+        self, group: OffsetFetchRequestGroup
+    ) -> tuple[OffsetFetchRequestGroup, list[OffsetFetchResponseTopics]]:
+        """The group's topics with names; UNKNOWN_TOPIC_ID for those that have none."""
+        known = []
+        unknown = []
+        for topic in group.topics or []:
+            found = self._metadata.image.topics.get_by_id(topic.topic_id)
+            if found is not None:
+                known.append(replace(topic, name=found.name))
+                continue
+            partitions = [
+                no_offset(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in topic.partition_indexes
+            ]
+            unknown.append(OffsetFetchResponseTopics("", topic.topic_id, partitions))
+        return replace(group, topics=known), unknown
+
+    def _with_ids(
+        self, topics: list[OffsetFetchResponseTopics], by_id: bool
+    ) -> list[OffsetFetchResponseTopics]:
+        """Where ids are asked for, topics get theirs; one that is gone has none: left out."""
+        if not by_id:
+            return topics
+        image = self._metadata.image
+        named = []
+        for topic in topics:
+            if topic.topic_id == ZERO_UUID:
+                found = image.topics.get(topic.name)
+                if found is None:
+                    continue
+                topic = replace(topic, topic_id=found.id)
+            named.append(topic)
+        return named
+
+    # -- OffsetDelete --------------------------------------------------------------------------
+
+    def delete(
+        self, context: RequestContext, request: OffsetDeleteRequest, respond: Respond
+    ) -> None:
+        """OffsetDelete."""
+        known: list[OffsetDeleteRequestTopic] = []
+        answers: dict[str, OffsetDeleteResponseTopic] = {}
+        for topic in request.topics:
+            good = []
+            for partition in topic.partitions:
+                index = partition.partition_index
+                error = self._partition_error(topic.name, index)
+                if error is ErrorCode.NONE:
+                    good.append(partition)
+                else:
+                    answer = answers.setdefault(topic.name, OffsetDeleteResponseTopic(topic.name))
+                    answer.partitions.append(OffsetDeleteResponsePartition(index, error))
+            if good:
+                known.append(OffsetDeleteRequestTopic(topic.name, good))
+
+        def done(response: OffsetDeleteResponse) -> None:
+            if response.error_code == ErrorCode.NONE:
+                for topic in response.topics:
+                    answer = answers.setdefault(topic.name, OffsetDeleteResponseTopic(topic.name))
+                    answer.partitions += topic.partitions
+                response.topics = list(answers.values())
+            respond(response)
+
+        # Asked even when no partition is left: the group's own error comes first.
+        self._coordinator.delete_offsets(replace(request, topics=known), done)
+
+
+def refuse_commit(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
+    """`code` for every partition."""
+    return OffsetCommitResponse(topics=_refused_topics(request.topics, code))
+
+
+def refuse_fetch(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
+    """`code` everywhere that some version looks for it."""
+    topics = [
+        OffsetFetchResponseTopic(
+            topic.name,
+            [
+                OffsetFetchResponsePartition(index, -1, -1, "", code)
+                for index in topic.partition_indexes
+            ],
+        )
+        for topic in request.topics or []
+    ]
+    groups = [OffsetFetchResponseGroup(group.group_id, [], code) for group in request.groups]
+    return OffsetFetchResponse(topics=topics, error_code=code, groups=groups)
+
+
+def _single(answer: OffsetFetchResponseGroup) -> OffsetFetchResponse:
+    """One group's answer in the form that versions before 8 have."""
+    topics = [
+        OffsetFetchResponseTopic(
+            topic.name,
+            [
+                OffsetFetchResponsePartition(
+                    p.partition_index,
+                    p.committed_offset,
+                    p.committed_leader_epoch,
+                    p.metadata,
+                    p.error_code,
+                )
+                for p in topic.partitions
+            ],
+        )
+        for topic in answer.topics
+    ]
+    return OffsetFetchResponse(topics=topics, error_code=answer.error_code)
+
+
+def _refused_topics(
+    topics: list[OffsetCommitRequestTopic], error: ErrorCode
+) -> list[OffsetCommitResponseTopic]:
+    return [
+        OffsetCommitResponseTopic(
+            topic.name,
+            topic.topic_id,
+            [OffsetCommitResponsePartition(p.partition_index, error) for p in topic.partitions],
+        )
+        for topic in topics
+    ]
+
+
+def _merge(
+    answers: dict[tuple[str, bytes], OffsetCommitResponseTopic], topic: OffsetCommitResponseTopic
+) -> None:
+    answer = answers.setdefault(
+        (topic.name, topic.topic_id), OffsetCommitResponseTopic(topic.name, topic.topic_id)
+    )
+    answer.partitions += topic.partitions
