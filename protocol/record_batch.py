@@ -4,8 +4,9 @@ Owns: where each field of the 61-byte header lies, what makes a header believabl
 the rest of the batch, and the fields a leader writes over in place (base offset, leader epoch,
 append time). It is on the path of every produce: one unpack a batch, no copy of the records.
 
-Never: looks at a record (`protocol.records`), unpacks a body (`protocol.compression`), or decides
-which error a client gets. Damage is raised as `CorruptBatch`; the log turns it into an error code.
+Never: looks at a record (`protocol.records`) or unpacks a body (`protocol.compression`). Damage is
+raised as `CorruptBatch`, which carries the error code that Kafka 4.3 answers a producer with (see
+`tests/golden/damaged_batches.py`); whoever reads bytes of a client turns it into that answer.
 
 Follows KIP-98 (the v2 format), KIP-32 (timestamp types), KIP-534 (delete horizon) and Kafka's
 `DefaultRecordBatch`; the two older formats, magic 0 and 1, are refused since Kafka 4.0 (KIP-724).
@@ -25,6 +26,8 @@ from struct import Struct
 from typing import NamedTuple, TypeAlias
 
 import crc32c
+
+from protocol.errors import ErrorCode
 
 Bytes: TypeAlias = bytes | bytearray | memoryview
 
@@ -60,16 +63,43 @@ _MAX_TIMESTAMP_OFFSET = 35
 _LEADER_EPOCH_OFFSET = 12
 _LENGTH_OFFSET = 8
 
+# Length, attributes, two deltas, two null lengths, no headers: one byte each.
+_SMALLEST_RECORD_BYTES = 7
+# What one byte can unpack to, by codec: deflate's, snappy's, lz4's and zstd's best case.
+_MOST_UNPACKED_PER_BYTE = (1, 1032, 22, 255, 32768)
+
 # An older batch is shorter than 61 bytes, so its magic is looked at before its length is.
 _SMALLEST_OLD_BATCH = 14
 
 
 class CorruptBatch(Exception):
-    """The bytes are not a record batch: a length, a count or a checksum contradicts another."""
+    """The bytes are not a record batch: a length, a count or a checksum contradicts another.
+
+    `error_code` is what Kafka answers to a producer that sent it.
+    """
+
+    error_code = ErrorCode.CORRUPT_MESSAGE
 
 
 class TruncatedBatch(CorruptBatch):
     """The bytes end inside a batch. Ordinary at the end of a fetch or of a torn log segment."""
+
+    error_code = ErrorCode.INVALID_RECORD
+
+
+class InvalidBatch(CorruptBatch):
+    """The header is whole and says what no producer may say."""
+
+    error_code = ErrorCode.INVALID_RECORD
+
+
+class UnknownCodec(CorruptBatch):
+    """The batch is packed with a codec that Kafka does not have.
+
+    Kafka 4.3 runs into an exception and answers UNKNOWN_SERVER_ERROR; this code says what is wrong.
+    """
+
+    error_code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 
 
 class UnsupportedMagic(CorruptBatch):
@@ -81,6 +111,8 @@ class UnsupportedMagic(CorruptBatch):
     def __init__(self, magic: int) -> None:
         super().__init__(f"record batch has magic {magic}, only magic 2 is supported")
         self.magic = magic
+        if magic in (0, 1):
+            self.error_code = ErrorCode.INVALID_RECORD
 
 
 class TimestampType(IntEnum):
@@ -194,31 +226,37 @@ def read_header(buf: Bytes, pos: int = 0, remaining: int | None = None) -> Recor
 def _short_batch(buf: Bytes, pos: int) -> CorruptBatch:
     """What is wrong with bytes that are too few for a v2 header."""
     remaining = len(buf) - pos
-    if remaining > MAGIC_OFFSET:
+    if remaining >= LOG_OVERHEAD:
         (length,) = _LENGTH.unpack_from(buf, pos + _LENGTH_OFFSET)
-        magic = buf[pos + MAGIC_OFFSET]
-        magic = magic - 256 if magic > 127 else magic
-        if magic != CURRENT_MAGIC and length >= _SMALLEST_OLD_BATCH:
-            return UnsupportedMagic(magic)
-        if length < HEADER_SIZE - LOG_OVERHEAD:
-            return CorruptBatch(f"batch length {length} is below a header's length")
+        if length < _SMALLEST_OLD_BATCH:
+            return _short_length(length)
+        if remaining > MAGIC_OFFSET:
+            magic = buf[pos + MAGIC_OFFSET]
+            if magic != CURRENT_MAGIC:
+                return UnsupportedMagic(magic - 256 if magic > 127 else magic)
+            if length < HEADER_SIZE - LOG_OVERHEAD:
+                return _short_length(length)
     return TruncatedBatch(f"{remaining} bytes remain, a batch header has {HEADER_SIZE}")
 
 
+def _short_length(length: int) -> CorruptBatch:
+    return CorruptBatch(f"batch length {length} is below a header's length")
+
+
 def _damage(header: RecordBatchHeader, remaining: int) -> CorruptBatch:
-    """What is wrong with a header that `read_header` refused. Magic goes first: an older batch is
-    laid out otherwise, so its other fields mean nothing here."""
+    """What is wrong with a header that `read_header` refused. Magic goes before all but the length:
+    an older batch is laid out otherwise, so its other fields mean nothing here."""
     if header.batch_length < _SMALLEST_OLD_BATCH:
-        return CorruptBatch(f"batch length {header.batch_length} is below a header's length")
+        return _short_length(header.batch_length)
     if header.magic != CURRENT_MAGIC:
         return UnsupportedMagic(header.magic)
     if header.batch_length < HEADER_SIZE - LOG_OVERHEAD:
-        return CorruptBatch(f"batch length {header.batch_length} is below a header's length")
+        return _short_length(header.batch_length)
     if header.size_in_bytes > remaining:
         return TruncatedBatch(f"{remaining} bytes remain of a batch of {header.size_in_bytes}")
     if header.compression > 4:
-        return CorruptBatch(f"unknown compression type {header.compression}")
-    return CorruptBatch(f"last offset delta {header.last_offset_delta} is negative")
+        return UnknownCodec(f"unknown compression type {header.compression}")
+    return InvalidBatch(f"last offset delta {header.last_offset_delta} is negative")
 
 
 def iterate_batches(
@@ -258,13 +296,20 @@ def produced_batch_fault(header: RecordBatchHeader) -> str | None:
     """What a client's batch must not be, as a message for INVALID_RECORD; None when all is well.
 
     Follows Kafka's `LogValidator.validateBatch` for batches that come from a client: offsets count
-    the records, control batches are the broker's own, an idempotent batch has a sequence.
+    the records, control batches are the broker's own, an idempotent batch has a sequence. The count
+    is held against the batch's size, too, because nobody counts the records on this path: else
+    three records could take two thousand million offsets.
     """
     if header.record_count <= 0 or header.record_count != header.last_offset_delta + 1:
         return (
             f"Inconsistent batch offset range explicit in the batch header: "
             f"last offset delta {header.last_offset_delta}, record count {header.record_count}"
         )
+    if header.record_count * _SMALLEST_RECORD_BYTES > (
+        (header.batch_length - HEADER_SIZE + LOG_OVERHEAD)
+        * _MOST_UNPACKED_PER_BYTE[header.attributes & CODEC_MASK]
+    ):
+        return f"{header.record_count} records do not go into {header.batch_length} bytes"
     if header.attributes & CONTROL_FLAG:
         return "Clients are not allowed to write control records"
     if header.producer_id > NO_PRODUCER_ID and header.base_sequence < 0:

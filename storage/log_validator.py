@@ -26,7 +26,6 @@ from protocol.record_batch import (
     RecordBatchHeader,
     TimestampType,
     TruncatedBatch,
-    UnsupportedMagic,
     crc_is_valid,
     crc_of,
     patch_log_append_time,
@@ -121,14 +120,8 @@ def split_batches(
             header = read_header(records, position)
         except TruncatedBatch:
             break
-        except UnsupportedMagic:
-            return Refusal(
-                ErrorCode.INVALID_RECORD,
-                "Produce requests with version >= 3 are only allowed to contain record batches "
-                "with magic version 2",
-            )
         except CorruptBatch as damage:
-            return Refusal(ErrorCode.CORRUPT_MESSAGE, str(damage))
+            return Refusal(damage.error_code, str(damage))
         batches.append((position, header))
         position += header.size_in_bytes
     if not batches or (origin is AppendOrigin.CLIENT and len(batches) != 1):

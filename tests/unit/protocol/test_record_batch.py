@@ -6,12 +6,15 @@ import struct
 
 import pytest
 
+from protocol.errors import ErrorCode
 from protocol.record_batch import (
     HEADER,
     HEADER_SIZE,
     CorruptBatch,
+    InvalidBatch,
     TimestampType,
     TruncatedBatch,
+    UnknownCodec,
     UnsupportedMagic,
     crc_is_valid,
     crc_of,
@@ -113,22 +116,38 @@ def test_a_whole_old_message_shorter_than_a_v2_header_is_old_not_truncated(magic
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("changes", "kind"),
     [
-        {"batch_length": 48},
-        {"batch_length": 0},
-        {"batch_length": -1},
-        {"batch_length": -(2**31)},
-        {"attributes": 5},
-        {"attributes": 7},
-        {"last_offset_delta": -1},
-        {"last_offset_delta": -(2**31)},
+        ({"batch_length": 48}, CorruptBatch),
+        ({"batch_length": 0}, CorruptBatch),
+        ({"batch_length": -1}, CorruptBatch),
+        ({"batch_length": -(2**31)}, CorruptBatch),
+        ({"attributes": 5}, UnknownCodec),
+        ({"attributes": 7}, UnknownCodec),
+        ({"last_offset_delta": -1}, InvalidBatch),
+        ({"last_offset_delta": -(2**31)}, InvalidBatch),
     ],
 )
-def test_damage_is_not_mistaken_for_truncation(changes: dict[str, int]) -> None:
+def test_damage_is_not_mistaken_for_truncation(
+    changes: dict[str, int], kind: type[CorruptBatch]
+) -> None:
     with pytest.raises(CorruptBatch) as raised:
         read_header(batch(**changes))
+    assert type(raised.value) is kind
+
+
+@pytest.mark.parametrize("size", [12, 17, 60])
+def test_a_short_length_is_damage_however_few_bytes_follow(size: int) -> None:
+    with pytest.raises(CorruptBatch) as raised:
+        read_header(batch(batch_length=13)[:size])
     assert type(raised.value) is CorruptBatch
+
+
+def test_damage_carries_what_kafka_answers() -> None:
+    assert CorruptBatch().error_code is ErrorCode.CORRUPT_MESSAGE
+    assert TruncatedBatch().error_code is ErrorCode.INVALID_RECORD
+    assert UnsupportedMagic(1).error_code is ErrorCode.INVALID_RECORD
+    assert UnsupportedMagic(3).error_code is ErrorCode.CORRUPT_MESSAGE
 
 
 def test_a_huge_length_is_truncation_and_allocates_nothing() -> None:
@@ -198,6 +217,8 @@ def test_log_append_time_changes_flag_timestamp_and_crc() -> None:
         ({"record_count": 2}, "offset range"),
         ({"record_count": -1}, "offset range"),
         ({"attributes": 0x20}, "control"),
+        ({"record_count": 8, "last_offset_delta": 7}, "do not go into"),
+        ({"record_count": 2**31 - 1, "last_offset_delta": 2**31 - 2, "attributes": 2}, "go into"),
         ({"producer_id": 4, "producer_epoch": 0}, "sequence"),
     ],
 )
@@ -208,5 +229,6 @@ def test_what_a_client_may_not_send(changes: dict[str, int], part: str) -> None:
 
 def test_a_client_batch_without_fault() -> None:
     assert produced_batch_fault(read_header(batch())) is None
+    assert produced_batch_fault(read_header(batch(record_count=7, last_offset_delta=6))) is None
     idempotent = batch(producer_id=4, producer_epoch=0, base_sequence=0)
     assert produced_batch_fault(read_header(idempotent)) is None
