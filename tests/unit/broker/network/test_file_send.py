@@ -1,0 +1,397 @@
+"""ResponseSender: bytes and file slices, in order, whatever the socket and the disk do."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import random
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.network import file_send
+from broker.network.file_send import CHUNK_BYTES, SMALL_SLICE_BYTES, ResponseSender, SliceEnded
+
+
+class Slice:
+    """What `storage.file_records.FileRecords` is to the network."""
+
+    def __init__(self, fd: int, position: int, size: int) -> None:
+        self._fd = fd
+        self.position = position
+        self.size = size
+
+    def fileno(self) -> int:
+        if self._fd < 0:
+            raise ValueError("closed file")
+        return self._fd
+
+    def close(self) -> None:
+        self._fd = -1
+
+
+@dataclass
+class HeldBlocking:
+    """A pool whose jobs run when the test says so."""
+
+    jobs: list[tuple[Callable[[], Any], Callable[[Any, Exception | None], None]]] = field(
+        default_factory=list
+    )
+
+    def submit(self, job: Callable[[], Any], done: Callable[[Any, Exception | None], None]) -> None:
+        self.jobs.append((job, done))
+
+    def run_one(self, error: Exception | None = None) -> None:
+        job, done = self.jobs.pop(0)
+        if error is None:
+            job()
+        done(None, error)
+
+
+class Pipe:
+    """A sender, and the peer's end of its socket."""
+
+    def __init__(self, small_buffers: bool = False) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.ours, self.theirs = socket.socketpair()
+        for end in (self.ours, self.theirs):
+            end.setblocking(False)
+        if small_buffers:
+            self.ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        self.blocking = HeldBlocking()
+        self.drained = asyncio.Event()
+        self.failed: list[Exception] = []
+        self.sender = ResponseSender(
+            self.loop,
+            self.ours,
+            None,  # type: ignore[arg-type]  the plain path never uses the transport
+            self.blocking,
+            self.drained.set,
+            self.failed.append,
+        )
+
+    async def receive(self, size: int) -> bytes:
+        data = bytearray()
+        async with asyncio.timeout(10):
+            while len(data) < size:
+                piece = await self.loop.sock_recv(self.theirs, 1 << 20)
+                assert piece
+                data += piece
+        return bytes(data)
+
+    def close(self) -> None:
+        self.sender.close()
+        self.ours.close()
+        self.theirs.close()
+
+
+@pytest.fixture
+async def pipe():
+    made = Pipe()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+async def narrow():
+    made = Pipe(small_buffers=True)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def log(tmp_path: Path):
+    """A warm file of a few chunks with content that shows what is missing."""
+    content = random.Random(7).randbytes(3 * CHUNK_BYTES + 12345)
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(content)
+    fd = os.open(path, os.O_RDONLY)
+    yield fd, content
+    os.close(fd)
+
+
+async def test_one_piece(pipe: Pipe):
+    assert pipe.sender.send(b"hello")
+    assert await pipe.receive(5) == b"hello"
+    assert pipe.sender.sent_bytes == 5
+    assert pipe.sender.pending_bytes == 0
+
+
+async def test_bytes_the_socket_does_not_take_follow_in_order(narrow: Pipe):
+    data = random.Random(1).randbytes(1_000_000)
+    assert not narrow.sender.send(data[:600_000])
+    assert not narrow.sender.send(data[600_000:])
+    assert 0 < narrow.sender.pending_bytes < 1_000_000
+    assert await narrow.receive(1_000_000) == data
+    await narrow.drained.wait()
+    assert narrow.sender.pending_bytes == 0
+
+
+@pytest.mark.parametrize("kind", ["pipe", "narrow"])
+async def test_headers_and_slices_keep_their_order(
+    kind: str, request: pytest.FixtureRequest, log: tuple[int, bytes], pipe: Pipe, narrow: Pipe
+):
+    way = pipe if kind == "pipe" else narrow
+    fd, content = log
+    expected = b""
+    position = 0
+    sizes = [100, SMALL_SLICE_BYTES, SMALL_SLICE_BYTES + 1, 1, CHUNK_BYTES + 7, 0, 60_000]
+    for number, size in enumerate(sizes):
+        header = b"header %d;" % number
+        way.sender.push(header)
+        way.sender.push(Slice(fd, position, size))
+        expected += header + content[position : position + size]
+        position += size
+    way.sender.push(b"tagged fields")
+    expected += b"tagged fields"
+    assert way.sender.pending_bytes == len(expected)
+    if not way.sender.flush():
+        assert not way.drained.is_set()
+    assert await way.receive(len(expected)) == expected
+    assert way.sender.pending_bytes == 0
+    assert way.sender.sent_bytes == len(expected)
+    assert way.blocking.jobs == []
+
+
+async def test_a_slice_only(pipe: Pipe, log: tuple[int, bytes]):
+    fd, content = log
+    pipe.sender.push(Slice(fd, 0, len(content)))
+    pipe.sender.flush()
+    assert await pipe.receive(len(content)) == content
+    await pipe.drained.wait()
+
+
+async def test_many_parts(pipe: Pipe, log: tuple[int, bytes]):
+    fd, content = log
+    expected = b""
+    for number in range(1500):
+        pipe.sender.push(b"%04d" % number)
+        pipe.sender.push(Slice(fd, number, 10))
+        expected += b"%04d" % number + content[number : number + 10]
+    pipe.sender.flush()
+    assert await pipe.receive(len(expected)) == expected
+
+
+async def test_header_and_large_slice_leave_as_one_stream_without_a_pause(
+    pipe: Pipe, log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+):
+    flags: list[int] = []
+
+    class Spy:
+        def __init__(self, sock: socket.socket) -> None:
+            self._sock = sock
+
+        def fileno(self) -> int:
+            return self._sock.fileno()
+
+        def send(self, data: bytes, flag: int = 0) -> int:
+            flags.append(flag)
+            return self._sock.send(data, flag)
+
+    pipe.sender._socket = Spy(pipe.ours)  # type: ignore[assignment]
+    pipe.sender.push(b"header")
+    pipe.sender.push(Slice(log[0], 0, SMALL_SLICE_BYTES + 1))
+    pipe.sender.flush()
+    assert flags == [socket.MSG_MORE]
+    await pipe.receive(6 + SMALL_SLICE_BYTES + 1)
+
+
+def _cold(monkeypatch: pytest.MonkeyPatch, code: int = errno.EAGAIN) -> None:
+    """Let nothing be in the page cache: probing reads fail as the kernel lets them fail."""
+    real = os.preadv
+
+    def preadv(fd: int, buffers: list[Any], offset: int, flags: int = 0) -> int:
+        if flags & os.RWF_NOWAIT:
+            raise OSError(code, os.strerror(code))
+        return real(fd, buffers, offset, flags)
+
+    monkeypatch.setattr(file_send.os, "preadv", preadv)
+
+
+@pytest.mark.parametrize("code", [errno.EAGAIN, errno.EOPNOTSUPP])
+@pytest.mark.parametrize("size", [500, 2 * CHUNK_BYTES + 9])
+async def test_cold_pages_are_read_by_a_job(
+    pipe: Pipe, log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch, code: int, size: int
+):
+    _cold(monkeypatch, code)
+    fd, content = log
+    pipe.sender.push(b"header")
+    pipe.sender.push(Slice(fd, 5, size))
+    pipe.sender.push(b"end")
+    assert not pipe.sender.flush()
+    # The header has left, the rest waits for the job, and nobody else may overtake it.
+    assert await pipe.receive(6) == b"header"
+    assert len(pipe.blocking.jobs) == 1
+    assert not pipe.sender.send(b"next")
+    received = asyncio.ensure_future(pipe.receive(size + 7))
+    jobs = 0
+    async with asyncio.timeout(10):
+        while not received.done():
+            if pipe.blocking.jobs:
+                pipe.blocking.run_one()
+                jobs += 1
+            await asyncio.sleep(0)
+    assert received.result() == content[5 : 5 + size] + b"endnext"
+    # A job a chunk; more where the socket was full for a while, since pages may have gone.
+    assert jobs >= -(-size // CHUNK_BYTES)
+    assert pipe.sender.read_ahead_count == jobs
+
+
+async def test_part_of_a_small_slice_is_cold(
+    pipe: Pipe, log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+):
+    fd, content = log
+    real = os.preadv
+
+    def preadv(number: int, buffers: list[Any], offset: int, flags: int = 0) -> int:
+        if flags & os.RWF_NOWAIT:
+            if offset >= 4096:
+                raise BlockingIOError(errno.EAGAIN, "cold")
+            buffers = [memoryview(buffers[0])[: 4096 - offset]]
+        return real(number, buffers, offset, flags)
+
+    monkeypatch.setattr(file_send.os, "preadv", preadv)
+    pipe.sender.push(Slice(fd, 0, 8192))
+    assert not pipe.sender.flush()
+    pipe.blocking.run_one()
+    assert await pipe.receive(8192) == content[:8192]
+
+
+async def test_a_failed_read_ahead_fails_the_connection(
+    pipe: Pipe, log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+):
+    _cold(monkeypatch)
+    pipe.sender.push(Slice(log[0], 0, 100))
+    pipe.sender.flush()
+    error = OSError(errno.EIO, "disk")
+    pipe.blocking.run_one(error)
+    assert pipe.failed == [error]
+
+
+async def test_a_job_that_ends_after_the_connection_is_ignored(
+    pipe: Pipe, log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+):
+    _cold(monkeypatch)
+    pipe.sender.push(Slice(log[0], 0, 100))
+    pipe.sender.flush()
+    pipe.sender.close()
+    pipe.blocking.run_one()
+    assert not pipe.failed and not pipe.drained.is_set()
+
+
+@pytest.mark.parametrize("size", [100, SMALL_SLICE_BYTES * 2])
+async def test_a_slice_beyond_the_files_end_is_an_error(
+    pipe: Pipe, log: tuple[int, bytes], size: int
+):
+    fd, content = log
+    pipe.sender.push(b"header")
+    pipe.sender.push(Slice(fd, len(content) - 10, size))
+    with pytest.raises(SliceEnded):
+        pipe.sender.flush()
+
+
+async def test_a_truncated_file_in_the_middle_of_sendfile(narrow: Pipe, tmp_path: Path):
+    path = tmp_path / "log"
+    path.write_bytes(bytes(1_000_000))
+    with path.open("rb") as file:
+        narrow.sender.push(Slice(file.fileno(), 0, 1_000_000))
+        assert not narrow.sender.flush()
+        os.truncate(path, narrow.sender.sent_bytes)
+        with pytest.raises((TimeoutError, AssertionError)):
+            async with asyncio.timeout(0.1):
+                await narrow.receive(1_000_000)
+    assert isinstance(narrow.failed[0], SliceEnded)
+
+
+async def test_a_closed_file_fails_the_connection(narrow: Pipe, log: tuple[int, bytes]):
+    part = Slice(log[0], 0, len(log[1]))
+    narrow.sender.push(part)
+    assert not narrow.sender.flush()
+    part.close()
+    narrow.theirs.recv(1 << 20)
+    async with asyncio.timeout(5):
+        while not narrow.failed:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+    assert isinstance(narrow.failed[0], ValueError)
+
+
+async def test_the_peer_leaves_in_the_middle(narrow: Pipe, log: tuple[int, bytes]):
+    narrow.sender.push(Slice(log[0], 0, len(log[1])))
+    assert not narrow.sender.flush()
+    narrow.theirs.close()
+    async with asyncio.timeout(5):
+        while not narrow.failed:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+    assert isinstance(narrow.failed[0], ConnectionError)
+    before = len(os.listdir("/proc/self/fd"))
+    narrow.sender.close()
+    assert len(os.listdir("/proc/self/fd")) == before - 1
+    assert narrow.sender.pending_bytes == 0
+    narrow.sender.push(b"ignored")
+    assert narrow.sender.flush()
+
+
+async def test_one_connection_does_not_keep_the_loop(pipe: Pipe, tmp_path: Path, monkeypatch):
+    """A peer that takes everything gets TURN_BYTES, then others have the loop."""
+    path = tmp_path / "log"
+    path.write_bytes(bytes(300_000))
+    monkeypatch.setattr(file_send, "TURN_BYTES", 1000)
+    with path.open("rb") as file:
+        for _ in range(3):
+            pipe.sender.push(Slice(file.fileno(), 0, 1000))
+            pipe.sender.push(Slice(file.fileno(), 0, SMALL_SLICE_BYTES + 1))
+        assert not pipe.sender.flush()
+        assert pipe.sender.pending_bytes > 0
+        await pipe.receive(3 * (1000 + SMALL_SLICE_BYTES + 1))
+        await pipe.drained.wait()
+
+
+class Transport:
+    """The copying path's transport: counts, and is full when the test says so."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.full_at = 1 << 62
+        self.sender: ResponseSender | None = None
+
+    def write(self, data: bytes) -> None:
+        self.data += data
+        if len(self.data) >= self.full_at:
+            assert self.sender is not None
+            self.sender.transport_paused()
+
+
+async def test_the_copying_path(log: tuple[int, bytes]):
+    fd, content = log
+    transport = Transport()
+    drained: list[bool] = []
+    failed: list[Exception] = []
+    sender = ResponseSender(
+        asyncio.get_running_loop(),
+        None,
+        transport,  # type: ignore[arg-type]
+        HeldBlocking(),
+        lambda: drained.append(True),
+        failed.append,
+    )
+    transport.sender = sender
+    assert sender.send(b"plain")
+    transport.full_at = CHUNK_BYTES
+    sender.push(b"header")
+    sender.push(Slice(fd, 3, len(content) - 3))
+    sender.push(b"end")
+    assert not sender.flush()
+    assert CHUNK_BYTES <= len(transport.data) < 3 * CHUNK_BYTES
+    assert not sender.send(b"behind")
+    while not drained:
+        transport.full_at += CHUNK_BYTES
+        sender.transport_resumed()
+        await asyncio.sleep(0)
+    assert transport.data == b"plain" + b"header" + content[3:] + b"end" + b"behind"
+    assert not failed
+    sender.close()
