@@ -1,0 +1,105 @@
+"""What a node counts, under the names that Kafka's MBeans have in Prometheus.
+
+Counters are plain integers on small objects, so that the hot path pays an addition. Gauges are read
+from their owners only when somebody asks: an owner registers a function. `families()` gives
+everything as values; `broker.metrics_server` puts them on the wire.
+
+It never runs by itself and knows nothing of Prometheus' format. Topics are forgotten when they are
+deleted, so its size follows the topics of the node.
+
+Names: `kafka.server:type=BrokerTopicMetrics,name=MessagesInPerSec,topic=t` is
+`kafka_server_brokertopicmetrics_messagesin_total{topic="t"}`, as the exporter configurations in
+common use write it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+Labels = dict[str, str]
+Sample = tuple[Labels, float]
+Read = Callable[[], Iterable[Sample]]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One metric: all its samples. `name` is without the suffix `_total` of a counter."""
+
+    name: str
+    is_counter: bool
+    help: str
+    samples: tuple[Sample, ...]
+
+
+@dataclass(slots=True)
+class TopicMetrics:
+    """What went in and out of one topic here, or of all; counts since the start."""
+
+    messages_in: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    bytes_rejected: int = 0
+    total_produce_requests: int = 0
+    total_fetch_requests: int = 0
+    failed_produce_requests: int = 0
+    failed_fetch_requests: int = 0
+
+
+_TOPIC_COUNTERS = (
+    ("messages_in", "messagesin", "Records appended by producers"),
+    ("bytes_in", "bytesin", "Bytes of record batches appended by producers"),
+    ("bytes_out", "bytesout", "Bytes of record batches sent to consumers"),
+    ("bytes_rejected", "bytesrejected", "Bytes of record batches refused"),
+    ("total_produce_requests", "totalproducerequests", "Partitions in Produce requests"),
+    ("total_fetch_requests", "totalfetchrequests", "Partitions in Fetch requests"),
+    ("failed_produce_requests", "failedproducerequests", "Partitions whose append failed"),
+    ("failed_fetch_requests", "failedfetchrequests", "Partitions whose read failed"),
+)
+
+
+class Metrics:
+    """Everything that one node counts."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, TopicMetrics] = {}
+        self._read: dict[str, tuple[bool, str, Read]] = {}
+
+    def topic(self, name: str) -> TopicMetrics:
+        """The counters of one topic; made when first asked for."""
+        found = self.topics.get(name)
+        if found is None:
+            found = self.topics[name] = TopicMetrics()
+        return found
+
+    def forget_topic(self, name: str) -> None:
+        """The topic was deleted."""
+        self.topics.pop(name, None)
+
+    def gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
+        """A value that `read` gives when somebody asks."""
+        self._read[name] = (False, help_text, lambda: ((_NO_LABELS, read()),))
+
+    def gauges(self, name: str, help_text: str, read: Read) -> None:
+        """Values with labels, such as one a partition."""
+        self._read[name] = (False, help_text, read)
+
+    def counters(self, name: str, help_text: str, read: Read) -> None:
+        """Counts with labels that somebody else keeps. `name` is without `_total`."""
+        self._read[name] = (True, help_text, read)
+
+    def families(self) -> Iterator[Family]:
+        """All metrics as they are now, in a fixed order."""
+        for attribute, word, help_text in _TOPIC_COUNTERS:
+            name = f"kafka_server_brokertopicmetrics_{word}"
+            samples = [
+                ({"topic": topic}, float(getattr(counts, attribute)))
+                for topic, counts in self.topics.items()
+            ]
+            total = sum(value for _, value in samples)
+            yield Family(name, True, help_text, (({}, total), *samples))
+        for name, (is_counter, help_text, read) in self._read.items():
+            yield Family(name, is_counter, help_text, tuple(read()))
+
+
+_NO_LABELS: Labels = {}

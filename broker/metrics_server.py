@@ -1,0 +1,88 @@
+"""`/metrics` over HTTP on a port of its own, in Prometheus' text format. Off by default.
+
+The HTTP server is prometheus-client's and has threads of its own; the broker's state belongs to the
+event loop (decision 7 of the design), so each scrape asks the loop for the values and waits.
+
+Owns the port and its thread. It never changes what it reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import start_http_server
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from broker.metrics import Family, Metrics
+from broker.start_error import StartError
+
+if TYPE_CHECKING:
+    from threading import Thread
+    from wsgiref.simple_server import WSGIServer
+
+SCRAPE_TIMEOUT_S = 5.0
+
+
+class MetricsServer:
+    """Serves `metrics`; made on the running event loop that owns them. Raises StartError."""
+
+    def __init__(self, metrics: Metrics, host: str, port: int) -> None:
+        registry = CollectorRegistry()
+        registry.register(_LoopCollector(metrics, asyncio.get_running_loop()))
+        self._server: WSGIServer
+        self._thread: Thread
+        try:
+            self._server, self._thread = start_http_server(port, host, registry)
+        except OSError as error:
+            raise StartError(
+                f"cannot serve metrics on {host}:{port} (ottla.metrics.port): "
+                f"{error.strerror or error}"
+            ) from error
+
+    @property
+    def port(self) -> int:
+        """The port that was bound, which differs from the configured one where that is 0."""
+        return int(self._server.server_port)
+
+    def stop(self) -> None:
+        """Close the port and end the thread. Must not be called while a scrape waits for it."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _LoopCollector(Collector):
+    """Reads on the loop's thread what a scrape on another thread asked for."""
+
+    def __init__(self, metrics: Metrics, loop: asyncio.AbstractEventLoop) -> None:
+        self._metrics = metrics
+        self._loop = loop
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing: registering must not read values before the node is up."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
+        """One scrape."""
+        families = asyncio.run_coroutine_threadsafe(self._read(), self._loop)
+        for family in families.result(SCRAPE_TIMEOUT_S):
+            yield _metric(family)
+
+    async def _read(self) -> list[Family]:
+        return list(self._metrics.families())
+
+
+def _metric(family: Family) -> Metric:
+    metric: Metric
+    if family.is_counter:
+        metric = CounterMetricFamily(family.name, family.help)
+        name = f"{family.name}_total"
+    else:
+        metric = GaugeMetricFamily(family.name, family.help)
+        name = family.name
+    for labels, value in family.samples:
+        metric.add_sample(name, labels, value)
+    return metric

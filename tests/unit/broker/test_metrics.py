@@ -1,0 +1,42 @@
+"""Counters and gauges under Kafka's names."""
+
+from __future__ import annotations
+
+from broker.metrics import Family, Metrics
+
+
+def by_name(metrics: Metrics) -> dict[str, Family]:
+    return {family.name: family for family in metrics.families()}
+
+
+def test_topic_counters_and_their_sum() -> None:
+    metrics = Metrics()
+    metrics.topic("a").messages_in += 2
+    metrics.topic("b").messages_in += 3
+    family = by_name(metrics)["kafka_server_brokertopicmetrics_messagesin"]
+    assert family.is_counter
+    assert family.samples == (({}, 5.0), ({"topic": "a"}, 2.0), ({"topic": "b"}, 3.0))
+
+
+def test_a_deleted_topic_is_forgotten() -> None:
+    metrics = Metrics()
+    metrics.topic("a").bytes_in += 1
+    metrics.forget_topic("a")
+    metrics.forget_topic("never seen")
+    assert by_name(metrics)["kafka_server_brokertopicmetrics_bytesin"].samples == (({}, 0.0),)
+
+
+def test_gauges_are_read_when_asked() -> None:
+    metrics = Metrics()
+    sizes = {"t": 1.0}
+    metrics.gauge("kafka_server_replicamanager_partitioncount", "Partitions", lambda: 7)
+    metrics.gauges(
+        "kafka_log_log_size", "Bytes", lambda: [({"topic": t}, s) for t, s in sizes.items()]
+    )
+    metrics.counters("kafka_network_requestmetrics_requests", "Requests", lambda: [({}, 4.0)])
+    sizes["t"] = 9.0
+    found = by_name(metrics)
+    assert found["kafka_server_replicamanager_partitioncount"].samples == (({}, 7),)
+    assert found["kafka_log_log_size"].samples == (({"topic": "t"}, 9.0),)
+    assert not found["kafka_log_log_size"].is_counter
+    assert found["kafka_network_requestmetrics_requests"].is_counter

@@ -1,0 +1,43 @@
+"""/metrics answers over HTTP with values that were read on the event loop's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import urllib.request
+
+import pytest
+
+from broker.metrics import Metrics
+from broker.metrics_server import MetricsServer
+from broker.start_error import StartError
+
+
+def fetch(port: int) -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        return str(answer.read().decode())
+
+
+async def test_a_scrape_reads_on_the_loop() -> None:
+    metrics = Metrics()
+    metrics.topic("orders").messages_in += 3
+    readers: list[threading.Thread] = []
+    metrics.gauge("kafka_x", "A gauge", lambda: readers.append(threading.current_thread()) or 1.5)
+    server = MetricsServer(metrics, "127.0.0.1", 0)
+    try:
+        text = await asyncio.to_thread(fetch, server.port)
+    finally:
+        server.stop()
+    assert 'kafka_server_brokertopicmetrics_messagesin_total{topic="orders"} 3.0' in text
+    assert "kafka_server_brokertopicmetrics_messagesin_total 3.0" in text
+    assert "# TYPE kafka_x gauge" in text and "kafka_x 1.5" in text
+    assert readers == [threading.current_thread()]
+
+
+async def test_a_taken_port_is_one_line_that_names_the_key() -> None:
+    first = MetricsServer(Metrics(), "127.0.0.1", 0)
+    try:
+        with pytest.raises(StartError, match=r"ottla\.metrics\.port"):
+            MetricsServer(Metrics(), "127.0.0.1", first.port)
+    finally:
+        first.stop()
