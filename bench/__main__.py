@@ -1,0 +1,87 @@
+"""`python -m bench`: the same load on Ottla and on Apache Kafka, as a table with ratios.
+
+Peers run one after the other and alternate (A B A B), each time on fresh data, so that a machine
+whose speed drifts favours neither. What is printed is the median of the alternations and the least
+and greatest ratio of neighbours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from pathlib import Path
+
+from bench.peers import PEERS, Peer, resident_mib
+from bench.scenarios import LARGER, SCENARIOS, SMALLER, WINDOW_S, Figure
+
+Rounds = dict[str, list[dict[str, Figure]]]
+
+
+def measure(peer: Peer, scenarios: list[str], window_s: float) -> dict[str, Figure]:
+    """All figures of one peer on fresh data."""
+    figures = [
+        Figure("start to first answer", "s", peer.start_s, SMALLER),
+        Figure("memory, idle", "MiB", resident_mib(peer.pid), SMALLER),
+    ]
+    for name in scenarios:
+        print(f"  {peer.name}: {name}", file=sys.stderr)
+        figures += SCENARIOS[name](peer, window_s)
+    figures.append(Figure("memory, after the load", "MiB", resident_mib(peer.pid), SMALLER))
+    return {figure.name: figure for figure in figures}
+
+
+def table(rounds: Rounds) -> list[str]:
+    """Rows of medians; with two peers, the ratio first/second and its spread."""
+    names = list(rounds)
+    lines = [f"{'':40}" + "".join(f"{name:>12}" for name in names) + "       ratio   (min–max)"]
+    for label, figure in rounds[names[0]][0].items():
+        medians = [statistics.median(r[label].value for r in rounds[name]) for name in names]
+        row = f"{label + ', ' + figure.unit:40}" + "".join(f"{value:12.4g}" for value in medians)
+        if len(names) == 2:
+            pairs = zip(rounds[names[0]], rounds[names[1]], strict=True)
+            ratios = [a[label].value / b[label].value for a, b in pairs]
+            arrow = "≥" if figure.better == LARGER else "≤"
+            middle = statistics.median(ratios)
+            row += f"  {middle:8.2f} ×   ({min(ratios):.2f}–{max(ratios):.2f})  {arrow} is better"
+        lines.append(row)
+    return lines
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--peers", default="ottla,kafka", help="which, in which order")
+    parser.add_argument("--scenarios", default=",".join(SCENARIOS), help="which")
+    parser.add_argument("--rounds", type=int, default=3, help="alternations")
+    parser.add_argument("--window", type=float, default=WINDOW_S, help="seconds of one measurement")
+    parser.add_argument("--json", type=Path, help="write all figures to this file")
+    options = parser.parse_args()
+    scenarios = options.scenarios.split(",")
+    rounds: Rounds = {name: [] for name in options.peers.split(",")}
+    for number in range(options.rounds):
+        for name in rounds:
+            print(f"round {number + 1} of {options.rounds}: {name}", file=sys.stderr)
+            peer = PEERS[name]()
+            try:
+                rounds[name].append(measure(peer, scenarios, options.window))
+            finally:
+                peer.stop()
+    print(
+        f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    )
+    print("\n".join(table(rounds)))
+    if options.json:
+        flat = {
+            name: [{k: f.value for k, f in figures.items()} for figures in measured]
+            for name, measured in rounds.items()
+        }
+        options.json.write_text(json.dumps(flat, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

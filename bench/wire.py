@@ -1,0 +1,182 @@
+"""A client that sends frames it encoded beforehand: so the broker is the limit, not the client."""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from typing import Any
+
+from protocol.api_keys import ApiKey
+from protocol.message_codec import decode_response, encode_request
+from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.records import Record, build_batch
+
+PRODUCE_VERSION = 9
+FETCH_VERSION = 11
+_RECEIVE_BYTES = 1 << 20
+
+
+class Wire:
+    """One blocking connection."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._buffer = bytearray(_RECEIVE_BYTES)
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def ask(self, request: Any, version: int) -> Any:
+        """Send one request and decode its response."""
+        self.socket.sendall(encode_request(request, version, 1, "bench"))
+        size = int.from_bytes(self._exactly(4), "big")
+        frame = memoryview(self._exactly(size))
+        return decode_response(ApiKey(request.API_KEY), frame, version)[1]
+
+    def _exactly(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            part = self.socket.recv(size - len(data))
+            if not part:
+                raise ConnectionError("the broker closed the connection")
+            data += part
+        return bytes(data)
+
+    def skip_response(self) -> int:
+        """Read one response and throw it away; its size in bytes."""
+        buffer = memoryview(self._buffer)
+        got = self.socket.recv_into(buffer)
+        if not got:
+            raise ConnectionError("the broker closed the connection")
+        while got < 4:
+            got += self.socket.recv_into(buffer[got:])
+        size = 4 + int.from_bytes(buffer[:4], "big")
+        while got < size:
+            more = self.socket.recv_into(buffer, min(len(buffer), size - got))
+            if not more:
+                raise ConnectionError("the broker closed the connection")
+            got += more
+        return size
+
+
+def create_topic(port: int, name: str, partitions: int = 1) -> None:
+    """Make a topic, and wait until its leaders answer."""
+    wire = Wire(port)
+    request = CreateTopicsRequest([CreatableTopic(name, partitions, 1)], 30_000)
+    (result,) = wire.ask(request, 5).topics
+    if result.error_code:
+        raise RuntimeError(f"cannot create {name}: {result.error_message}")
+    asked = MetadataRequest([MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+    while True:
+        (topic,) = wire.ask(asked, 8).topics
+        led = [p for p in topic.partitions if p.leader_id >= 0 and not p.error_code]
+        if len(led) == partitions:
+            break
+        time.sleep(0.02)
+    wire.close()
+
+
+def produce_frame(topic: str, partition: int, value_bytes: int, acks: int = 1) -> bytes:
+    """A Produce of one record of `value_bytes`."""
+    batch = build_batch([Record(-1, int(time.time() * 1000), None, b"v" * value_bytes)])
+    data = [TopicProduceData(topic, partition_data=[PartitionProduceData(partition, batch)])]
+    return encode_request(ProduceRequest(None, acks, 30_000, data), PRODUCE_VERSION, 1, "bench")
+
+
+def check_produce(port: int, topic: str) -> None:
+    """One Produce whose answer is looked at: what is measured afterwards is real."""
+    wire = Wire(port)
+    wire.socket.sendall(produce_frame(topic, 0, 100))
+    size = int.from_bytes(wire._exactly(4), "big")
+    _, response = decode_response(ApiKey.PRODUCE, memoryview(wire._exactly(size)), PRODUCE_VERSION)
+    (partition,) = response.responses[0].partition_responses
+    if partition.error_code:
+        raise RuntimeError(f"produce is refused with error {partition.error_code}")
+    wire.close()
+
+
+def fetch_frame(topic: str, partition: int, offset: int, max_bytes: int) -> bytes:
+    """A Fetch without a session."""
+    wanted = FetchPartition(partition, fetch_offset=offset, partition_max_bytes=max_bytes)
+    request = FetchRequest(
+        max_wait_ms=0,
+        min_bytes=1,
+        max_bytes=max_bytes,
+        session_epoch=-1,
+        topics=[FetchTopic(topic, partitions=[wanted])],
+    )
+    return encode_request(request, FETCH_VERSION, 1, "bench")
+
+
+def end_offset(port: int, topic: str, partition: int) -> int:
+    """The high watermark."""
+    wire = Wire(port)
+    asked = ListOffsetsTopic(topic, [ListOffsetsPartition(partition, timestamp=-1)])
+    response = wire.ask(ListOffsetsRequest(-1, 0, [asked]), 5)
+    wire.close()
+    offset: int = response.topics[0].partitions[0].offset
+    return offset
+
+
+def replay(port: int, frames: list[bytes], duration_s: float) -> tuple[int, list[float]]:
+    """One connection a frame, each sending it again as soon as it is answered.
+
+    The number of answers, and the round trips in seconds (every one where there is one connection).
+    """
+    wires = [Wire(port) for _ in frames]
+    try:
+        if len(wires) == 1:
+            return _replay_one(wires[0], frames[0], duration_s)
+        return _replay_many(wires, frames, duration_s)
+    finally:
+        for wire in wires:
+            wire.close()
+
+
+def _replay_one(wire: Wire, frame: bytes, duration_s: float) -> tuple[int, list[float]]:
+    clock = time.perf_counter
+    send, skip = wire.socket.sendall, wire.skip_response
+    trips: list[float] = []
+    end = clock() + duration_s
+    now = clock()
+    while now < end:
+        sent = now
+        send(frame)
+        skip()
+        now = clock()
+        trips.append(now - sent)
+    return len(trips), trips
+
+
+def _replay_many(
+    wires: list[Wire], frames: list[bytes], duration_s: float
+) -> tuple[int, list[float]]:
+    clock = time.perf_counter
+    poll = select.epoll()
+    by_fd = {}
+    for wire, frame in zip(wires, frames, strict=True):
+        poll.register(wire.socket.fileno(), select.EPOLLIN)
+        by_fd[wire.socket.fileno()] = (wire.skip_response, wire.socket.sendall, frame)
+        wire.socket.sendall(frame)
+    answers = 0
+    end = clock() + duration_s
+    while clock() < end:
+        for fd, _ in poll.poll():
+            skip, send, frame = by_fd[fd]
+            skip()
+            send(frame)
+            answers += 1
+    for skip, _, _ in by_fd.values():
+        skip()
+    poll.close()
+    return answers, []
