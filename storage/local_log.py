@@ -26,11 +26,18 @@ from storage.log_segments import LogSegments
 class LocalLog:
     """Segments in a folder."""
 
-    __slots__ = ("_config", "_filesystem", "directory", "segments")
+    __slots__ = ("_config", "_filesystem", "_random_below", "directory", "segments")
 
     def __init__(
-        self, filesystem: Filesystem, directory: str, config: LogConfig, segments: LogSegments
+        self,
+        filesystem: Filesystem,
+        directory: str,
+        config: LogConfig,
+        segments: LogSegments,
+        random_below: Callable[[int], int],
     ) -> None:
+        """`random_below(n)` gives a number from 0 to n-1, for `segment.jitter.ms`."""
+        self._random_below = random_below
         self._filesystem = filesystem
         self.directory = directory
         self._config = config
@@ -112,11 +119,12 @@ class LocalLog:
             segment.release_closed()
 
     def close(self) -> None:
-        """Write indexes that are in memory, give descriptors back."""
+        """Give descriptors back; the active segment's indexes were written before."""
         for segment in self.segments:
             segment.close()
 
     def _create(self, base_offset: int, now_ms: int) -> LogSegment:
+        jitter_max = min(self._config.segment_jitter_ms, self._config.segment_ms)
         segment = LogSegment(
             self._filesystem,
             self.directory,
@@ -124,6 +132,7 @@ class LocalLog:
             self._config,
             created_ms=now_ms,
             create=True,
+            roll_jitter_ms=self._random_below(jitter_max) if jitter_max > 0 else 0,
         )
         if segment.size:  # a file that a failed removal left: never read it as ours
             segment.file.truncate(0)

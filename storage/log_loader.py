@@ -94,11 +94,12 @@ class LogLoader:
         epochs_known = self._epochs.load()
         self._open_segments(names)
         unflushed = [] if self._clean else self._unflushed()
-        for segment in list(self.segments)[:-1]:
-            if segment not in unflushed:
+        flushed = list(self.segments)[: len(self.segments) - len(unflushed)]
+        for segment in flushed:
+            if segment is not self.segments.active:
                 self._open_closed(segment)
-        if not epochs_known and len(self.segments) > len(unflushed):
-            self._rebuild_epochs(unflushed)
+        if not epochs_known:
+            self._rebuild_epochs(flushed)
         self._recover(unflushed)
         self._open_active(unflushed)
         self._settle_offsets(unflushed)
@@ -158,38 +159,56 @@ class LogLoader:
             segment.open_closed()
         except (CorruptIndex, FileNotFoundError) as damage:
             self.report.notes.append(f"index of segment {segment.base_offset} rebuilt: {damage}")
-            self._recover_one(segment)
+            invalid = self._scan(segment, cut=False)
+            if invalid:
+                self.report.notes.append(
+                    f"segment {segment.base_offset} is damaged {invalid} bytes before its end"
+                )
             segment.become_inactive()
 
     def _recover(self, unflushed: list[LogSegment]) -> None:
-        """Scan the unflushed segments; the first that is cut short ends the log."""
+        """Scan the unflushed segments; the first that is cut short ends the log.
+
+        A tail may also be lost at a batch's border, and a later segment be whole: only compaction
+        leaves gaps of offsets, so elsewhere a gap between segments ends the log too.
+        """
         for number, segment in enumerate(unflushed):
+            if number and segment.base_offset > self.next_offset and not self._config.compact:
+                self._remove(unflushed[number:])
+                return
             if number:
                 unflushed[number - 1].become_inactive()
             if self._recover_one(segment):
-                for later in unflushed[number + 1 :]:
-                    self.report.segments_removed += 1
-                    self.report.bytes_cut += later.size
-                    later.remove_files()
-                    self.segments.remove(later)
+                self._remove(unflushed[number + 1 :])
                 return
+
+    def _remove(self, segments: list[LogSegment]) -> None:
+        for segment in segments:
+            self.report.segments_removed += 1
+            self.report.bytes_cut += segment.size
+            segment.remove_files()
+            self.segments.remove(segment)
 
     def _recover_one(self, segment: LogSegment) -> int:
         """Bytes that were cut off."""
+        cut = self._scan(segment, cut=True)
+        self.report.bytes_cut += cut
+        return cut
+
+    def _scan(self, segment: LogSegment, *, cut: bool) -> int:
         size = segment.size
 
         def on_batch(header: RecordBatchHeader) -> None:
             self._epochs.note(header.partition_leader_epoch, header.base_offset)
 
-        self.next_offset, cut = segment.recover(on_batch, segment.base_offset)
+        self.next_offset, invalid = segment.recover(on_batch, cut=cut)
         self.report.segments_scanned += 1
         self.report.bytes_scanned += size
-        self.report.bytes_cut += cut
-        return cut
+        return invalid
 
     def _open_active(self, unflushed: list[LogSegment]) -> None:
         active = self.segments.active
-        if active in unflushed:
+        if unflushed:
             return  # recovery left its indexes open and told the next offset
         try:
             self.next_offset = active.open_clean()
@@ -200,17 +219,17 @@ class LogLoader:
             if not active.size:
                 self.report.segments_scanned -= 1
 
-    def _rebuild_epochs(self, unflushed: list[LogSegment]) -> None:
+    def _rebuild_epochs(self, flushed: list[LogSegment]) -> None:
         """The checkpoint is missing or damaged: the flushed batches say what it said."""
-        for segment in self.segments:
-            if segment in unflushed or not segment.size:
-                continue
+        for segment in flushed:
             try:
                 for _, header in iterate_headers(segment.file, 0, segment.size):
                     self._epochs.note(header.partition_leader_epoch, header.base_offset)
             except CorruptBatch as damage:
                 self.report.notes.append(f"leader epochs end at damage: {damage}")
                 break
+        if flushed and self._epochs.entries:
+            self._epochs.write()
 
     def _settle_offsets(self, unflushed: list[LogSegment]) -> None:
         first = self.segments.first

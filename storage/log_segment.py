@@ -42,6 +42,7 @@ class LogSegment:
     __slots__ = (
         "_bytes_since_index",
         "_first_timestamp",
+        "_indexed_size",
         "_largest_known",
         "_offset_of_max_timestamp",
         "_recent_from",
@@ -84,6 +85,7 @@ class LogSegment:
         self._largest_known = self.file.size == 0
         self._first_timestamp: int | None = None
         self._bytes_since_index = 0
+        self._indexed_size = -1
         self._recent_from = base_offset
         self._recent_lasts: list[int] = []
         self._recent_positions: list[int] = []
@@ -224,6 +226,7 @@ class LogSegment:
             path = self.path(TIME_INDEX_SUFFIX)
             self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last(path)
             self._largest_known = True
+            self.release_closed()
         return self.max_timestamp, self._offset_of_max_timestamp
 
     def next_offset(self) -> int:
@@ -251,6 +254,7 @@ class LogSegment:
             if header.max_timestamp > self.max_timestamp:
                 self.max_timestamp, self._offset_of_max_timestamp = header.max_timestamp, last
         self._bytes_since_index = self.file.size - start
+        self._indexed_size = self.file.size
         self._forget_recent(last + 1)
         return last + 1
 
@@ -263,19 +267,20 @@ class LogSegment:
         self._forget_recent(RELATIVE_OFFSET_MAX + self.base_offset + 1)
 
     def recover(
-        self, on_batch: Callable[[RecordBatchHeader], None], start_offset: int
+        self, on_batch: Callable[[RecordBatchHeader], None], *, cut: bool
     ) -> tuple[int, int]:
-        """Scan the whole segment, rebuild its indexes, cut what is not valid.
+        """Scan the whole segment, rebuild its indexes, and `cut` off what is not valid.
 
-        Batches must rise from `start_offset`. Gives (next offset, bytes cut off).
+        Gives (next offset, bytes that are not valid). A segment that was fsynced is not cut: what
+        is damaged in it answers CORRUPT_MESSAGE, what follows the damage stays readable.
         """
         self.offset_index.clear()
         self.time_index.clear()
         self.max_timestamp, self._offset_of_max_timestamp = -1, self.base_offset
         self._largest_known, self._first_timestamp = True, None
-        self._bytes_since_index = 0
-        self._recent_from, self._recent_lasts, self._recent_positions = self.base_offset, [], []
-        next_offset, end = max(start_offset, self.base_offset), 0
+        self._bytes_since_index, self._indexed_size = 0, -1
+        self._forget_recent(self.base_offset)
+        next_offset, end = self.base_offset, 0
         for position, header in valid_batches(self.file, 0):
             last = header.last_offset
             if header.base_offset < next_offset or last - self.base_offset > RELATIVE_OFFSET_MAX:
@@ -283,10 +288,10 @@ class LogSegment:
             self.note(last, header.max_timestamp, position, header.size_in_bytes)
             on_batch(header)
             next_offset, end = header.next_offset, position + header.size_in_bytes
-        cut = self.file.size - end
-        if cut:
+        invalid = self.file.size - end
+        if invalid and cut:
             self.file.truncate(end)
-        return next_offset, cut
+        return next_offset, invalid
 
     def truncate_to(self, offset: int) -> int:
         """Cut the batch that holds `offset` and all after it; gives the new end offset.
@@ -302,6 +307,7 @@ class LogSegment:
         self.offset_index.truncate_to(base)
         self.time_index.truncate_to(base)
         self.file.truncate(position)
+        self._indexed_size = -1
         slot = bisect_left(self._recent_positions, position)
         del self._recent_lasts[slot:]
         del self._recent_positions[slot:]
@@ -342,19 +348,23 @@ class LogSegment:
         self._recent_lasts = []
         self._recent_positions = []
 
-    def write_indexes(self, *, final: bool) -> None:
-        """Bring the indexes to their files. `final` adds the time entry that ends a segment."""
-        if not self.offset_index.is_open:
-            return
-        if final:
-            self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
+    def write_indexes(self) -> bool:
+        """Bring the indexes to their files, with the time entry that ends a segment.
+
+        False where the files say the same already.
+        """
+        if not self.offset_index.is_open or self._indexed_size == self.file.size:
+            return False
+        self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
         replace = self.filesystem.replace_atomically
         replace(self.path(INDEX_SUFFIX), self.offset_index.encode(), sync=False)
         replace(self.path(TIME_INDEX_SUFFIX), self.time_index.encode(), sync=False)
+        self._indexed_size = self.file.size
+        return True
 
     def become_inactive(self) -> None:
         """Another segment takes over: indexes go to their files, memory is given back."""
-        self.write_indexes(final=True)
+        self.write_indexes()
         self.offset_index.release()
         self.time_index.release()
         self._forget_recent(RELATIVE_OFFSET_MAX + self.base_offset + 1)
@@ -372,8 +382,7 @@ class LogSegment:
         return sync
 
     def close(self) -> None:
-        """Write what is in memory and give the descriptors back."""
-        self.write_indexes(final=True)
+        """Give the descriptors back; `write_indexes` comes before."""
         self.release_handles()
         self.file.close()
 

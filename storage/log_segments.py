@@ -80,12 +80,11 @@ class LogSegments:
     def warm(self, segment: LogSegment) -> None:
         """A closed segment is read: of those, only the last few keep their index files open."""
         warm = self._warm
-        if warm and warm[-1] is segment:
+        if (warm and warm[-1] is segment) or segment.base_offset == self._bases[-1]:
             return
         if segment in warm:
             warm.remove(segment)
         warm.append(segment)
         if len(warm) > WARM_SEGMENTS_MAX:
             cold = warm.pop(0)
-            if cold.base_offset != self._bases[-1]:
-                cold.release_handles()
+            cold.release_closed()

@@ -16,7 +16,7 @@ Kafka's classes: `UnifiedLog`, `LocalLog` 4.3. KIP-101, KIP-107 (log start).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from protocol.errors import ErrorCode
@@ -44,6 +44,7 @@ class LogEnvironment:
     blocking: Blocking
     failures: LogDirFailureChannel
     producer_id_expiration_ms: int = 86_400_000
+    random_below: Callable[[int], int] = field(default=lambda _: 0)
 
 
 class RecoverableLog:
@@ -92,7 +93,9 @@ class RecoverableLog:
         )
         loader.load()
         self.recovery: RecoveryReport = loader.report
-        self._local = LocalLog(filesystem, directory, config, loader.segments)
+        self._local = LocalLog(
+            filesystem, directory, config, loader.segments, environment.random_below
+        )
         self._active: LogSegment = loader.segments.active
         self.log_start_offset = loader.log_start_offset
         self.log_end_offset = loader.next_offset
@@ -323,7 +326,8 @@ class RecoverableLog:
         try:
             self._producers.map_end_offset = self.log_end_offset
             self._snapshots.take(self._producers)
-            self._active.write_indexes(final=True)
+            if self._active.write_indexes():
+                self._active.sync_job()()
             self.flush_now()
             self._local.close()
         except OSError as error:

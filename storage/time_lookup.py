@@ -24,6 +24,7 @@ def find_by_timestamp(
     """
     for segment in segments:
         if segment.size and segment.largest_timestamp()[0] >= timestamp:
+            segments.warm(segment)
             found = _find_in_segment(segment, timestamp, start_offset)
             if found is not None:
                 return found
@@ -40,6 +41,7 @@ def find_max_timestamp(segments: LogSegments, start_offset: int) -> TimestampAnd
             best = segment
     if best is None or best.largest_timestamp()[0] < 0:
         return None
+    segments.warm(best)
     timestamp, last_offset = best.largest_timestamp()
     return _find_from(best, best.locate(last_offset), timestamp, start_offset)
 

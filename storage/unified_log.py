@@ -315,8 +315,7 @@ class UnifiedLog(RecoverableLog):
         for segment in segments.from_floor(start_offset):
             if segment.base_offset >= upper_offset:
                 break
-            if segment is not self._active:
-                segments.warm(segment)
+            segments.warm(segment)
             bound = upper_offset if segment is ceiling else None
             info = segment.read(start_offset, max_bytes, bound, min_one_message)
             if info is not None:  # None: compaction took the end of this segment
