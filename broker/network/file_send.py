@@ -180,8 +180,8 @@ class ResponseSender:
 
         Raises OSError when the connection is gone, or a file does not have its slice any more.
         """
-        if self._closed or self._reading_ahead or self._paused:
-            return not self._queue
+        if self._paused or self._reading_ahead:
+            return self._closed
         turn_end = self.sent_bytes + TURN_BYTES
         while self._queue:
             if self.sent_bytes >= turn_end:
@@ -209,8 +209,7 @@ class ResponseSender:
     def transport_resumed(self) -> None:
         """The transport's buffer is low again (copying path)."""
         self._paused = False
-        if self._queue:
-            self._go_on()
+        self._go_on()
 
     # --- sending -------------------------------------------------------------------------------
 

@@ -1,0 +1,91 @@
+"""ConnectionQuotas: the counts alone; sockets are in test_socket_server."""
+
+from __future__ import annotations
+
+from broker.network.connection_quotas import ConnectionQuotas
+
+
+def _quotas(**limits: object) -> ConnectionQuotas:
+    quotas = ConnectionQuotas(**limits)
+    quotas.add_listener("A")
+    quotas.add_listener("B", 2)
+    return quotas
+
+
+def test_unlimited_by_default():
+    quotas = _quotas()
+    for _ in range(100):
+        assert quotas.slot_available("A")
+        assert quotas.ip_allowed("1.1.1.1")
+        quotas.opened("A", "1.1.1.1")
+    assert (quotas.total, quotas.count("A"), quotas.ip_count("1.1.1.1")) == (100, 100, 100)
+    assert quotas.exceeded_by("A") == 0
+
+
+def test_broker_limit_counts_all_listeners():
+    quotas = _quotas(max_connections=2)
+    quotas.opened("A", "x")
+    quotas.opened("B", "x")
+    assert not quotas.slot_available("A")
+    quotas.closed("B", "x")
+    assert quotas.slot_available("A")
+
+
+def test_listener_limit_is_its_own():
+    quotas = _quotas()
+    quotas.opened("B", "x")
+    quotas.opened("B", "x")
+    assert not quotas.slot_available("B")
+    assert quotas.slot_available("A")
+
+
+def test_per_ip_limit_and_its_overrides():
+    quotas = _quotas(max_connections_per_ip=1, per_ip_overrides={"9.9.9.9": 0, "8.8.8.8": 2})
+    assert not quotas.ip_allowed("9.9.9.9")
+    for ip, allowed in [("7.7.7.7", 1), ("8.8.8.8", 2)]:
+        for _ in range(allowed):
+            assert quotas.ip_allowed(ip)
+            quotas.opened("A", ip)
+        assert not quotas.ip_allowed(ip)
+        quotas.closed("A", ip)
+        assert quotas.ip_allowed(ip)
+
+
+def test_addresses_without_connections_are_forgotten():
+    quotas = _quotas()
+    quotas.opened("A", "x")
+    quotas.closed("A", "x")
+    assert quotas._ip_counts == {}
+
+
+def test_inter_broker_listener_is_protected_if_there_are_others():
+    quotas = _quotas(max_connections=1, inter_broker_listener="A")
+    quotas.opened("B", "x")
+    assert quotas.slot_available("A")
+    quotas.opened("A", "x")
+    assert quotas.exceeded_by("A") == 0
+    assert quotas.exceeded_by("B") == 1
+    # Its own limit holds nevertheless.
+    quotas.add_listener("A", 1)
+    assert not quotas.slot_available("A")
+
+    alone = ConnectionQuotas(max_connections=1, inter_broker_listener="A")
+    alone.add_listener("A")
+    alone.opened("A", "x")
+    assert not alone.slot_available("A")
+
+
+def test_waiting_listeners_go_on_once_and_only_with_a_slot():
+    quotas = _quotas(max_connections=3)
+    for _ in range(2):
+        quotas.opened("B", "x")
+    quotas.opened("A", "x")
+    resumed: list[str] = []
+    quotas.wait_for_slot("A", lambda: resumed.append("A"))
+    quotas.wait_for_slot("B", lambda: resumed.append("B"))
+    quotas.closed("A", "x")
+    assert resumed == ["A"]
+    quotas.closed("B", "x")
+    assert resumed == ["A", "B"]
+    quotas.closed("B", "x")
+    assert resumed == ["A", "B"]

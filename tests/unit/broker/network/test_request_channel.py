@@ -1,0 +1,188 @@
+"""RequestChannel: slots, the queue's limit, stalled connections, answers to others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from broker.network.request_channel import (
+    ConnectionContext,
+    RequestChannel,
+    Responder,
+    ResponseParts,
+)
+from protocol.errors import ProtocolError
+
+
+class Slots:
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.outstanding = 0
+        self.on_job_done: Callable[[], None] | None = None
+
+    def busy_seconds(self) -> float:
+        return 5.0
+
+    def finish_one(self) -> None:
+        self.outstanding -= 1
+        assert self.on_job_done is not None
+        self.on_job_done()
+
+
+class Requester:
+    def __init__(self, name: str, log: list[str]) -> None:
+        self.name = name
+        self.log = log
+        self.context = ConnectionContext(name, "L", "PLAINTEXT", "127.0.0.1", 1)
+        self.answers: list[ResponseParts | None] = []
+
+    def answer(self, parts: ResponseParts | None) -> None:
+        self.answers.append(parts)
+
+    def close_after_answers(self) -> None:
+        self.log.append(f"{self.name} closes")
+
+    def fail(self, error: BaseException) -> None:
+        self.log.append(f"{self.name} fails: {error}")
+
+    def resume(self) -> None:
+        self.log.append(f"{self.name} resumes")
+
+    def flush(self) -> None:
+        self.log.append(f"{self.name} flushes")
+
+
+class Bench:
+    """A channel with a handler that notes what it gets; each request takes a slot if told so."""
+
+    def __init__(self, slots: int = 1, limit: int = 2) -> None:
+        self.slots = Slots(slots)
+        self.log: list[str] = []
+        self.soon: list[Callable[[], None]] = []
+        self.blocks = False
+        self.channel = RequestChannel(self.handle, self.slots, limit, self.soon.append)
+
+    def handle(self, context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
+        self.log.append(f"{context.connection_id}: {bytes(frame).decode()}")
+        if frame == b"bad":
+            raise ProtocolError("bad bytes")
+        if frame == b"bug":
+            raise AssertionError("bug")
+        if self.blocks:
+            self.slots.outstanding += 1
+        respond(b"ok")
+
+    def requester(self, name: str) -> Requester:
+        return Requester(name, self.log)
+
+
+def test_a_free_slot_handles_at_once():
+    bench = Bench()
+    requester = bench.requester("a")
+    assert bench.channel.slot_free
+    bench.channel.handle_now(requester, memoryview(b"one"))
+    assert requester.answers == [b"ok"]
+    assert not bench.channel.handling
+    assert bench.channel.request_count == 1
+    assert bench.channel.inline_busy_s > 0
+    assert bench.channel.busy_seconds() >= 5.0
+
+
+def test_busy_slots_let_requests_wait_in_order():
+    bench = Bench(slots=1, limit=2)
+    bench.slots.outstanding = 1
+    channel = bench.channel
+    assert not channel.slot_free
+    channel.enqueue(bench.requester("a"), memoryview(b"1"))
+    assert not channel.full
+    channel.enqueue(bench.requester("b"), memoryview(b"2"))
+    assert channel.full
+    assert channel.queue_size == 2
+    bench.blocks = True
+    bench.slots.finish_one()
+    assert bench.log == ["a: 1"]
+    # No overtaking: a slot that is free with a queue in front is not free.
+    assert not channel.slot_free
+    bench.slots.finish_one()
+    assert bench.log == ["a: 1", "b: 2"]
+    assert channel.queue_size == 0
+
+
+def test_stalled_connections_resume_in_order_as_room_appears():
+    bench = Bench(slots=1, limit=1)
+    bench.slots.outstanding = 1
+    bench.blocks = True
+    channel = bench.channel
+    channel.enqueue(bench.requester("a"), memoryview(b"1"))
+    for name in ("b", "c"):
+        channel.stall(bench.requester(name))
+    gone = bench.requester("gone")
+    channel.stall(gone)
+    channel.forget(gone)
+    assert channel.stalled_count == 2
+    bench.slots.finish_one()
+    # Resumed ones take nothing here, so there is room for all of them.
+    assert bench.log == ["a: 1", "b resumes", "c resumes"]
+    assert channel.stalled_count == 0
+
+
+def test_draining_many_leaves_the_loop_its_turn():
+    bench = Bench(slots=1, limit=200)
+    bench.slots.outstanding = 1
+    for number in range(150):
+        bench.channel.enqueue(bench.requester("a"), memoryview(b"%d" % number))
+    bench.slots.finish_one()
+    assert 0 < len(bench.log) < 150
+    turns = 0
+    while bench.soon:
+        bench.soon.pop()()
+        turns += 1
+    assert turns >= 2
+    assert bench.log == [f"a: {number}" for number in range(150)]
+
+
+def test_a_queued_request_of_a_lost_connection_is_skipped():
+    bench = Bench()
+    bench.slots.outstanding = 1
+    lost, alive = bench.requester("lost"), bench.requester("alive")
+    bench.channel.enqueue(lost, memoryview(b"1"))
+    bench.channel.enqueue(alive, memoryview(b"2"))
+    lost.context.closed = True
+    bench.slots.finish_one()
+    assert bench.log == ["alive: 2"]
+
+
+def test_wrong_bytes_and_bugs_fail_the_connection():
+    bench = Bench()
+    bench.channel.handle_now(bench.requester("a"), memoryview(b"bad"))
+    with pytest.raises(AssertionError, match="bug"):
+        bench.channel.handle_now(bench.requester("b"), memoryview(b"bug"))
+    assert bench.log == ["a: bad", "a fails: bad bytes", "b: bug", "b fails: bug"]
+    assert not bench.channel.handling
+
+
+def test_answers_to_others_are_flushed_once():
+    bench = Bench()
+    bench.channel.answered.append(bench.requester("a"))
+    bench.channel.flush_answered()
+    bench.channel.flush_answered()
+    assert bench.log == ["a flushes"]
+
+
+def test_a_responder_works_once():
+    log: list[str] = []
+    requester = Requester("a", log)
+    respond = Responder(requester)
+    respond(None)
+    respond(b"again")
+    respond.close()
+    assert requester.answers == [None]
+    assert log == []
+    Responder(requester).close()
+    assert log == ["a closes"]
+
+
+def test_the_queue_needs_room():
+    with pytest.raises(ValueError, match="queued.max.requests"):
+        Bench(limit=0)
