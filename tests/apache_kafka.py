@@ -151,6 +151,7 @@ class ApacheKafka:
         if not self._formatted:
             self._format(config)
         with open(self.log_file, "ab") as log:
+            log_start = log.tell()
             self._process = subprocess.Popen(
                 [
                     java_home_bin() or "java",
@@ -166,7 +167,7 @@ class ApacheKafka:
                 stderr=log,
             )
         try:
-            self._wait_until_serving()
+            self._wait_until_serving(log_start)
         except BaseException:
             self.kill()
             raise
@@ -182,15 +183,21 @@ class ApacheKafka:
             raise RuntimeError(f"kafka-storage format failed:\n{done.stdout}{done.stderr}")
         self._formatted = True
 
-    def _wait_until_serving(self) -> None:
+    def _wait_until_serving(self, log_start: int) -> None:
         assert self._process is not None
         deadline = time.monotonic() + self._start_timeout_s
-        while not answers_api_versions(self.port):
+        # Its own log says that it is this broker that answers, not another one on the port.
+        while not (self._says_started(log_start) and answers_api_versions(self.port)):
             if self._process.poll() is not None:
                 raise RuntimeError(f"Apache Kafka ended at start:\n{self.log_tail()}")
             if time.monotonic() > deadline:
                 raise RuntimeError(f"Apache Kafka does not answer:\n{self.log_tail()}")
             time.sleep(0.05)
+
+    def _says_started(self, log_start: int) -> bool:
+        with open(self.log_file, "rb") as log:
+            log.seek(log_start)
+            return b"Kafka Server started" in log.read()
 
     def log_tail(self, size: int = 4000) -> str:
         """The last `size` characters of the broker's log."""

@@ -13,6 +13,16 @@ import pytest
 from tests.java_tools import java_available
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What the tests of `tests/compat/` talk to."""
+    parser.addoption(
+        "--broker",
+        choices=("ottla", "apache-kafka"),
+        default="ottla",
+        help="run the compatibility tests against Apache Kafka, to check what they expect",
+    )
+
+
 def _why_not(marker: str) -> str | None:
     if marker == "go":
         return None if shutil.which("go") else "Go is not installed"

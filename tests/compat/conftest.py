@@ -1,0 +1,69 @@
+"""The broker that the compatibility tests talk to: one for the whole run.
+
+Ottla as the pytest plugin starts it, or with `--broker=apache-kafka` Apache Kafka: what a test
+expects can so be checked where it comes from.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.apache_kafka import ApacheKafka
+from tests.java_tools import FAST_START
+from tests.kafka_tools import CONSUME_TIMEOUT_MS, KafkaTools
+
+
+@pytest.fixture(scope="session")
+def running_broker(request: pytest.FixtureRequest) -> Iterator[tuple[str, Path]]:
+    """Bootstrap address and log directory."""
+    if request.config.getoption("--broker") == "apache-kafka":
+        with ApacheKafka(jvm_options=FAST_START, heap="512m") as kafka:
+            yield kafka.bootstrap, kafka.data_dir
+    else:
+        ottla = request.getfixturevalue("ottla_broker_factory")()
+        yield ottla.bootstrap_servers, ottla.data_dir
+
+
+@pytest.fixture(scope="session")
+def broker(running_broker: tuple[str, Path]) -> str:
+    """`host:port` for clients."""
+    return running_broker[0]
+
+
+@pytest.fixture(scope="session")
+def broker_log_dir(running_broker: tuple[str, Path]) -> Path:
+    """The one folder of `log.dirs`."""
+    return running_broker[1]
+
+
+@pytest.fixture(scope="session")
+def tools(broker: str) -> Iterator[KafkaTools]:
+    """Kafka's command-line tools, in one JVM."""
+    with KafkaTools(broker) as running:
+        yield running
+
+
+@pytest.fixture
+def topic(tools: KafkaTools) -> str:
+    """A new topic of three partitions."""
+    name = f"tools-{uuid.uuid4()}"
+    tools("kafka-topics", "--create", "--topic", name, "--partitions", "3")
+    return name
+
+
+@pytest.fixture
+def group(tools: KafkaTools, topic: str) -> str:
+    """A group that has read and committed 30 records of `topic`, and is empty now."""
+    name = f"group-{uuid.uuid4()}"
+    tools.produce(topic, 30)
+    consumed = tools(
+        "kafka-console-consumer",
+        *("--topic", topic, "--group", name, "--from-beginning", "--max-messages", "30"),
+        *("--timeout-ms", CONSUME_TIMEOUT_MS),
+    )
+    assert len(consumed.lines) == 30
+    return name

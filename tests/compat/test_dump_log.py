@@ -1,0 +1,129 @@
+"""Kafka's `kafka-dump-log` finds nothing wrong in the segments and indexes that the broker wrote.
+
+Expectations were written with `--broker=apache-kafka` and hold there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from pathlib import Path
+
+import pytest
+
+from tests.kafka_tools import KafkaTools
+
+pytestmark = pytest.mark.java
+
+
+@pytest.fixture(scope="module")
+def segments(tools: KafkaTools, broker_log_dir: Path) -> Path:
+    """The folder of a partition with several segments."""
+    name = f"tools-{uuid.uuid4()}"
+    configs = ("--config", "segment.bytes=1048576", "--config", "index.interval.bytes=4096")
+    tools("kafka-topics", "--create", "--topic", name, "--partitions", "1", *configs)
+    tools(
+        "kafka-producer-perf-test",
+        *("--topic", name, "--num-records", "4000", "--record-size", "1000"),
+        *("--throughput", "-1", "--command-property", "compression.type=none"),
+    )
+    folder = broker_log_dir / f"{name}-0"
+    assert len(list(folder.glob("*.log"))) >= 3
+    return folder
+
+
+def dump(tools: KafkaTools, *arguments: str) -> str:
+    result = tools.run("kafka-dump-log", *arguments)
+    assert result.exit == 0, result
+    # The tool starts at -1 in every file, so it finds this wrong in each segment but the first.
+    found = re.sub(r"Non-consecutive offsets in \S+\n  -1 is followed by \d+\n", "", result.stderr)
+    assert found == ""
+    return result.stdout
+
+
+def test_dump_log_deep_iteration(tools: KafkaTools, segments: Path) -> None:
+    logs = sorted(segments.glob("*.log"))
+    files = ",".join(map(str, logs))
+    lines = dump(tools, "--files", files, "--deep-iteration").splitlines()
+    assert [line for line in lines if line.startswith("Dumping")] == [f"Dumping {f}" for f in logs]
+    starts = [f"Log starting offset: {int(log.stem)}" for log in logs]
+    assert [line for line in lines if line.startswith("Log starting offset")] == starts
+    batches = [line for line in lines if line.startswith("baseOffset")]
+    assert batches
+    assert all(line.endswith("isvalid: true") for line in batches)
+    next_offset = 0
+    for line in batches:
+        first, last = re.findall(r"(?:baseOffset|lastOffset): (\d+)", line)
+        assert int(first) == next_offset
+        next_offset = int(last) + 1
+    assert next_offset == 4000
+    records = [line for line in lines if line.startswith("| offset")]
+    assert [int(line.split()[2]) for line in records] == list(range(4000))
+
+
+def test_dump_log_index_sanity_check(tools: KafkaTools, segments: Path) -> None:
+    """Of the rolled segments: that of the active one is preallocated in Kafka, and zeros follow."""
+    *rolled, _ = sorted(segments.glob("*.log"))
+    for suffix in (".index", ".timeindex"):
+        for log in rolled:
+            index = log.with_suffix(suffix)
+            assert index.stat().st_size > 0
+            said = dump(tools, "--files", str(index), "--index-sanity-check")
+            assert said.splitlines() == [f"Dumping {index}", f"{index} passed sanity check."]
+
+
+def test_dump_log_finds_indexes_true_to_their_logs(tools: KafkaTools, segments: Path) -> None:
+    indexes = sorted([*segments.glob("*.index"), *segments.glob("*.timeindex")])
+    said = dump(tools, "--files", ",".join(map(str, indexes)), "--verify-index-only")
+    assert said.splitlines() == [f"Dumping {index}" for index in indexes]
+    listed = dump(tools, "--files", str(indexes[0]))
+    entries = re.findall(r"^offset: (\d+) position: (\d+)$", listed, re.MULTILINE)
+    assert len(entries) > 10
+    assert entries == sorted(entries, key=lambda entry: int(entry[0]))
+
+
+def test_dump_log_reads_producer_snapshots(tools: KafkaTools, segments: Path) -> None:
+    snapshots = sorted(segments.glob("*.snapshot"))
+    assert snapshots
+    said = dump(tools, "--files", str(snapshots[0]))
+    assert re.search(r"producerId: \d+ producerEpoch: 0 ", said)
+
+
+def test_dump_log_reads_committed_offsets(
+    tools: KafkaTools, topic: str, group: str, broker_log_dir: Path
+) -> None:
+    logs = [f for f in broker_log_dir.glob("__consumer_offsets-*/*.log") if f.stat().st_size]
+    files = ",".join(map(str, sorted(logs)))
+    said = dump(tools, "--files", files, "--offsets-decoder")
+    assert "isvalid: false" not in said
+    pairs = re.findall(r" key: (\{.*\}) payload: (\{.*\})$", said, re.MULTILINE)
+    read = [(json.loads(key), json.loads(payload)) for key, payload in pairs]
+    committed = {
+        key["data"]["partition"]: payload["data"]["offset"]
+        for key, payload in read
+        if key["type"] == "1" and (key["data"]["group"], key["data"]["topic"]) == (group, topic)
+    }
+    ends = tools.offsets(topic, "latest")
+    assert [committed[partition] for partition in range(3)] == ends
+    states = [payload for key, payload in read if key == {"type": "2", "data": {"group": group}}]
+    assert {state["version"] for state in states} == {"3"}
+    assert any(
+        member["clientId"] == "console-consumer"
+        for state in states
+        for member in state["data"]["members"]
+    )
+
+
+def test_dump_log_reads_the_metadata_log(
+    tools: KafkaTools, topic: str, broker_log_dir: Path
+) -> None:
+    (log, *_) = sorted(broker_log_dir.glob("__cluster_metadata-0/*.log"))
+    said = dump(tools, "--files", str(log), "--cluster-metadata-decoder")
+    assert "isvalid: false" not in said
+    payloads = re.findall(r"payload: (\{.*\})$", said, re.MULTILINE)
+    records = [json.loads(payload) for payload in payloads]
+    types = {record["type"] for record in records}
+    assert {"FEATURE_LEVEL_RECORD", "REGISTER_BROKER_RECORD", "PARTITION_RECORD"} <= types
+    topics = [r["data"]["name"] for r in records if r["type"] == "TOPIC_RECORD"]
+    assert topic in topics

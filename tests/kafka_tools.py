@@ -1,0 +1,95 @@
+"""Kafka's command-line tools in one JVM that stays: `tests/java/src/ToolRunner.java`.
+
+`tests.java_tools.run_tool` runs a tool as a process of its own; here a call costs only its work.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from types import TracebackType
+
+from tests.java_tools import TOOLS, java_command, program_classpath
+
+CONSUME_TIMEOUT_MS = "15000"
+"""`--timeout-ms` of a console consumer: how long it waits for the next record."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """How a tool ended and what it printed."""
+
+    exit: int
+    stdout: str
+    stderr: str
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of stdout that say something."""
+        return [line for line in self.stdout.splitlines() if line.strip()]
+
+
+class KafkaTools:
+    """The tools by script name against one broker."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self._process = subprocess.Popen(
+            java_command("ToolRunner", classpath=program_classpath()),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+        )
+
+    def run(self, tool: str, *args: str, stdin: str = "") -> ToolResult:
+        """Run a tool as its script would be; nothing is added to `args`."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        request = {"tool": TOOLS[tool], "args": list(args), "stdin": stdin}
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        assert line, f"the JVM of the tools ended in {tool} {' '.join(args)}"
+        return ToolResult(**json.loads(line))
+
+    def __call__(self, tool: str, *args: str, stdin: str = "") -> ToolResult:
+        """Run a tool with `--bootstrap-server`; it must succeed."""
+        result = self.run(tool, "--bootstrap-server", self.bootstrap, *args, stdin=stdin)
+        assert result.exit == 0, f"{tool} {' '.join(args)}: {result}"
+        return result
+
+    def produce(self, topic: str, count: int) -> None:
+        """`count` records `k<i>` → `value <i>`, by the console producer."""
+        lines = "".join(f"k{i}:value {i}\n" for i in range(count))
+        self(
+            "kafka-console-producer",
+            *("--topic", topic),
+            *("--reader-property", "parse.key=true", "--reader-property", "key.separator=:"),
+            stdin=lines,
+        )
+
+    def offsets(self, topic: str, time: str) -> list[int]:
+        """What kafka-get-offsets says for `--time`, by partition."""
+        lines = self("kafka-get-offsets", "--topic", topic, "--time", time).lines
+        assert all(line.startswith(f"{topic}:") for line in lines)
+        found = {int(line.split(":")[1]): int(line.split(":")[2]) for line in lines}
+        return [found[partition] for partition in sorted(found)]
+
+    def close(self) -> None:
+        """End the JVM."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(10)
+        self._process.stdout.close()
+
+    def __enter__(self) -> KafkaTools:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
