@@ -1,0 +1,307 @@
+"""AlterConfigs: v0-2, IncrementalAlterConfigs: v0-1 (KIP-339, KIP-412).
+
+Behaviour: each resource succeeds or fails by itself. What only this broker can judge is judged
+here: levels of its loggers, which are set here and go no further, and its own dynamic configs.
+The rest, and broker configs that were found right, go on to the controller in one request, and the
+answers are put together. A resource named twice is refused, all of its mentions; so is a key named
+twice, and a null value.
+
+Versions: AlterConfigs v2 and IncrementalAlterConfigs v1 are flexible.
+
+Follows Kafka's `ConfigAdminManager`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Protocol, TypeVar
+
+from broker.apis.broker_loggers import LEVELS, ROOT, BrokerLoggers
+from broker.apis.cluster_view import ImageSource
+from broker.apis.context import Api, Handle, RequestContext, Respond
+from broker.config import BrokerConfig
+from broker.config_keys import BROKER_CONFIG_DEF
+from broker.dynamic_config import dynamic_config_fault
+from controller.configuration_control import ConfigOperation
+from controller.metadata_image import ResourceType
+from protocol.api_keys import ApiKey
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages import alter_configs as replacing
+from protocol.messages import incremental_alter_configs as incremental
+from storage.config_def import ConfigType
+
+_SET, _DELETE = ConfigOperation.SET, ConfigOperation.DELETE
+_APPEND, _SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
+
+
+class _Resource(Protocol):
+    """What resources of both requests have."""
+
+    resource_type: int
+    resource_name: str
+
+
+R = TypeVar("R", bound=_Resource)
+
+
+class AlterConfigsApis:
+    """Changes to configs of any kind of resource."""
+
+    def __init__(
+        self,
+        metadata: ImageSource,
+        config: BrokerConfig,
+        loggers: BrokerLoggers,
+        controller: Handle,
+    ) -> None:
+        self._metadata = metadata
+        self._config = config
+        self._loggers = loggers
+        self._controller = controller
+
+    def apis(self) -> list[Api]:
+        return [
+            Api(ApiKey.ALTER_CONFIGS, 0, 2, self.handle, refuse_alter_configs),
+            Api(
+                ApiKey.INCREMENTAL_ALTER_CONFIGS,
+                0,
+                1,
+                self.handle_incremental,
+                refuse_incremental_alter_configs,
+            ),
+        ]
+
+    # --- replace all -----------------------------------------------------------------------------
+
+    def handle(
+        self, context: RequestContext, request: replacing.AlterConfigsRequest, respond: Respond
+    ) -> None:
+        settled: list[replacing.AlterConfigsResourceResponse] = []
+        remaining: list[replacing.AlterConfigsResource] = []
+        for resource, fault in _without_twins(request.resources):
+            fault = fault or self._replacing_fault(resource)
+            if fault is None:
+                remaining.append(resource)
+            else:
+                settled.append(_replaced(resource, fault))
+        if not remaining:
+            respond(replacing.AlterConfigsResponse(responses=settled))
+            return
+
+        def answered(response: replacing.AlterConfigsResponse) -> None:
+            response.responses = [*settled, *response.responses]
+            respond(response)
+
+        forwarded = replacing.AlterConfigsRequest(remaining, request.validate_only)
+        self._controller(context, forwarded, answered)
+
+    def _replacing_fault(self, resource: replacing.AlterConfigsResource) -> ApiError | None:
+        fault = _keys_fault(
+            [one.name for one in resource.configs],
+            [one.name for one in resource.configs if one.value is None],
+        )
+        if fault is not None or resource.resource_type != ResourceType.BROKER:
+            return fault
+        name = resource.resource_name
+        after = {one.name: one.value for one in resource.configs if one.value is not None}
+        return self._broker_name_fault(name) or self._broker_fault(name, after)
+
+    # --- change by change ------------------------------------------------------------------------
+
+    def handle_incremental(
+        self,
+        context: RequestContext,
+        request: incremental.IncrementalAlterConfigsRequest,
+        respond: Respond,
+    ) -> None:
+        settled: list[incremental.AlterConfigsResourceResponse] = []
+        remaining: list[incremental.AlterConfigsResource] = []
+        for resource, fault in _without_twins(request.resources):
+            fault = fault or self._incremental_fault(resource)
+            if fault is not None:
+                settled.append(_incremented(resource, fault))
+            elif resource.resource_type == ResourceType.BROKER_LOGGER:
+                if not request.validate_only:
+                    self._set_levels(resource)
+                settled.append(_incremented(resource, ApiError(ErrorCode.NONE)))
+            else:
+                remaining.append(resource)
+        if not remaining:
+            respond(incremental.IncrementalAlterConfigsResponse(responses=settled))
+            return
+
+        def answered(response: incremental.IncrementalAlterConfigsResponse) -> None:
+            response.responses = [*settled, *response.responses]
+            respond(response)
+
+        forwarded = incremental.IncrementalAlterConfigsRequest(remaining, request.validate_only)
+        self._controller(context, forwarded, answered)
+
+    def _incremental_fault(self, resource: incremental.AlterConfigsResource) -> ApiError | None:
+        fault = _keys_fault(
+            [one.name for one in resource.configs],
+            [one.name for one in resource.configs if _is_null(one)],
+        )
+        if fault is not None:
+            return fault
+        kind, name = resource.resource_type, resource.resource_name
+        if kind == ResourceType.BROKER_LOGGER:
+            return self._loggers_fault(name, resource.configs)
+        if kind == ResourceType.BROKER:
+            fault = self._broker_name_fault(name, "Node") or _operations_fault(resource.configs)
+            return fault or self._broker_fault(name, self._after(name, resource.configs))
+        return None
+
+    def _after(
+        self, name: str, changes: Iterable[incremental.AlterableConfig]
+    ) -> Mapping[str, str]:
+        after = dict(self._metadata.image.config(ResourceType.BROKER, name))
+        for change in changes:
+            if change.config_operation == _DELETE:
+                after.pop(change.name, None)
+            elif change.config_operation == _SET:
+                after[change.name] = change.value or ""
+            else:
+                after[change.name] = _combined(change, after)
+        return after
+
+    # --- brokers ---------------------------------------------------------------------------------
+
+    def _broker_name_fault(self, name: str, noun: str = "Broker") -> ApiError | None:
+        """The empty name is the default of all brokers; any other must be this one's id."""
+        if not name:
+            return None
+        if not name.removeprefix("-").isdecimal():
+            return _refused(f"{noun} id must be an integer, but it is: {name}")
+        if int(name) != self._config.node_id:
+            expected = self._config.node_id
+            return _refused(f"Unexpected broker id, expected {expected}, but received {name}")
+        return None
+
+    def _broker_fault(self, name: str, after: Mapping[str, str]) -> ApiError | None:
+        before = self._metadata.image.config(ResourceType.BROKER, name)
+        return dynamic_config_fault(self._config, before, after, one_broker=bool(name))
+
+    # --- loggers ---------------------------------------------------------------------------------
+
+    def _loggers_fault(
+        self, name: str, changes: Iterable[incremental.AlterableConfig]
+    ) -> ApiError | None:
+        if not name.removeprefix("-").isdecimal():
+            return _refused(f"Node id must be an integer, but it is: {name}")
+        if int(name) != self._config.node_id:
+            expected = self._config.node_id
+            return _refused(f"Unexpected node id. Expected {expected}, but received {name}")
+        return next(filter(None, map(self._logger_fault, changes)), None)
+
+    def _logger_fault(self, change: incremental.AlterableConfig) -> ApiError | None:
+        logger, operation = change.name, change.config_operation
+        if operation in (_APPEND, _SUBTRACT):
+            shown = ConfigOperation(operation).name
+            return _refused(f"{shown} operation is not allowed for the BROKER_LOGGER resource")
+        if operation not in (_SET, _DELETE):
+            return _refused(f"Unknown operations type {operation}")
+        if not self._loggers.exists(logger):
+            return ApiError(ErrorCode.INVALID_CONFIG, f"Logger {logger} does not exist!")
+        if operation == _SET and change.value not in LEVELS:
+            text = (
+                f"Cannot set the log level of {logger} to {change.value} as it is not a supported "
+                f"log level. Valid log levels are {', '.join(sorted(LEVELS))}"
+            )
+            return ApiError(ErrorCode.INVALID_CONFIG, text)
+        if operation == _DELETE and logger == ROOT:
+            return _refused("Removing the log level of the root logger is not allowed")
+        return None
+
+    def _set_levels(self, resource: incremental.AlterConfigsResource) -> None:
+        for change in resource.configs:
+            if change.config_operation == _SET:
+                assert change.value is not None
+                self._loggers.set_level(change.name, change.value)
+            else:
+                self._loggers.clear_level(change.name)
+
+
+def _without_twins(resources: list[R]) -> Iterable[tuple[R, ApiError | None]]:
+    """Each resource, with a fault where it is named more than once."""
+    count = Counter((one.resource_type, one.resource_name) for one in resources)
+    twice = _refused("Each resource must appear at most once.")
+    for one in resources:
+        yield one, twice if count[(one.resource_type, one.resource_name)] > 1 else None
+
+
+def _keys_fault(names: list[str], nulls: list[str]) -> ApiError | None:
+    if nulls:
+        return _refused(f"Null value not supported for : {','.join(nulls)}")
+    if len(dict.fromkeys(names)) != len(names):
+        return _refused("Error due to duplicate config keys")
+    return None
+
+
+def _is_null(change: incremental.AlterableConfig) -> bool:
+    return change.value is None and change.config_operation != _DELETE
+
+
+def _operations_fault(changes: Iterable[incremental.AlterableConfig]) -> ApiError | None:
+    """Operations on broker keys: only a list can be appended to."""
+    for change in changes:
+        operation = change.config_operation
+        if operation not in (_SET, _DELETE, _APPEND, _SUBTRACT):
+            return _refused(f"Unknown operations type {operation}")
+        key = BROKER_CONFIG_DEF.get(change.name)
+        is_list = key is not None and key.type is ConfigType.LIST
+        if operation in (_APPEND, _SUBTRACT) and not is_list:
+            shown = ConfigOperation(operation).name.lower()
+            text = f"Config value {shown} is not allowed for config key: {change.name}"
+            return ApiError(ErrorCode.INVALID_CONFIG, text)
+    return None
+
+
+def _combined(change: incremental.AlterableConfig, configs: Mapping[str, str]) -> str:
+    """A list with elements appended or taken out, from its default where nothing was set."""
+    present = configs.get(change.name, BROKER_CONFIG_DEF[change.name].default or "")
+    parts, given = _parts(present), _parts(change.value or "")
+    if change.config_operation == _APPEND:
+        return ",".join(dict.fromkeys([*parts, *given]))
+    return ",".join(part for part in parts if part not in given)
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in (piece.strip() for piece in text.split(",")) if part]
+
+
+def _refused(text: str) -> ApiError:
+    return ApiError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _replaced(
+    resource: replacing.AlterConfigsResource, error: ApiError
+) -> replacing.AlterConfigsResourceResponse:
+    return replacing.AlterConfigsResourceResponse(
+        int(error.code), error.message, resource.resource_type, resource.resource_name
+    )
+
+
+def _incremented(
+    resource: incremental.AlterConfigsResource, error: ApiError
+) -> incremental.AlterConfigsResourceResponse:
+    return incremental.AlterConfigsResourceResponse(
+        int(error.code), error.message, resource.resource_type, resource.resource_name
+    )
+
+
+def refuse_alter_configs(
+    request: replacing.AlterConfigsRequest, error: ErrorCode
+) -> replacing.AlterConfigsResponse:
+    """The response that says `error` for every resource."""
+    responses = [_replaced(one, ApiError(error)) for one in request.resources]
+    return replacing.AlterConfigsResponse(responses=responses)
+
+
+def refuse_incremental_alter_configs(
+    request: incremental.IncrementalAlterConfigsRequest, error: ErrorCode
+) -> incremental.IncrementalAlterConfigsResponse:
+    """The response that says `error` for every resource."""
+    responses = [_incremented(one, ApiError(error)) for one in request.resources]
+    return incremental.IncrementalAlterConfigsResponse(responses=responses)

@@ -1,0 +1,134 @@
+"""Topics that come into being because a client asked for them.
+
+Owns which topics are being created right now, so that a client that asks again every 100 ms makes
+one request to the controller, not hundreds. The client is told UNKNOWN_TOPIC_OR_PARTITION, which it
+retries, until the topic is in the metadata.
+
+Never decides whether a topic may be created: the caller looks at `auto.create.topics.enable` and at
+the request, the controller at everything else.
+
+Follows Kafka's `AutoTopicCreationManager` and the configs that `GroupCoordinatorService`,
+`TransactionCoordinator` and `ShareCoordinator` give their own topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from broker.apis.context import Handle, RequestContext
+from broker.config import BrokerConfig
+from controller.topic_names import topic_name_fault
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTION_TOPIC = "__transaction_state"
+SHARE_TOPIC = "__share_group_state"
+
+_CREATE_TOPICS_VERSION = 7
+
+
+class AutoTopicCreation:
+    """Asks the controller for topics, one request at a time for each of them."""
+
+    def __init__(self, config: BrokerConfig, create_topics: Handle) -> None:
+        """`create_topics` answers CreateTopics: here, or wherever the controller is."""
+        self._config = config
+        self._create_topics = create_topics
+        self._under_way: dict[str, None] = {}
+
+    def create(self, names: Iterable[str], context: RequestContext) -> dict[str, ErrorCode]:
+        """Begin to create `names`; what to tell the client of each meanwhile."""
+        answers: dict[str, ErrorCode] = {}
+        wanted: list[str] = []
+        for name in dict.fromkeys(names):
+            if topic_name_fault(name) is not None:
+                answers[name] = ErrorCode.INVALID_TOPIC_EXCEPTION
+                continue
+            answers[name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if name not in self._under_way:
+                wanted.append(name)
+        if wanted:
+            self._ask(wanted, context)
+        return answers
+
+    def _ask(self, names: list[str], context: RequestContext) -> None:
+        self._under_way.update(dict.fromkeys(names))
+
+        def done(_: CreateTopicsResponse | None) -> None:
+            # Created or refused: either way the next request of a client may try again.
+            for name in names:
+                self._under_way.pop(name, None)
+
+        request = CreateTopicsRequest(
+            [self._described(name) for name in names], self._config.request_timeout_ms
+        )
+        asking = RequestContext(
+            ApiKey.CREATE_TOPICS,
+            _CREATE_TOPICS_VERSION,
+            context.correlation_id,
+            context.client_id,
+            context.client_host,
+            context.listener_name,
+            context.connection_id,
+            context.principal,
+        )
+        self._create_topics(asking, request, done)
+
+    def _described(self, name: str) -> CreatableTopic:
+        config = self._config
+        if name == OFFSETS_TOPIC:
+            return _internal(
+                name,
+                config.offsets_topic_num_partitions,
+                config.offsets_topic_replication_factor,
+                {
+                    "cleanup.policy": "compact",
+                    "compression.type": "producer",
+                    "segment.bytes": str(config.offsets_topic_segment_bytes),
+                },
+            )
+        if name == TRANSACTION_TOPIC:
+            return _internal(
+                name,
+                config.transaction_state_log_num_partitions,
+                config.transaction_state_log_replication_factor,
+                {
+                    "cleanup.policy": "compact",
+                    "compression.type": "uncompressed",
+                    "min.insync.replicas": str(config.transaction_state_log_min_isr),
+                    "segment.bytes": str(config.transaction_state_log_segment_bytes),
+                    "unclean.leader.election.enable": "false",
+                },
+            )
+        if name == SHARE_TOPIC:
+            return _internal(
+                name,
+                config.share_coordinator_state_topic_num_partitions,
+                config.share_coordinator_state_topic_replication_factor,
+                {
+                    "cleanup.policy": "delete",
+                    "compression.type": "producer",
+                    "min.insync.replicas": str(config.share_coordinator_state_topic_min_isr),
+                    "retention.ms": "-1",
+                    "segment.bytes": str(config.share_coordinator_state_topic_segment_bytes),
+                },
+            )
+        return CreatableTopic(name, config.num_partitions, config.default_replication_factor)
+
+
+def _internal(
+    name: str, partitions: int, replication_factor: int, configs: dict[str, str]
+) -> CreatableTopic:
+    return CreatableTopic(
+        name,
+        partitions,
+        replication_factor,
+        configs=[CreatableTopicConfig(key, value) for key, value in configs.items()],
+    )

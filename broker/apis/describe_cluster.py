@@ -1,0 +1,79 @@
+"""DescribeCluster: v0-2 (KIP-700).
+
+Behaviour: the brokers of the connection's listener, the cluster's id, and this broker as the one to
+send admin requests to (KIP-590).
+
+Versions: v1 says whether brokers or controllers are asked for (KIP-919): this is a broker, and
+says so; v2 shows fenced brokers when asked (KIP-1073).
+"""
+
+from __future__ import annotations
+
+from broker.apis.cluster_view import (
+    CLUSTER_OPERATIONS,
+    OPERATIONS_NOT_ASKED,
+    ClusterView,
+    ImageSource,
+)
+from broker.apis.context import Api, RequestContext, Respond
+from protocol.api_keys import ApiKey
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+
+BROKERS = 1
+CONTROLLERS = 2
+
+
+class DescribeClusterApi:
+    """Who is in the cluster."""
+
+    def __init__(self, metadata: ImageSource, cluster_id: str, node_id: int) -> None:
+        self._metadata = metadata
+        self._cluster_id = cluster_id
+        self._node_id = node_id
+
+    def apis(self) -> list[Api]:
+        return [Api(ApiKey.DESCRIBE_CLUSTER, 0, 2, self.handle)]
+
+    def handle(
+        self, context: RequestContext, request: DescribeClusterRequest, respond: Respond
+    ) -> None:
+        refusal = _endpoint_fault(request.endpoint_type)
+        if refusal is not None:
+            respond(
+                DescribeClusterResponse(error_code=int(refusal.code), error_message=refusal.message)
+            )
+            return
+        view = ClusterView(self._metadata.image, context.listener_name)
+        operations_asked = request.include_cluster_authorized_operations
+        respond(
+            DescribeClusterResponse(
+                endpoint_type=BROKERS,
+                cluster_id=self._cluster_id,
+                controller_id=view.controller_id(self._node_id),
+                brokers=[
+                    DescribeClusterBroker(one.id, one.host, one.port, one.rack, one.fenced)
+                    for one in view.brokers(fenced=request.include_fenced_brokers)
+                ],
+                cluster_authorized_operations=(
+                    CLUSTER_OPERATIONS if operations_asked else OPERATIONS_NOT_ASKED
+                ),
+            )
+        )
+
+
+def _endpoint_fault(endpoint_type: int) -> ApiError | None:
+    if endpoint_type == BROKERS:
+        return None
+    if endpoint_type == CONTROLLERS:
+        text = (
+            "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of "
+            "type CONTROLLER"
+        )
+        return ApiError(ErrorCode.MISMATCHED_ENDPOINT_TYPE, text)
+    text = f"Unsupported endpoint type {endpoint_type}"
+    return ApiError(ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, text)

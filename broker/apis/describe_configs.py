@@ -1,0 +1,214 @@
+"""DescribeConfigs: v1-4.
+
+Behaviour: per resource all its configs, or those named, with the value in force, where it comes
+from and, on request, everywhere else it is set (KIP-226). Topics, this broker, the default of all
+brokers (the empty name: dynamic configs only), this broker's loggers, groups and client metrics
+subscriptions. Passwords are null. An empty list of names means all, as null does.
+
+Versions: v1 sources and synonyms, v3 types and documentation (KIP-569), v4 flexible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from broker.apis.broker_loggers import BrokerLoggers
+from broker.apis.cluster_view import ImageSource
+from broker.apis.context import Api, RequestContext, Respond
+from broker.config import BrokerConfig
+from broker.config_description import (
+    ConfigEntry,
+    ServerLevels,
+    describe_all_servers,
+    describe_group,
+    describe_server,
+    describe_topic,
+)
+from controller.metadata_image import MetadataImage, ResourceType
+from controller.topic_names import topic_name_fault
+from protocol.api_keys import ApiKey
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+from storage.config_def import ConfigSource, ConfigType
+
+Documentation = Callable[[int, str], str | None]
+
+_CLIENT_METRICS = (
+    ("interval.ms", "300000", ConfigType.INT),
+    ("match", "", ConfigType.LIST),
+    ("metrics", "", ConfigType.LIST),
+)
+_UNKNOWN_TYPE = "The request is malformed: this resource type has no configs."
+
+
+def _undocumented(_resource_type: int, _name: str) -> str | None:
+    return None
+
+
+class DescribeConfigsApi:
+    """Every config and its origin."""
+
+    def __init__(
+        self,
+        metadata: ImageSource,
+        config: BrokerConfig,
+        loggers: BrokerLoggers,
+        documentation: Documentation = _undocumented,
+    ) -> None:
+        """`documentation(resource type, key)` is a sentence for people, None where there is none.
+
+        The broker's own id is `config.node_id`.
+        """
+        self._metadata = metadata
+        self._config = config
+        self._loggers = loggers
+        self._documentation = documentation
+
+    def apis(self) -> list[Api]:
+        return [Api(ApiKey.DESCRIBE_CONFIGS, 1, 4, self.handle, refuse_describe_configs)]
+
+    def handle(
+        self, context: RequestContext, request: DescribeConfigsRequest, respond: Respond
+    ) -> None:
+        image = self._metadata.image
+        respond(
+            DescribeConfigsResponse(
+                results=[self._result(one, request, image) for one in request.resources]
+            )
+        )
+
+    def _result(
+        self,
+        resource: DescribeConfigsResource,
+        request: DescribeConfigsRequest,
+        image: MetadataImage,
+    ) -> DescribeConfigsResult:
+        kind, name = resource.resource_type, resource.resource_name
+        if kind == ResourceType.BROKER_LOGGER:
+            found: list[DescribeConfigsResourceResult] | ApiError = self._described_loggers(name)
+        else:
+            entries = self._entries(kind, name, image)
+            found = (
+                entries
+                if isinstance(entries, ApiError)
+                else [self._described(kind, one, request) for one in entries]
+            )
+        if isinstance(found, ApiError):
+            return DescribeConfigsResult(int(found.code), found.message or "", kind, name)
+        wanted = resource.configuration_keys
+        if wanted:
+            found = [one for one in found if one.name in wanted]
+        return DescribeConfigsResult(0, "", kind, name, found)
+
+    def _entries(
+        self, kind: int, name: str, image: MetadataImage
+    ) -> Iterable[ConfigEntry] | ApiError:
+        if kind == ResourceType.TOPIC:
+            return self._topic(name, image)
+        if kind == ResourceType.BROKER:
+            return self._broker(name, image)
+        if kind == ResourceType.CLIENT_METRICS:
+            return _client_metrics(name, image)
+        if kind == ResourceType.GROUP:
+            if not name:
+                return ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+            return describe_group(image.config(ResourceType.GROUP, name), self._levels(image))
+        return ApiError(ErrorCode.INVALID_REQUEST, _UNKNOWN_TYPE)
+
+    def _levels(self, image: MetadataImage) -> ServerLevels:
+        return ServerLevels(
+            self._config,
+            image.config(ResourceType.BROKER, str(self._config.node_id)),
+            image.config(ResourceType.BROKER, ""),
+        )
+
+    def _topic(self, name: str, image: MetadataImage) -> Iterable[ConfigEntry] | ApiError:
+        fault = topic_name_fault(name)
+        if fault is not None:
+            return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
+        if image.topics.get(name) is None:
+            return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return describe_topic(image.config(ResourceType.TOPIC, name), self._levels(image))
+
+    def _broker(self, name: str, image: MetadataImage) -> Iterable[ConfigEntry] | ApiError:
+        if not name:
+            return describe_all_servers(image.config(ResourceType.BROKER, ""))
+        wrong = self._wrong_broker(name, f"expected {self._config.node_id} or empty string, but")
+        return wrong or describe_server(self._levels(image))
+
+    def _described_loggers(self, name: str) -> list[DescribeConfigsResourceResult] | ApiError:
+        if not name:
+            return ApiError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+        wrong = self._wrong_broker(name, f"expected {self._config.node_id} but")
+        if wrong is not None:
+            return wrong
+        return [
+            DescribeConfigsResourceResult(
+                one,
+                self._loggers.level(one),
+                config_source=int(ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG),
+            )
+            for one in self._loggers.names()
+        ]
+
+    def _wrong_broker(self, name: str, expected: str) -> ApiError | None:
+        """Only the broker itself can tell of its configs and loggers."""
+        if not name.removeprefix("-").isdecimal():
+            text = f"Broker id must be an integer, but it is: {name}"
+            return ApiError(ErrorCode.INVALID_REQUEST, text)
+        if int(name) != self._config.node_id:
+            text = f"Unexpected broker id, {expected} received {name}"
+            return ApiError(ErrorCode.INVALID_REQUEST, text)
+        return None
+
+    def _described(
+        self, kind: int, entry: ConfigEntry, request: DescribeConfigsRequest
+    ) -> DescribeConfigsResourceResult:
+        synonyms = [
+            DescribeConfigsSynonym(one.name, one.value, int(one.source)) for one in entry.synonyms
+        ]
+        return DescribeConfigsResourceResult(
+            entry.name,
+            entry.value,
+            entry.read_only,
+            int(entry.source),
+            entry.sensitive,
+            synonyms if request.include_synonyms else [],
+            int(entry.type),
+            self._documentation(kind, entry.name) if request.include_documentation else None,
+        )
+
+
+def _client_metrics(name: str, image: MetadataImage) -> list[ConfigEntry] | ApiError:
+    """A subscription's configs; one that was never set is one with defaults (KIP-714)."""
+    if not name:
+        text = "Client metrics subscription name must not be empty"
+        return ApiError(ErrorCode.INVALID_REQUEST, text)
+    configs = image.config(ResourceType.CLIENT_METRICS, name)
+    entries = []
+    for key, default, kind in _CLIENT_METRICS:
+        source = (
+            ConfigSource.CLIENT_METRICS_CONFIG if key in configs else ConfigSource.DEFAULT_CONFIG
+        )
+        value = configs.get(key, default)
+        entries.append(ConfigEntry(key, value, source, False, False, kind, ()))
+    return entries
+
+
+def refuse_describe_configs(
+    request: DescribeConfigsRequest, error: ErrorCode
+) -> DescribeConfigsResponse:
+    """The response that says `error` for every resource."""
+    return DescribeConfigsResponse(
+        results=[
+            DescribeConfigsResult(int(error), "", one.resource_type, one.resource_name)
+            for one in request.resources
+        ]
+    )

@@ -1,0 +1,85 @@
+"""DescribeProducers: v0 (KIP-664).
+
+Behaviour: per partition that this broker leads, the producers that its log remembers: epoch, last
+sequence, last timestamp, and the start of an open transaction.
+"""
+
+from __future__ import annotations
+
+from broker.apis.context import Api, RequestContext, Respond
+from broker.replication.replica_manager import ReplicaManager
+from controller.topic_names import topic_name_fault
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+from storage.producer_state import ProducerStateEntry
+
+NO_OFFSET = -1
+_NOT_HERE = "This server does not host this topic-partition."
+_NOT_LEADER = "This broker does not lead this topic-partition."
+
+
+class DescribeProducersApi:
+    """Who writes to a partition."""
+
+    def __init__(self, replicas: ReplicaManager) -> None:
+        self._replicas = replicas
+
+    def apis(self) -> list[Api]:
+        return [Api(ApiKey.DESCRIBE_PRODUCERS, 0, 0, self.handle, refuse_describe_producers)]
+
+    def handle(
+        self, context: RequestContext, request: DescribeProducersRequest, respond: Respond
+    ) -> None:
+        topics = []
+        for topic in request.topics:
+            fault = topic_name_fault(topic.name)
+            if fault is None:
+                partitions = [self._partition(topic.name, one) for one in topic.partition_indexes]
+            else:
+                error = int(ErrorCode.INVALID_TOPIC_EXCEPTION)
+                partitions = [PartitionResponse(i, error, fault) for i in topic.partition_indexes]
+            topics.append(TopicResponse(topic.name, partitions))
+        respond(DescribeProducersResponse(topics=topics))
+
+    def _partition(self, topic: str, index: int) -> PartitionResponse:
+        partition = self._replicas.partition(topic, index)
+        if partition is None:
+            error = self._replicas.why_absent(topic, index)
+            unknown = error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return PartitionResponse(index, int(error), _NOT_HERE if unknown else _NOT_LEADER)
+        if not partition.is_leader:
+            return PartitionResponse(index, int(ErrorCode.NOT_LEADER_OR_FOLLOWER), _NOT_LEADER)
+        return PartitionResponse(index, 0, None, [_state(one) for one in partition.log.producers])
+
+
+def _state(entry: ProducerStateEntry) -> ProducerState:
+    started = entry.current_txn_first_offset
+    return ProducerState(
+        entry.producer_id,
+        entry.producer_epoch,
+        entry.last_sequence,
+        entry.last_timestamp,
+        entry.coordinator_epoch,
+        NO_OFFSET if started is None else started,
+    )
+
+
+def refuse_describe_producers(
+    request: DescribeProducersRequest, error: ErrorCode
+) -> DescribeProducersResponse:
+    """The response that says `error` for every partition."""
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                topic.name, [PartitionResponse(i, int(error)) for i in topic.partition_indexes]
+            )
+            for topic in request.topics
+        ]
+    )

@@ -1,0 +1,150 @@
+"""DescribeTopicPartitions: v0 (KIP-966).
+
+Behaviour: partitions of topics in the order of their names, at most
+`max.request.partition.size.limit` (or fewer, as the request says) in one answer; where more
+remain, `next_cursor` names the first of them. No topics in the request are all topics. Topics that
+do not exist count as none. The eligible leader replicas are empty lists, never null: the Java admin
+client takes them for granted.
+"""
+
+from __future__ import annotations
+
+from broker.apis.cluster_view import NO_BROKER, TOPIC_OPERATIONS, ClusterView, ImageSource
+from broker.apis.context import Api, RequestContext, Respond
+from controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
+from controller.topic_names import is_internal, topic_name_fault
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsRequestCursor,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponseCursor,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+
+
+class DescribeTopicPartitionsApi:
+    """Topics and partitions, page by page."""
+
+    def __init__(self, metadata: ImageSource, max_request_partition_size_limit: int) -> None:
+        self._metadata = metadata
+        self._limit = max_request_partition_size_limit
+
+    def apis(self) -> list[Api]:
+        return [
+            Api(
+                ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+                0,
+                0,
+                self.handle,
+                refuse_describe_topic_partitions,
+            )
+        ]
+
+    def handle(
+        self, context: RequestContext, request: DescribeTopicPartitionsRequest, respond: Respond
+    ) -> None:
+        image = self._metadata.image
+        names = _names(request, image)
+        if names is None:
+            respond(refuse_describe_topic_partitions(request, ErrorCode.INVALID_REQUEST))
+            return
+        limit = max(min(self._limit, request.response_partition_limit), 1)
+        view = ClusterView(image, context.listener_name)
+        respond(_page(names, request.cursor, limit, image, view))
+
+
+def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> list[str] | None:
+    """What is asked for from the cursor on, sorted; None where the cursor makes no sense."""
+    cursor = request.cursor
+    all_topics = not request.topics
+    names = list(image.topics.by_name) if all_topics else [one.name for one in request.topics]
+    names = sorted(dict.fromkeys(names))
+    if cursor is None:
+        return names
+    if cursor.partition_index < 0 or not (all_topics or cursor.topic_name in names):
+        return None
+    return [name for name in names if name >= cursor.topic_name]
+
+
+def _page(
+    names: list[str],
+    cursor: DescribeTopicPartitionsRequestCursor | None,
+    limit: int,
+    image: MetadataImage,
+    view: ClusterView,
+) -> DescribeTopicPartitionsResponse:
+    response = DescribeTopicPartitionsResponse()
+    for name in names:
+        if limit == 0:
+            response.next_cursor = DescribeTopicPartitionsResponseCursor(name, 0)
+            break
+        topic = image.topics.get(name)
+        if topic is None:
+            response.topics.append(_absent(name))
+            continue
+        first = cursor.partition_index if cursor and cursor.topic_name == name else 0
+        indexes = [index for index in topic.partitions if index >= first]
+        response.topics.append(_described(topic, indexes[:limit], view))
+        if len(indexes) > limit:
+            response.next_cursor = DescribeTopicPartitionsResponseCursor(name, indexes[limit])
+            break
+        limit -= len(indexes)
+    return response
+
+
+def _absent(name: str) -> DescribeTopicPartitionsResponseTopic:
+    error = (
+        ErrorCode.INVALID_TOPIC_EXCEPTION
+        if topic_name_fault(name)
+        else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    )
+    return DescribeTopicPartitionsResponseTopic(
+        int(error),
+        name,
+        is_internal=is_internal(name),
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )
+
+
+def _described(
+    topic: TopicImage, indexes: list[int], view: ClusterView
+) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(
+        0,
+        topic.name,
+        topic.id,
+        is_internal(topic.name),
+        [_partition(index, topic.partitions[index], view) for index in indexes],
+        TOPIC_OPERATIONS,
+    )
+
+
+def _partition(
+    index: int, partition: PartitionRegistration, view: ClusterView
+) -> DescribeTopicPartitionsResponsePartition:
+    leader = NO_BROKER if view.address(partition.leader) is None else partition.leader
+    return DescribeTopicPartitionsResponsePartition(
+        0,
+        index,
+        leader,
+        partition.leader_epoch,
+        list(partition.replicas),
+        list(partition.isr),
+        list(partition.elr),
+        list(partition.last_known_elr),
+        view.offline_replicas(partition),
+    )
+
+
+def refuse_describe_topic_partitions(
+    request: DescribeTopicPartitionsRequest, error: ErrorCode
+) -> DescribeTopicPartitionsResponse:
+    """The response that says `error` for every topic asked for."""
+    return DescribeTopicPartitionsResponse(
+        topics=[
+            DescribeTopicPartitionsResponseTopic(int(error), one.name) for one in request.topics
+        ]
+    )

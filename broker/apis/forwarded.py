@@ -1,0 +1,70 @@
+"""CreateTopics v2-7, DeleteTopics v1-6, CreatePartitions v0-3: decided by the controller (KIP-590).
+
+Behaviour: a client may send them to any broker, which passes them on. On a node that is its own
+controller that is a call; what they do stands in `controller.controller_apis`.
+
+AlterConfigs and IncrementalAlterConfigs stop at the broker first: `broker.apis.alter_configs`.
+"""
+
+from __future__ import annotations
+
+from broker.apis.context import Api, Handle
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopicResult,
+)
+from protocol.messages.create_topics import (
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from protocol.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+
+
+class ForwardedApis:
+    """What a broker only passes on."""
+
+    def __init__(self, controller: Handle) -> None:
+        self._controller = controller
+
+    def apis(self) -> list[Api]:
+        return [
+            Api(ApiKey.CREATE_TOPICS, 2, 7, self._controller, refuse_create_topics),
+            Api(ApiKey.DELETE_TOPICS, 1, 6, self._controller, refuse_delete_topics),
+            Api(ApiKey.CREATE_PARTITIONS, 0, 3, self._controller, refuse_create_partitions),
+        ]
+
+
+def refuse_create_topics(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsResponse:
+    """The response that says `error` for every topic."""
+    return CreateTopicsResponse(
+        topics=[
+            CreatableTopicResult(one.name, error_code=int(error), error_message=None)
+            for one in request.topics
+        ]
+    )
+
+
+def refuse_delete_topics(request: DeleteTopicsRequest, error: ErrorCode) -> DeleteTopicsResponse:
+    """The response that says `error` for every topic, named by name or by id."""
+    topics = [*request.topics, *(DeleteTopicState(name) for name in request.topic_names)]
+    return DeleteTopicsResponse(
+        responses=[DeletableTopicResult(one.name, one.topic_id, int(error)) for one in topics]
+    )
+
+
+def refuse_create_partitions(
+    request: CreatePartitionsRequest, error: ErrorCode
+) -> CreatePartitionsResponse:
+    """The response that says `error` for every topic."""
+    return CreatePartitionsResponse(
+        results=[CreatePartitionsTopicResult(one.name, int(error)) for one in request.topics]
+    )

@@ -1,0 +1,72 @@
+"""ListConfigResources: v0-1.
+
+Behaviour: names of resources that have, or can have, configs. Every topic and every broker (and its
+loggers) can; groups and client metrics subscriptions are named once something was set for them.
+
+Versions: v0 is ListClientMetricsResources of KIP-714 under its old number; v1 asks for types of
+resources (KIP-1142), all of them when it names none.
+"""
+
+from __future__ import annotations
+
+from broker.apis.cluster_view import ClusterView, ImageSource
+from broker.apis.context import Api, RequestContext, Respond
+from controller.metadata_image import MetadataImage, ResourceType
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+TYPES_FROM = 1
+
+_LISTED = (
+    ResourceType.GROUP,
+    ResourceType.CLIENT_METRICS,
+    ResourceType.BROKER_LOGGER,
+    ResourceType.BROKER,
+    ResourceType.TOPIC,
+)
+
+
+class ListConfigResourcesApi:
+    """Which resources have configs."""
+
+    def __init__(self, metadata: ImageSource) -> None:
+        self._metadata = metadata
+
+    def apis(self) -> list[Api]:
+        return [Api(ApiKey.LIST_CONFIG_RESOURCES, 0, 1, self.handle)]
+
+    def handle(
+        self, context: RequestContext, request: ListConfigResourcesRequest, respond: Respond
+    ) -> None:
+        if context.api_version < TYPES_FROM:
+            wanted = [ResourceType.CLIENT_METRICS]
+        else:
+            wanted = request.resource_types or list(_LISTED)
+        if any(kind not in _LISTED for kind in wanted):
+            respond(ListConfigResourcesResponse(0, int(ErrorCode.UNSUPPORTED_VERSION)))
+            return
+        image = self._metadata.image
+        view = ClusterView(image, context.listener_name)
+        respond(
+            ListConfigResourcesResponse(
+                config_resources=[
+                    ConfigResource(name, kind)
+                    for kind in _LISTED
+                    if kind in wanted
+                    for name in _names(kind, image, view)
+                ]
+            )
+        )
+
+
+def _names(kind: int, image: MetadataImage, view: ClusterView) -> list[str]:
+    if kind == ResourceType.TOPIC:
+        return list(image.topics.by_name)
+    if kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER):
+        return [str(one.id) for one in view.brokers(fenced=True)]
+    return [name for (resource_type, name) in image.configs if resource_type == kind]

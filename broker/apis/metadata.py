@@ -1,0 +1,206 @@
+"""Metadata: v0-13.
+
+Behaviour: brokers and topics as a client of the connection's listener sees them. A topic that does
+not exist is created when the client and `auto.create.topics.enable` allow it; the client is told
+UNKNOWN_TOPIC_OR_PARTITION meanwhile and asks again. A partition without a reachable leader says
+LEADER_NOT_AVAILABLE, or LISTENER_NOT_FOUND from v6 where the leader is not on this listener. The
+`controller_id` is this broker, which passes requests on (KIP-590).
+
+Versions: all topics are an empty list in v0 and null from v1 on, where an empty list is none. v1
+racks, controller id, internal topics; v2 cluster id; v4 the client may forbid creation; v5 offline
+replicas; v7 leader epochs; v8 authorized operations (those of the cluster until v10); v9 flexible;
+v10 topic ids in answers; v12 topics asked for by id (KIP-516); v13 an error for the whole answer.
+In v0 replicas that cannot be reached are left out and said to be REPLICA_NOT_AVAILABLE.
+"""
+
+from __future__ import annotations
+
+from broker.apis.auto_topic_creation import AutoTopicCreation
+from broker.apis.cluster_view import (
+    CLUSTER_OPERATIONS,
+    NO_BROKER,
+    OPERATIONS_NOT_ASKED,
+    TOPIC_OPERATIONS,
+    ClusterView,
+    ImageSource,
+)
+from broker.apis.context import Api, RequestContext, Respond
+from controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
+from controller.topic_names import is_internal, topic_name_fault
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from protocol.primitives import ZERO_UUID
+
+TOPIC_IDS_FROM = 12
+LISTENER_ERRORS_FROM = 6
+CLUSTER_OPERATIONS_IN = (8, 10)
+
+
+class MetadataApi:
+    """Where everything is."""
+
+    def __init__(
+        self,
+        metadata: ImageSource,
+        cluster_id: str,
+        node_id: int,
+        auto_create_topics_enable: bool,
+        auto_creation: AutoTopicCreation,
+    ) -> None:
+        self._metadata = metadata
+        self._cluster_id = cluster_id
+        self._node_id = node_id
+        self._auto_create_topics_enable = auto_create_topics_enable
+        self._auto_creation = auto_creation
+
+    def apis(self) -> list[Api]:
+        return [Api(ApiKey.METADATA, 0, 13, self.handle, refuse_metadata)]
+
+    def handle(self, context: RequestContext, request: MetadataRequest, respond: Respond) -> None:
+        version = context.api_version
+        if _is_malformed(request.topics or [], version):
+            respond(refuse_metadata(request, ErrorCode.INVALID_REQUEST))
+            return
+        image = self._metadata.image
+        view = ClusterView(image, context.listener_name)
+        topics = self._topics(context, request, image, view)
+        if request.include_topic_authorized_operations:
+            for topic in topics:
+                if not topic.error_code:
+                    topic.topic_authorized_operations = TOPIC_OPERATIONS
+        low, high = CLUSTER_OPERATIONS_IN
+        operations_asked = request.include_cluster_authorized_operations and low <= version <= high
+        respond(
+            MetadataResponse(
+                brokers=[
+                    MetadataResponseBroker(one.id, one.host, one.port, one.rack)
+                    for one in view.brokers()
+                ],
+                cluster_id=self._cluster_id,
+                controller_id=view.controller_id(self._node_id),
+                topics=topics,
+                cluster_authorized_operations=(
+                    CLUSTER_OPERATIONS if operations_asked else OPERATIONS_NOT_ASKED
+                ),
+            )
+        )
+
+    def _topics(
+        self,
+        context: RequestContext,
+        request: MetadataRequest,
+        image: MetadataImage,
+        view: ClusterView,
+    ) -> list[MetadataResponseTopic]:
+        version = context.api_version
+        asked = request.topics
+        if asked is None or (version == 0 and not asked):
+            return [_described(one, view, version) for one in image.topics.by_name.values()]
+        ids = [one.topic_id for one in asked if one.topic_id != ZERO_UUID]
+        if ids:
+            # A request by id is one by id altogether, as in Kafka.
+            return [_by_id(one, image, view, version) for one in dict.fromkeys(ids)]
+        names = list(dict.fromkeys(one.name or "" for one in asked))
+        missing = [name for name in names if image.topics.get(name) is None]
+        errors = self._errors(context, request, missing)
+        topics = []
+        for name in names:
+            topic = image.topics.get(name)
+            if topic is not None:
+                topics.append(_described(topic, view, version))
+            else:
+                topics.append(
+                    MetadataResponseTopic(int(errors[name]), name, is_internal=is_internal(name))
+                )
+        return topics
+
+    def _errors(
+        self, context: RequestContext, request: MetadataRequest, missing: list[str]
+    ) -> dict[str, ErrorCode]:
+        """What to say of topics that do not exist; those that may be are on their way then."""
+        if missing and self._auto_create_topics_enable and request.allow_auto_topic_creation:
+            return self._auto_creation.create(missing, context)
+        return {
+            name: (
+                ErrorCode.INVALID_TOPIC_EXCEPTION
+                if topic_name_fault(name)
+                else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            )
+            for name in missing
+        }
+
+
+def _is_malformed(topics: list[MetadataRequestTopic], version: int) -> bool:
+    for topic in topics:
+        if version < TOPIC_IDS_FROM:
+            if topic.name is None or topic.topic_id != ZERO_UUID:
+                return True
+        elif topic.name is None and topic.topic_id == ZERO_UUID:
+            return True
+    return False
+
+
+def _by_id(
+    topic_id: bytes, image: MetadataImage, view: ClusterView, version: int
+) -> MetadataResponseTopic:
+    topic = image.topics.get_by_id(topic_id)
+    if topic is None:
+        return MetadataResponseTopic(int(ErrorCode.UNKNOWN_TOPIC_ID), None, topic_id)
+    return _described(topic, view, version)
+
+
+def _described(topic: TopicImage, view: ClusterView, version: int) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        0,
+        topic.name,
+        topic.id,
+        is_internal(topic.name),
+        [
+            _partition(index, partition, view, version)
+            for index, partition in topic.partitions.items()
+        ],
+    )
+
+
+def _partition(
+    index: int, partition: PartitionRegistration, view: ClusterView, version: int
+) -> MetadataResponsePartition:
+    replicas, isr = list(partition.replicas), list(partition.isr)
+    error = ErrorCode.NONE
+    if version == 0:
+        replicas, isr = view.live(replicas), view.live(isr)
+        if len(replicas) < len(partition.replicas) or len(isr) < len(partition.isr):
+            error = ErrorCode.REPLICA_NOT_AVAILABLE
+    leader = partition.leader
+    if view.address(leader) is None:
+        elsewhere = version >= LISTENER_ERRORS_FROM and view.is_registered(leader)
+        error = ErrorCode.LISTENER_NOT_FOUND if elsewhere else ErrorCode.LEADER_NOT_AVAILABLE
+        leader = NO_BROKER
+    return MetadataResponsePartition(
+        int(error),
+        index,
+        leader,
+        partition.leader_epoch,
+        replicas,
+        isr,
+        view.offline_replicas(partition),
+    )
+
+
+def refuse_metadata(request: MetadataRequest, error: ErrorCode) -> MetadataResponse:
+    """The response that says `error` for every topic asked for."""
+    return MetadataResponse(
+        topics=[
+            MetadataResponseTopic(int(error), one.name or "", one.topic_id)
+            for one in request.topics or []
+        ],
+        error_code=int(error),
+    )
