@@ -1,0 +1,76 @@
+"""The project's own files, for the tests of this folder. Looks at names and texts only."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("broker", "controller", "protocol", "storage")
+PIPELINE = "pipeline"
+GENERATED = ROOT / "protocol" / "messages"
+
+# The shell: the only files that know the event loop, threads, sockets, files or the clock. What
+# each may import is written down in pyproject.toml, contract "cores".
+SHELL = (
+    "broker/__main__.py",
+    "broker/broker_process.py",
+    "broker/cli.py",
+    "broker/config_file.py",
+    "broker/installation.py",
+    "broker/logging_setup.py",
+    "broker/metrics_server.py",
+    "broker/network/",
+    "broker/pytest_plugin.py",
+    "broker/scheduler.py",
+    "broker/server.py",
+    "protocol/generate.py",
+    "storage/filesystem.py",
+)
+
+
+def relative(path: Path) -> str:
+    """A path as it is written in the documents."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def sources(*, generated: bool = False) -> list[Path]:
+    """Every Python file of the packages; generated ones only when asked for."""
+    folders = (*PACKAGES, PIPELINE)
+    return [
+        path
+        for folder in folders
+        if (ROOT / folder).is_dir()
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if generated or not _is_generated(path)
+    ]
+
+
+def cores() -> list[Path]:
+    """Sources that do no I/O."""
+    return [path for path in sources() if not relative(path).startswith((*SHELL, f"{PIPELINE}/"))]
+
+
+def not_shipped() -> list[Path]:
+    """Every Python file that is not shipped."""
+    folders = [ROOT / name for name in ("tests", "bench")]
+    return [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """The parsed file."""
+    return ast.parse(path.read_text(), str(path))
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Every function and method of a file, nested ones too."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def _is_generated(path: Path) -> bool:
+    return GENERATED in path.parents and path.name != "__init__.py"

@@ -1,0 +1,67 @@
+"""Cores do no I/O and keep their order (rules 2 and 9)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tests.architecture.sources import cores, relative, tree
+
+_CALLS = ("open", "print", "input", "exec", "eval", "__import__")
+_SET_METHODS = ("union", "intersection", "difference", "symmetric_difference")
+
+
+def is_a_set(node: ast.expr) -> bool:
+    """Whether an expression is a set as far as the text alone can tell."""
+    if isinstance(node, ast.Set | ast.SetComp):
+        return True
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name):
+            return node.func.id in ("set", "frozenset")
+        return isinstance(node.func, ast.Attribute) and node.func.attr in _SET_METHODS
+    return False
+
+
+def iterated(module: ast.Module) -> Iterator[ast.expr]:
+    """Every expression that a loop, a comprehension or an ordering call walks through."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.For | ast.comprehension):
+            yield node.iter
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("list", "tuple", "iter", "next", "enumerate")
+        ):
+            yield from node.args[:1]
+
+
+def io_in(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and word of each thing that only the shell may do."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.AsyncFunctionDef | ast.Await | ast.AsyncFor | ast.AsyncWith):
+            yield node.lineno, "async"
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield from ((node.lineno, name) for name in _CALLS if name == node.func.id)
+
+
+def test_a_core_opens_nothing_and_awaits_nothing() -> None:
+    found = [(relative(path), *hit) for path in cores() for hit in io_in(tree(path))]
+    assert found == []
+
+
+def test_a_core_never_walks_through_a_set() -> None:
+    found = [
+        f"{relative(path)}:{node.lineno}"
+        for path in cores()
+        for node in iterated(tree(path))
+        if is_a_set(node)
+    ]
+    assert found == []
+
+
+def test_the_checks_themselves_see_what_they_look_for() -> None:
+    assert list(io_in(ast.parse("async def f(): pass\nopen('x')"))) == [(1, "async"), (2, "open")]
+    module = ast.parse(
+        "for a in {1, 2}: pass\nlist(set(x))\n[a for a in x.union(y)]\nsorted(set(x))"
+    )
+    assert [node.lineno for node in iterated(module) if is_a_set(node)] == [1, 2, 3]

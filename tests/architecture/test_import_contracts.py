@@ -1,0 +1,36 @@
+"""The direction of imports holds: the contracts stand in pyproject.toml."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.architecture.sources import PACKAGES, ROOT, SHELL
+
+
+def test_the_contracts_hold() -> None:
+    found = subprocess.run(
+        [
+            sys.executable,
+            "-P",
+            "-c",
+            "from importlinter.cli import lint_imports_command as run; run()",
+        ],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_every_file_of_the_shell_exists() -> None:
+    assert [name for name in SHELL if not (ROOT / name).exists()] == []
+
+
+def test_the_packages_are_those_of_the_contracts() -> None:
+    import tomllib
+
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    assert settings["root_packages"] == list(PACKAGES)

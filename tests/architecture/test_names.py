@@ -1,0 +1,91 @@
+"""Names lead where they say: tests beside sources, documents to files, no orphan, no grab bag."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.sources import PACKAGES, PIPELINE, ROOT, relative, sources, tree
+
+UNIT = ROOT / "tests" / "unit"
+DOCSTRING_MIN = 40
+GRAB_BAGS = ("utils", "util", "helpers", "helper", "common", "base", "misc")
+# Reached by name from outside: the console script, the pytest entry point, `python -m`.
+ENTRY_POINTS = ("broker/__main__.py", "broker/pytest_plugin.py", "protocol/generate.py")
+
+
+def modules() -> list[Path]:
+    return [path for path in sources() if path.name != "__init__.py"]
+
+
+def unit_test_of(path: Path) -> Path:
+    stem = path.stem.strip("_")
+    return UNIT / path.relative_to(ROOT).parent / f"test_{stem}.py"
+
+
+def test_every_source_has_its_unit_test() -> None:
+    wanted = [unit_test_of(path) for path in modules() if PIPELINE not in path.parts]
+    assert [relative(test) for test in wanted if not test.exists()] == []
+
+
+def test_a_unit_test_is_named_after_a_source() -> None:
+    """`test_x.py`, or `test_x_more.py` where one file would be too long."""
+    strangers = []
+    for test in sorted(UNIT.rglob("test_*.py")):
+        folder = ROOT / test.parent.relative_to(UNIT)
+        stems = [path.stem.strip("_") for path in folder.glob("*") if path.stem != "__init__"]
+        name = test.stem.removeprefix("test_")
+        if not any(name == stem or name.startswith(f"{stem}_") for stem in stems):
+            strangers.append(relative(test))
+    assert strangers == []
+
+
+def test_no_grab_bags() -> None:
+    assert [relative(path) for path in modules() if path.stem in GRAB_BAGS] == []
+
+
+def test_every_module_says_what_it_is() -> None:
+    """In its docstring: what it is, what it owns, what it never does."""
+    silent = [p for p in modules() if len(ast.get_docstring(tree(p)) or "") < DOCSTRING_MIN]
+    assert [relative(path) for path in silent] == []
+    future = "from __future__ import annotations"
+    assert [relative(path) for path in modules() if future not in path.read_text()] == []
+
+
+def test_no_orphans() -> None:
+    """Every module is imported by another one, or is an entry point."""
+    imported = {
+        name
+        for path in sources(generated=False)
+        for node in ast.walk(tree(path))
+        for name in _imported_names(node)
+    }
+    orphans = [
+        relative(path)
+        for path in modules()
+        if relative(path) not in ENTRY_POINTS
+        and not relative(path).startswith("pipeline/")
+        and ".".join(path.relative_to(ROOT).with_suffix("").parts) not in imported
+    ]
+    assert orphans == []
+
+
+def _imported_names(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module is not None:
+        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return []
+
+
+@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "README.md", "CONTRIBUTING.md"])
+def test_a_file_that_a_document_names_exists(document: str) -> None:
+    text = (ROOT / document).read_text()
+    folders = "|".join((*PACKAGES, "pipeline", "tests", "conf", "bench", r"\.ci"))
+    named = re.findall(rf"`((?:{folders})/[A-Za-z0-9_./-]*)`", text)
+    links = re.findall(rf"\]\(((?:{folders})/[^)#]*)", text)
+    assert named or document != "ARCHITECTURE.md"
+    assert [name for name in (*named, *links) if not (ROOT / name).exists()] == []

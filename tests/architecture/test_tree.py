@@ -1,0 +1,60 @@
+"""What lies in the repository: nothing of one machine, nothing built, nothing huge."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from tests.architecture.sources import ROOT
+
+FILE_BYTES_MAX = 1_000_000
+# A user's or a build machine's own folders; put together so that this file does not hold them.
+MACHINE_PATHS = re.compile("/" + r"(?:work|home|root|Users)/[A-Za-z0-9_.-]+")
+TEXT = (".py", ".md", ".toml", ".json", ".properties", ".txt", ".yml", ".xml", ".java", ".go", "")
+# Facts of Kafka: the place of a program on the machines that it was written for.
+ALLOWED = ("/home/kafka",)
+
+
+def tracked() -> list[str]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode != 0:
+        pytest.skip("not a git repository")
+    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
+
+
+def test_no_paths_of_one_machine() -> None:
+    found = []
+    for name in tracked():
+        path = ROOT / name
+        if path.suffix not in TEXT or path.stat().st_size > FILE_BYTES_MAX:
+            continue
+        for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
+            hits = [hit for hit in MACHINE_PATHS.findall(line) if hit not in ALLOWED]
+            found += [f"{name}:{number}: {hit}" for hit in hits]
+    assert found == []
+
+
+def test_nothing_built_and_nothing_huge() -> None:
+    names = tracked()
+    built = (".pyc", ".class", ".jar", ".whl", ".so")
+    assert [name for name in names if name.endswith(built) or "__pycache__" in name] == []
+    huge = [name for name in names if (ROOT / name).stat().st_size > FILE_BYTES_MAX]
+    assert huge == []
+
+
+def test_the_documents_of_a_repository_are_there() -> None:
+    wanted = (
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "Makefile",
+        "pyproject.toml",
+        ".ci/run",
+        "conf/server.properties",
+    )
+    assert [name for name in wanted if not (ROOT / name).exists()] == []
