@@ -194,6 +194,11 @@ class _Fetch:
             if not news:
                 continue
             wanted.told(read)
+            if wanted.partition is not None:
+                counts = wanted.partition.counts
+                counts.total_fetch_requests += 1
+                counts.bytes_out += read.size
+                counts.failed_fetch_requests += bool(read.error)
             topic, index = key
             if topic != last:
                 last = topic

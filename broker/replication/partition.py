@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from broker.metrics import TopicMetrics
 from protocol.errors import ErrorCode
 from protocol.record_batch import CorruptBatch
 from storage.fetch_data import TimestampAndOffset
@@ -59,6 +60,7 @@ class Partition:
 
     __slots__ = (
         "_on_change",
+        "counts",
         "deleted",
         "index",
         "isr",
@@ -79,8 +81,10 @@ class Partition:
         topic_id: bytes,
         log: UnifiedLog,
         node_id: int,
+        counts: TopicMetrics,
         on_change: Callable[[Partition], None],
     ) -> None:
+        self.counts = counts
         self.topic = topic
         self.index = index
         self.topic_id = topic_id
@@ -162,8 +166,15 @@ class Partition:
         if required_acks == -1 and not self._has_enough_isr():
             return ErrorCode.NOT_ENOUGH_REPLICAS
         info = self.log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
-        if not info.error:
-            self._advance_high_watermark()
+        counts = self.counts
+        counts.total_produce_requests += 1
+        if info.error:
+            counts.failed_produce_requests += 1
+            counts.bytes_rejected += len(records)
+            return info
+        counts.messages_in += info.last_offset - info.first_offset + 1
+        counts.bytes_in += info.size
+        self._advance_high_watermark()
         return info
 
     def changed(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from broker.config import BrokerConfig
+from broker.metrics import Metrics
 from broker.purgatory.purgatory import Purgatory
 from broker.replication.fetch_session import FetchSession, FetchSessionCache
 from broker.replication.partition import Partition
@@ -35,7 +36,9 @@ class ReplicaManager:
         log_manager: LogManager,
         scheduler: Scheduler,
         random_bytes: Callable[[int], bytes],
+        metrics: Metrics,
     ) -> None:
+        self.metrics = metrics
         self.node_id: int = config.node_id
         self.log_manager = log_manager
         self._topic_defaults = config.topic_defaults
@@ -118,7 +121,10 @@ class ReplicaManager:
 
     def _create(self, topic: str, topic_id: bytes, index: int) -> Partition:
         log = self.log_manager.get_or_create((topic, index), topic_id, self.topic_config(topic))
-        partition = Partition(topic, index, topic_id, log, self.node_id, self.partition_changed)
+        counts = self.metrics.topic(topic)
+        partition = Partition(
+            topic, index, topic_id, log, self.node_id, counts, self.partition_changed
+        )
         self._partitions[(topic, index)] = partition
         self._by_topic_id[(topic_id, index)] = partition
         return partition
@@ -133,6 +139,7 @@ class ReplicaManager:
         if led:
             self._tell_leadership(partition, False)
         self.log_manager.delete((topic, index))
+        self.metrics.forget_topic(topic)
 
     def topic_config(self, topic: str) -> LogConfig:
         """What a topic sets, above this broker's defaults."""

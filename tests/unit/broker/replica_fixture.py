@@ -1,0 +1,129 @@
+"""A ReplicaManager with real logs, whose topics a test makes by metadata records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from broker.config import BrokerConfig
+from broker.metrics import Metrics
+from broker.replication.partition import Partition
+from broker.replication.replica_manager import ReplicaManager
+from controller.metadata_delta import MetadataDelta
+from controller.metadata_image import MetadataImage, ResourceType
+from controller.metadata_records import MetadataRecord
+from protocol.messages.metadata_records import (
+    ConfigRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from protocol.records import Record, build_batch
+from storage.filesystem import LocalFilesystem
+from storage.log_dir_failure import LogDirFailureChannel
+from storage.log_manager import LogManager, LogManagerSettings
+from storage.unified_log import LogEnvironment
+from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
+
+NODE_ID = 1
+
+
+class Replicas:
+    """One broker's replicas in a folder, in virtual time."""
+
+    def __init__(self, folder: str, **overrides: str) -> None:
+        self.scheduler = SimScheduler()
+        self.blocking = SimBlocking(self.scheduler)
+        self.config = BrokerConfig.single_node({"log.dirs": folder, **overrides})
+        self.failures = LogDirFailureChannel()
+        environment = LogEnvironment(
+            LocalFilesystem(), self.scheduler, self.blocking, self.failures
+        )
+        self.logs = LogManager(
+            environment,
+            LogManagerSettings((folder,)),
+            lambda topic: self.manager.topic_config(topic),
+            self.random_bytes,
+        )
+        self.manager = ReplicaManager(
+            self.config, self.logs, self.scheduler, self.random_bytes, Metrics()
+        )
+        self.logs.load()
+        self.image = MetadataImage()
+        self._offset = 0
+
+    def random_bytes(self, count: int) -> bytes:
+        return self.scheduler.random.randbytes(count)
+
+    def replay(self, *records: MetadataRecord) -> None:
+        """Commit metadata records."""
+        delta = MetadataDelta(self.image)
+        for record in records:
+            delta.replay(record)
+        self._offset += 1
+        self.image = delta.apply(self._offset, 1, self.scheduler.wall_ms())
+        self.manager.apply(delta, self.image)
+
+    def create(
+        self,
+        topic: str,
+        partitions: int = 1,
+        replicas: Sequence[int] = (NODE_ID,),
+        isr: Sequence[int] | None = None,
+        leader: int = NODE_ID,
+        **configs: str,
+    ) -> Partition:
+        """Make a topic whose id is its name; its first partition."""
+        topic_id = topic_id_of(topic)
+        records: list[MetadataRecord] = [TopicRecord(topic, topic_id)]
+        for key, value in configs.items():
+            records.append(ConfigRecord(ResourceType.TOPIC, topic, key.replace("_", "."), value))
+        for index in range(partitions):
+            records.append(
+                PartitionRecord(
+                    index,
+                    topic_id,
+                    list(replicas),
+                    list(replicas if isr is None else isr),
+                    leader=leader,
+                    leader_epoch=0,
+                    partition_epoch=0,
+                    directories=[bytes(15) + b"\x05"] * len(replicas),
+                )
+            )
+        self.replay(*records)
+        return self.partition(topic)
+
+    def partition(self, topic: str, index: int = 0) -> Partition:
+        partition = self.manager.partition(topic, index)
+        assert partition is not None
+        return partition
+
+    def delete(self, topic: str) -> None:
+        self.replay(RemoveTopicRecord(topic_id_of(topic)))
+
+    def move_leader(self, topic: str, leader: int, isr: Sequence[int] | None = None) -> None:
+        self.replay(
+            PartitionChangeRecord(
+                0, topic_id_of(topic), isr=None if isr is None else list(isr), leader=leader
+            )
+        )
+
+    def batch(self, *values: bytes, **options: object) -> memoryview:
+        """A batch as a client sends it, with the present time."""
+        now_ms = self.scheduler.wall_ms()
+        records = [Record(-1, now_ms, None, value) for value in values]
+        return memoryview(build_batch(records, **options))  # type: ignore[arg-type]
+
+    def append(self, topic: str, *values: bytes, index: int = 0) -> int:
+        """Append as a client with acks=1 would; the base offset."""
+        partition = self.partition(topic, index)
+        info = partition.append_as_leader(self.batch(*values), 1, self.scheduler.wall_ms())
+        assert not isinstance(info, int), info
+        assert not info.error, info
+        partition.changed()
+        return info.first_offset
+
+
+def topic_id_of(topic: str) -> bytes:
+    return topic.encode().ljust(16, b"_")[:16]

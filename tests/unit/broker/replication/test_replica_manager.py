@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from broker.replication.partition import Partition
+from controller.metadata_image import ResourceType
+from protocol.errors import ErrorCode
+from protocol.messages.metadata_records import ConfigRecord, PartitionRecord, TopicRecord
+from tests.unit.broker.replica_fixture import Replicas, topic_id_of
+
+
+@pytest.fixture
+def replicas(tmp_path: Path) -> Replicas:
+    return Replicas(str(tmp_path))
+
+
+def test_partitions_follow_the_metadata(replicas: Replicas, tmp_path: Path) -> None:
+    told: list[tuple[str, bool]] = []
+    replicas.manager.on_leadership(lambda partition, leads: told.append((repr(partition), leads)))
+    replicas.create("t", partitions=2)
+    assert (tmp_path / "t-0" / "partition.metadata").exists()
+    assert told == [("t-0", True), ("t-1", True)]
+    assert replicas.manager.partition_by_id(topic_id_of("t"), 1) is replicas.partition("t", 1)
+    replicas.move_leader("t", 2)
+    assert told[2:] == [("t-0", False)]
+    replicas.move_leader("t", 1)
+    assert told[3:] == [("t-0", True)]
+
+
+def test_a_deleted_topic_is_gone_and_its_folder_later(replicas: Replicas, tmp_path: Path) -> None:
+    partition = replicas.create("t")
+    replicas.append("t", b"a")
+    told: list[bool] = []
+    replicas.manager.on_leadership(lambda _, leads: told.append(leads))
+    replicas.delete("t")
+    assert partition.deleted
+    assert told == [False]
+    assert replicas.manager.partition("t", 0) is None
+    assert replicas.manager.partition_by_id(topic_id_of("t"), 0) is None
+    assert partition.check_leader_epoch(-1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert [p.name.endswith("-delete") for p in tmp_path.glob("t-0*")] == [True]
+    replicas.scheduler.run_for(61_000)
+    assert not list(tmp_path.glob("t-0*"))
+
+
+def test_why_a_partition_is_not_here(replicas: Replicas) -> None:
+    manager = replicas.manager
+    assert manager.why_absent("t", 0) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert manager.why_absent_by_id(topic_id_of("t"), 0) == ErrorCode.UNKNOWN_TOPIC_ID
+    replicas.replay(
+        TopicRecord("t", topic_id_of("t")),
+        PartitionRecord(0, topic_id_of("t"), [2], [2], leader=2, directories=[bytes(16)]),
+    )
+    assert manager.partition("t", 0) is None
+    assert manager.why_absent("t", 0) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert manager.why_absent_by_id(topic_id_of("t"), 0) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert manager.why_absent("t", 1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_topic_configs_reach_the_log_when_made_and_when_changed(replicas: Replicas) -> None:
+    partition = replicas.create("t", max_message_bytes="500")
+    assert partition.log.config.max_message_bytes == 500
+    replicas.replay(ConfigRecord(ResourceType.TOPIC, "t", "max.message.bytes", "600"))
+    assert partition.log.config.max_message_bytes == 600
+
+
+def test_a_change_wakes_who_listens_and_who_waits(replicas: Replicas) -> None:
+    partition = replicas.create("t")
+
+    class Listener:
+        changes = 0
+
+        def partition_changed(self, _: Partition) -> None:
+            self.changes += 1
+
+    listener = Listener()
+    partition.listeners[listener] = None
+    replicas.append("t", b"a")
+    assert listener.changes == 1
