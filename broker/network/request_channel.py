@@ -22,7 +22,8 @@ from broker.network.file_send import Bytes, FileSlice
 from protocol.errors import ProtocolError
 
 ResponseParts = Bytes | Sequence[Bytes | FileSlice]
-"""A whole response as it goes on the wire, its int32 size first: one piece, or parts in order."""
+"""A whole response as it goes on the wire, its int32 size first: one piece, or parts in order.
+It is the network's from then on, and must not be a view of the request's frame."""
 
 
 @dataclass(slots=True, eq=False)
