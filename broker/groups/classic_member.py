@@ -10,12 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from broker.groups.deadline import Deadline
+from protocol.errors import ErrorCode
 from protocol.messages.group_records import MemberMetadata
 from protocol.messages.join_group import JoinGroupRequestProtocol, JoinGroupResponse
 from protocol.messages.sync_group import SyncGroupResponse
 
 JoinReply = Callable[[JoinGroupResponse], None]
 SyncReply = Callable[[SyncGroupResponse], None]
+
+
+def join_refusal(error: ErrorCode, member_id: str = "") -> JoinGroupResponse:
+    """The answer to a JoinGroup that is refused."""
+    return JoinGroupResponse(error_code=error, protocol_name=None, member_id=member_id)
+
+
+def sync_refusal(error: ErrorCode) -> SyncGroupResponse:
+    """The answer to a SyncGroup that is refused."""
+    return SyncGroupResponse(error_code=error)
 
 
 @dataclass(slots=True, eq=False)

@@ -20,7 +20,13 @@ from broker.groups.classic_group import (
     STABLE,
     ClassicGroup,
 )
-from broker.groups.classic_member import ClassicMember, JoinReply, SyncReply
+from broker.groups.classic_member import (
+    ClassicMember,
+    JoinReply,
+    SyncReply,
+    join_refusal,
+    sync_refusal,
+)
 from broker.groups.coordinator_config import NEW_MEMBER_JOIN_TIMEOUT_MS, GroupCoordinatorConfig
 from broker.groups.group_records import group_metadata_record
 from broker.groups.rebalance import Rebalancer, Writer
@@ -28,7 +34,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from protocol.messages.leave_group import MemberIdentity, MemberResponse
-from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from protocol.messages.sync_group import SyncGroupRequest
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +54,7 @@ class Joining:
 
     def refuse(self, error: ErrorCode, member_id: str = "") -> None:
         """Answer with an error."""
-        self.reply(JoinGroupResponse(error_code=error, member_id=member_id))
+        self.reply(join_refusal(error, member_id))
 
     @property
     def rebalance_timeout_ms(self) -> int:
@@ -130,9 +136,7 @@ class ClassicProtocol:
         member_id = request.member_id
         error = group.validate_member(member_id, request.group_instance_id)
         if error is not ErrorCode.NONE:
-            joining.reply(
-                JoinGroupResponse(error_code=error, member_id=member_id, protocol_name=None)
-            )
+            joining.reply(join_refusal(error, member_id))
             return
         if group.state is EMPTY:
             joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID, member_id)
@@ -184,11 +188,7 @@ class ClassicProtocol:
         )
         superseded = group.park_join(member, joining.reply)
         if superseded is not None:
-            superseded(
-                JoinGroupResponse(
-                    error_code=ErrorCode.REBALANCE_IN_PROGRESS, member_id=member.member_id
-                )
-            )
+            superseded(join_refusal(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
 
     def _replace_static_member(
         self, group: ClassicGroup, joining: Joining, old_id: str, new_id: str
@@ -218,11 +218,9 @@ class ClassicProtocol:
         member.sync_reply = None
         error = ErrorCode.FENCED_INSTANCE_ID
         if join_reply is not None:
-            join_reply(
-                JoinGroupResponse(error_code=error, member_id=member.member_id, protocol_name=None)
-            )
+            join_reply(join_refusal(error, member.member_id))
         if sync_reply is not None:
-            sync_reply(SyncGroupResponse(error_code=error))
+            sync_reply(sync_refusal(error))
 
     def _go_on_as(
         self, group: ClassicGroup, joining: Joining, old: ClassicMember, member: ClassicMember
@@ -280,7 +278,7 @@ class ClassicProtocol:
         """A member asks for its assignment; the leader brings everybody's."""
         error = self._sync_error(group, request)
         if error is not ErrorCode.NONE:
-            reply(SyncGroupResponse(error_code=error))
+            reply(sync_refusal(error))
             return
         member = group.members[request.member_id]
         self._rebalancer.synced(group, member)
@@ -289,7 +287,7 @@ class ClassicProtocol:
             return
         superseded, member.sync_reply = member.sync_reply, reply
         if superseded is not None:
-            superseded(SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+            superseded(sync_refusal(ErrorCode.REBALANCE_IN_PROGRESS))
         if member.member_id == group.leader_id:
             self._assign(group, request)
 
@@ -297,7 +295,7 @@ class ClassicProtocol:
         response = self._rebalancer.assigned(group, member)
 
         def committed(error: ErrorCode) -> None:
-            reply(response if error is ErrorCode.NONE else SyncGroupResponse(error_code=error))
+            reply(response if error is ErrorCode.NONE else sync_refusal(error))
 
         self._writer.after_commit(committed, group.record_offset)
 

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable
 from functools import lru_cache
 
+from broker.groups.classic_member import SyncReply, sync_refusal
 from broker.groups.classic_protocol import Joining
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_shard import GroupShard
@@ -20,13 +21,12 @@ from broker.replication.coordinator_runtime import CoordinatorRuntime, Done
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.heartbeat import HeartbeatRequest
-from protocol.messages.join_group import JoinGroupResponse
 from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponseTopic
 from protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from protocol.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
-from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from protocol.messages.sync_group import SyncGroupRequest
 from storage.ports import Scheduler, Timer
 
 log = logging.getLogger(__name__)
@@ -152,19 +152,19 @@ class GroupCoordinator:
         elif not shortest <= request.session_timeout_ms <= longest:
             joining.refuse(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
         elif isinstance(shard, ErrorCode):
-            joining.reply(JoinGroupResponse(error_code=shard))
+            joining.refuse(shard)
         else:
             shard.join(joining)
 
-    def sync(self, request: SyncGroupRequest, reply: Callable[[SyncGroupResponse], None]) -> None:
+    def sync(self, request: SyncGroupRequest, reply: SyncReply) -> None:
         """SyncGroup."""
         shard = self._shard_of_members(request.group_id)
         if isinstance(shard, ErrorCode):
-            reply(SyncGroupResponse(error_code=shard))
+            reply(sync_refusal(shard))
             return
         group = shard.groups.get(request.group_id)
         if group is None:
-            reply(SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+            reply(sync_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
         else:
             shard.protocol.sync(group, request, reply)
 

@@ -39,7 +39,6 @@ from protocol.messages.group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from protocol.messages.join_group import JoinGroupResponse
 from protocol.messages.list_groups import ListedGroup
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponseTopic
 from protocol.messages.offset_delete import (
@@ -153,7 +152,7 @@ class GroupShard:
             value = GroupMetadataValue(protocol=None, leader=None, current_state_timestamp=now)
             error = self._context.append([group_metadata_record(request.group_id, value)])
             if error is not ErrorCode.NONE:
-                joining.reply(JoinGroupResponse(error_code=error))
+                joining.refuse(error)
                 return
             group = self.groups[request.group_id]
         self.protocol.join(group, joining)

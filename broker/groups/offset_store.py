@@ -27,6 +27,7 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
+from protocol.primitives import ZERO_UUID
 
 NO_OFFSET = -1
 NO_TIMESTAMP = -1
@@ -195,7 +196,7 @@ class OffsetStore:
                 committed = self.get(group_id, topic.name, index)
                 if require_stable and self.is_pending(group_id, topic.name, index):
                     answer = no_offset(index, ErrorCode.UNSTABLE_OFFSET_COMMIT)
-                elif committed is None:
+                elif committed is None or _of_another_topic(committed, topic.topic_id):
                     answer = no_offset(index)
                 else:
                     latest = max(latest, committed.record_offset)
@@ -272,3 +273,8 @@ class OffsetStore:
 def no_offset(index: int, error: ErrorCode = ErrorCode.NONE) -> OffsetFetchResponsePartitions:
     """The answer for a partition without a committed offset."""
     return OffsetFetchResponsePartitions(index, NO_OFFSET, -1, "", int(error))
+
+
+def _of_another_topic(committed: CommittedOffset, topic_id: bytes) -> bool:
+    """Whether it was committed for an earlier topic of the same name."""
+    return ZERO_UUID not in (topic_id, committed.topic_id) and topic_id != committed.topic_id

@@ -22,7 +22,7 @@ from broker.groups.classic_group import (
     ClassicGroup,
     GroupEvent,
 )
-from broker.groups.classic_member import ClassicMember, SyncReply
+from broker.groups.classic_member import ClassicMember, SyncReply, join_refusal, sync_refusal
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.deadline import Deadline
 from broker.groups.group_records import group_metadata_record
@@ -97,9 +97,9 @@ class Rebalancer:
             join_reply, sync_reply = group.take_join(member), member.sync_reply
             member.sync_reply = None
             if join_reply is not None:
-                join_reply(JoinGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+                join_reply(join_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
             if sync_reply is not None:
-                sync_reply(SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+                sync_reply(sync_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
         group.remove(member_id)
 
     def rebalance_after_removal(self, group: ClassicGroup, reason: str) -> None:
@@ -273,7 +273,7 @@ class Rebalancer:
             reply, member.sync_reply = member.sync_reply, None
             if reply is not None:
                 self.extend_session(group, member)
-                reply(SyncGroupResponse(error_code=error))
+                reply(sync_refusal(error))
 
     def hand_out_assignment(self, group: ClassicGroup) -> None:
         """The generation is in the log: when it is committed, all who wait get their share."""
@@ -286,7 +286,7 @@ class Rebalancer:
 
         def committed(error: ErrorCode) -> None:
             for reply, response in waiting:
-                reply(response if error is ErrorCode.NONE else SyncGroupResponse(error_code=error))
+                reply(response if error is ErrorCode.NONE else sync_refusal(error))
 
         self._writer.after_commit(committed)
 
@@ -321,6 +321,6 @@ class Rebalancer:
             join_reply, sync_reply = group.take_join(member), member.sync_reply
             member.sync_reply = None
             if join_reply is not None:
-                join_reply(JoinGroupResponse(error_code=error, member_id=member.member_id))
+                join_reply(join_refusal(error, member.member_id))
             if sync_reply is not None:
-                sync_reply(SyncGroupResponse(error_code=error))
+                sync_reply(sync_refusal(error))
