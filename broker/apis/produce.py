@@ -4,8 +4,9 @@ Behaviour: each partition's batches are appended to its leader's log, and each p
 own error. acks=0 has no response: an error closes the connection, as in Kafka. acks=1 answers after
 the append, acks=all (-1) when every in-sync replica has it, or after `timeout_ms`.
 
-Versions: v5 log start offset, v8 record errors with words (KIP-467), v9 flexible, v10 the new
-leader's address (KIP-951), v12 implicit partitions in transactions (KIP-890), v13 topic ids.
+Versions: v5 log start offset, v7 zstd (KIP-110), v8 record errors with words (KIP-467), v9
+flexible, v10 the new leader's address (KIP-951), v12 implicit partitions in transactions (KIP-890),
+v13 topic ids.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from protocol.record_batch import HEADER_SIZE, TRANSACTIONAL_FLAG
+from protocol.record_batch import CODEC_MASK, HEADER_SIZE, TRANSACTIONAL_FLAG
 from storage.log_append_info import LogAppendInfo
 
 ALL_REPLICAS = -1
 TOPIC_IDS_FROM = 13
+ZSTD_FROM = 7
 
 
 class ProduceApi:
@@ -51,7 +53,7 @@ class ProduceApi:
             # Transactions are refused at InitProducerId: nobody can own this id.
             self._answer(request, refuse_produce(request, TRANSACTIONS_REFUSED), respond)
             return
-        append = _Append(self._replicas, request, context.api_version >= TOPIC_IDS_FROM)
+        append = _Append(self._replicas, request, context.api_version)
         response = append.run(self._scheduler.wall_ms())
         if request.acks == ALL_REPLICAS and append.pending:
             waiting = DelayedProduce(append.pending, lambda: respond(response))
@@ -80,12 +82,11 @@ class ProduceApi:
 class _Append:
     """One Produce request on its way into the logs."""
 
-    def __init__(
-        self, replicas: ReplicaManager, request: ProduceRequest, by_topic_id: bool
-    ) -> None:
+    def __init__(self, replicas: ReplicaManager, request: ProduceRequest, version: int) -> None:
         self.replicas = replicas
         self.request = request
-        self.by_topic_id = by_topic_id
+        self.by_topic_id = version >= TOPIC_IDS_FROM
+        self.knows_zstd = version >= ZSTD_FROM
         self.appended: list[Partition] = []
         self.pending: dict[ReplicatedPartition, PendingAck] = {}
 
@@ -112,8 +113,10 @@ class _Append:
         records = data.records
         if not isinstance(records, memoryview) or not records:
             return _failed(data.index, ErrorCode.INVALID_RECORD)
-        if len(records) >= HEADER_SIZE and records[_LOW_ATTRIBUTES] & TRANSACTIONAL_FLAG:
-            return _failed(data.index, TRANSACTIONS_REFUSED)
+        if len(records) >= HEADER_SIZE:
+            refusal = self._refusal(records[_LOW_ATTRIBUTES])
+            if refusal is not None:
+                return _failed(data.index, refusal)
         info = partition.append_as_leader(records, self.request.acks, now_ms)
         if isinstance(info, ErrorCode):
             return _failed(data.index, info)
@@ -129,8 +132,17 @@ class _Append:
             )
         return answer
 
+    def _refusal(self, attributes: int) -> ErrorCode | None:
+        """What a batch with these flags is refused for, whatever its log thinks of it."""
+        if attributes & TRANSACTIONAL_FLAG:
+            return TRANSACTIONS_REFUSED
+        if attributes & CODEC_MASK == _ZSTD and not self.knows_zstd:
+            return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+        return None
+
 
 _LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
+_ZSTD = 4  # Codec.ZSTD; its module brings the codecs with it, which a start does not need
 
 # Until transactions exist: what InitProducerId says to a transactional id, too.
 TRANSACTIONS_REFUSED = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
