@@ -1,0 +1,43 @@
+"""conf/server.properties shows every served key, one line each, with its true default."""
+
+from __future__ import annotations
+
+import re
+
+from broker.config import BrokerConfig
+from broker.config_keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF
+from broker.config_support import SERVED
+from broker.properties import parse_properties
+from tests.architecture.sources import ROOT
+
+TEXT = (ROOT / "conf" / "server.properties").read_text()
+SET = parse_properties(TEXT)
+SHOWN = dict(re.findall(r"^#([a-z][a-z0-9.]+)=(.*)$", TEXT, re.MULTILINE))
+
+
+def test_it_is_a_configuration_that_starts_without_a_warning() -> None:
+    config = BrokerConfig(SET)
+    assert config.warnings == ()
+    assert config.listeners[0].host == "localhost"
+
+
+def test_every_served_key_is_there_once() -> None:
+    assert [name for name in (*SERVED, *OTTLA_CONFIG_DEF) if name not in {**SET, **SHOWN}] == []
+    assert [name for name in SHOWN if name in SET] == []
+
+
+def test_a_commented_line_shows_the_default() -> None:
+    wrong = {
+        name: shown
+        for name, shown in SHOWN.items()
+        if shown != (BROKER_CONFIG_DEF[name].default or "")
+    }
+    assert wrong == {}
+
+
+def test_every_key_has_one_line_of_comment_above_it() -> None:
+    lines = TEXT.splitlines()
+    for number, line in enumerate(lines):
+        if re.match(r"#?[a-z][a-z0-9.]+=", line):
+            assert re.match(r"# [A-Z/a-z]", lines[number - 1]), line
+            assert lines[number - 2] == "", line
