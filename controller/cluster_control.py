@@ -1,0 +1,272 @@
+"""Brokers of the cluster: registering, unfencing, fencing, shutting down.
+
+Owns: the checks on a registration, and the soft state of who was heard of last. A broker is fenced
+from its registration until a heartbeat shows that it has read the metadata up to that registration,
+and again when no heartbeat came for `broker.session.timeout.ms`.
+
+Each broker is in one of four states, after Kafka's `BrokerControlState`:
+
+    FENCED               has no leaders; asks to be unfenced → UNFENCED once it has caught up
+    UNFENCED             serves; asks to stop → CONTROLLED_SHUTDOWN; session lost → FENCED
+    CONTROLLED_SHUTDOWN  leaders have moved away as far as they can; still answers; once it leads
+                         nothing → SHUTDOWN_NOW; session lost → FENCED
+    SHUTDOWN_NOW         fenced, and told that it may end
+
+Never: keeps the durable part, which is the image. After a failover every broker gets a session
+anew. Follows KIP-631, KIP-858 and Kafka's `ClusterControlManager`, `BrokerHeartbeatManager`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controller.decision import Decision, View
+from controller.leadership_changes import LeadershipChanges
+from controller.metadata_image import BrokerRegistration, MetadataImage
+from controller.metadata_records import MetadataRecord
+from controller.metadata_version import level_name
+from controller.settings import ControllerSettings
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from protocol.messages.broker_registration import BrokerRegistrationRequest
+from protocol.messages.metadata_records import (
+    BrokerEndpoint,
+    BrokerFeature,
+    BrokerRegistrationChangeRecord,
+    RegisterBrokerRecord,
+    UnregisterBrokerRecord,
+)
+from protocol.primitives import uuid_to_string
+
+_FENCED = 1
+_UNFENCED = -1
+_SHUTTING_DOWN = 1
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatReply:
+    """What a broker is told about itself."""
+
+    is_caught_up: bool = False
+    is_fenced: bool = True
+    should_shut_down: bool = False
+
+
+def epoch_fault(image: MetadataImage, broker_id: int, epoch: int) -> ApiError | None:
+    """Why a request is not one of the present incarnation of `broker_id`; None if it is."""
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        text = f"No broker registration found for broker id {broker_id}"
+        return ApiError(ErrorCode.STALE_BROKER_EPOCH, text)
+    if broker.epoch != epoch:
+        text = f"Expected broker epoch {broker.epoch}, but got broker epoch {epoch}"
+        return ApiError(ErrorCode.STALE_BROKER_EPOCH, text)
+    return None
+
+
+class ClusterControl:
+    """Decides on brokers, and remembers when each was heard of (soft state)."""
+
+    def __init__(self, settings: ControllerSettings, leadership: LeadershipChanges) -> None:
+        self._settings = settings
+        self._leadership = leadership
+        self._heard_ms: dict[int, float] = {}
+
+    # --- sessions (soft) -----------------------------------------------------------------------
+
+    def activate(self, image: MetadataImage, now_ms: float) -> None:
+        """Begin as the active controller: every unfenced broker gets a whole session."""
+        self._heard_ms = {b.id: now_ms for b in image.brokers.values() if not b.fenced}
+
+    def grant_all(self, now_ms: float) -> None:
+        """Count everybody as heard of now: the controller itself was away and cannot tell."""
+        for broker_id in self._heard_ms:
+            self._heard_ms[broker_id] = now_ms
+
+    def expired(self, image: MetadataImage, now_ms: float) -> list[int]:
+        """Unfenced brokers whose session has run out, the longest silent first."""
+        limit = now_ms - self._settings.broker_session_timeout_ms
+        silent = [
+            (self._heard_ms.get(broker.id, now_ms), broker.id)
+            for broker in image.brokers.values()
+            if not broker.fenced and self._heard_ms.get(broker.id, now_ms) <= limit
+        ]
+        return [broker_id for _, broker_id in sorted(silent)]
+
+    def fence(self, view: View, broker_id: int) -> Decision[None]:
+        """Fence `broker_id`, whose session has run out."""
+        broker = view.image.brokers.get(broker_id)
+        if broker is None or broker.fenced:
+            return Decision(None)
+        records: list[MetadataRecord] = [
+            BrokerRegistrationChangeRecord(broker_id, broker.epoch, fenced=_FENCED),
+            *self._leadership.broker_left(view.image, broker_id),
+        ]
+        return Decision(None, records, atomic=False)
+
+    # --- registration --------------------------------------------------------------------------
+
+    def register(self, view: View, request: BrokerRegistrationRequest) -> Decision[int]:
+        """Register a broker; the reply is its epoch."""
+        broker_id = request.broker_id
+        before = view.image.brokers.get(broker_id)
+        error = self._registration_fault(view, request, before)
+        if error is not None:
+            return Decision(error)
+        records: list[MetadataRecord] = []
+        same_process = before is not None and before.incarnation_id == request.incarnation_id
+        if before is not None and not same_process:
+            unclean = view.image.elr_enabled and before.epoch != request.previous_broker_epoch
+            records = self._leadership.broker_left(view.image, broker_id, unclean)
+        epoch = before.epoch if before is not None and same_process else view.next_offset
+        still_fenced = before.fenced if before is not None and same_process else True
+        record = _registration_record(request, epoch, still_fenced)
+        self._heard_ms[broker_id] = view.now_ms
+        return Decision(epoch, [record, *records], atomic=False)
+
+    def unregister(self, view: View, broker_id: int) -> Decision[None]:
+        """Forget a broker, which must not be alive for that."""
+        broker = view.image.brokers.get(broker_id)
+        if broker is None:
+            text = f"Broker ID {broker_id} is not currently registered"
+            return Decision(ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, text))
+        records: list[MetadataRecord] = [
+            *self._leadership.broker_left(view.image, broker_id),
+            UnregisterBrokerRecord(broker_id, broker.epoch),
+        ]
+        return Decision(None, records, atomic=False)
+
+    def _registration_fault(
+        self, view: View, request: BrokerRegistrationRequest, before: BrokerRegistration | None
+    ) -> ApiError | None:
+        if request.cluster_id != self._settings.cluster_id:
+            text = (
+                f"Expected cluster ID {self._settings.cluster_id}, "
+                f"but got cluster ID {request.cluster_id}"
+            )
+            return ApiError(ErrorCode.INCONSISTENT_CLUSTER_ID, text)
+        if (
+            before is not None
+            and before.incarnation_id != request.incarnation_id
+            and self._has_session(before, view.now_ms)
+        ):
+            text = "Another broker is registered with that broker id."
+            return ApiError(ErrorCode.DUPLICATE_BROKER_REGISTRATION, text)
+        if not request.listeners:
+            text = "No listeners specified in request"
+            return ApiError(ErrorCode.INVALID_REGISTRATION, text)
+        return _directory_fault(view.image, request) or _feature_fault(view.image, request)
+
+    def _has_session(self, broker: BrokerRegistration, now_ms: float) -> bool:
+        """Whether another process with this id is alive, as far as one can know."""
+        if broker.fenced or broker.id == self._settings.node_id:
+            # Our own earlier process held a lock on its folders that we hold now.
+            return False
+        heard = self._heard_ms.get(broker.id)
+        return heard is not None and heard > now_ms - self._settings.broker_session_timeout_ms
+
+    # --- heartbeats ----------------------------------------------------------------------------
+
+    def heartbeat(self, view: View, request: BrokerHeartbeatRequest) -> Decision[HeartbeatReply]:
+        """Take a heartbeat: it renews the session and may ask for another state."""
+        image, broker_id = view.image, request.broker_id
+        error = epoch_fault(image, broker_id, request.broker_epoch)
+        if error is not None:
+            return Decision(error)
+        self._heard_ms[broker_id] = view.now_ms
+        broker = image.brokers[broker_id]
+        caught_up = request.current_metadata_offset >= broker.epoch
+        if request.want_shut_down:
+            return self._shut_down(image, broker, caught_up)
+        if request.want_fence:
+            if broker.fenced:
+                return Decision(HeartbeatReply(caught_up))
+            change = BrokerRegistrationChangeRecord(broker_id, broker.epoch, fenced=_FENCED)
+            records = [change, *self._leadership.broker_left(image, broker_id)]
+            return Decision(HeartbeatReply(caught_up), records, atomic=False)
+        if broker.fenced and caught_up and not broker.in_controlled_shutdown:
+            change = BrokerRegistrationChangeRecord(broker_id, broker.epoch, fenced=_UNFENCED)
+            records = [change, *self._leadership.broker_unfenced(image, broker_id)]
+            return Decision(HeartbeatReply(True, is_fenced=False), records, atomic=False)
+        return Decision(HeartbeatReply(caught_up, is_fenced=broker.fenced))
+
+    def _shut_down(
+        self, image: MetadataImage, broker: BrokerRegistration, caught_up: bool
+    ) -> Decision[HeartbeatReply]:
+        ready = HeartbeatReply(caught_up, is_fenced=True, should_shut_down=True)
+        if broker.fenced:
+            return Decision(ready)
+        if not broker.in_controlled_shutdown:
+            change = BrokerRegistrationChangeRecord(
+                broker.id, broker.epoch, in_controlled_shutdown=_SHUTTING_DOWN
+            )
+            records = [change, *self._leadership.broker_left(image, broker.id)]
+            return Decision(HeartbeatReply(caught_up, is_fenced=False), records, atomic=False)
+        if _leads_anything(image, broker.id):
+            return Decision(HeartbeatReply(caught_up, is_fenced=False))
+        change = BrokerRegistrationChangeRecord(broker.id, broker.epoch, fenced=_FENCED)
+        return Decision(ready, [change])
+
+
+def _leads_anything(image: MetadataImage, broker_id: int) -> bool:
+    return any(
+        partition.leader == broker_id
+        for topic in image.topics.by_name.values()
+        for partition in topic.partitions.values()
+    )
+
+
+def _directory_fault(image: MetadataImage, request: BrokerRegistrationRequest) -> ApiError | None:
+    if not request.log_dirs:
+        return ApiError(ErrorCode.INVALID_REGISTRATION, "No directories specified in request")
+    if len(dict.fromkeys(request.log_dirs)) != len(request.log_dirs):
+        return ApiError(ErrorCode.INVALID_REGISTRATION, "Duplicate directory ids in request")
+    for broker in image.brokers.values():
+        if broker.id == request.broker_id:
+            continue
+        for directory in request.log_dirs:
+            if directory in broker.log_dirs:
+                text = (
+                    f"Broker {broker.id} is already registered with directory "
+                    f"{uuid_to_string(directory)}"
+                )
+                return ApiError(ErrorCode.INVALID_REGISTRATION, text)
+    return None
+
+
+def _feature_fault(image: MetadataImage, request: BrokerRegistrationRequest) -> ApiError | None:
+    """A broker must know every finalized feature at its level, or it would misread records."""
+    supported = {
+        f.name: (f.min_supported_version, f.max_supported_version) for f in request.features
+    }
+    for name, level in image.features.items():
+        low, high = supported.get(name, (0, 0))
+        if not low <= level <= high:
+            shown = f"{level} ({level_name(level)})" if name == "metadata.version" else str(level)
+            text = (
+                f"Unable to register because the broker does not support finalized version "
+                f"{shown} of {name}. The broker wants a version between {low} and {high}, "
+                "inclusive."
+            )
+            return ApiError(ErrorCode.UNSUPPORTED_VERSION, text)
+    return None
+
+
+def _registration_record(
+    request: BrokerRegistrationRequest, epoch: int, fenced: bool
+) -> RegisterBrokerRecord:
+    return RegisterBrokerRecord(
+        broker_id=request.broker_id,
+        incarnation_id=request.incarnation_id,
+        broker_epoch=epoch,
+        end_points=[
+            BrokerEndpoint(e.name, e.host, e.port, e.security_protocol) for e in request.listeners
+        ],
+        features=[
+            BrokerFeature(f.name, f.min_supported_version, f.max_supported_version)
+            for f in request.features
+        ],
+        rack=request.rack,
+        fenced=fenced,
+        log_dirs=list(request.log_dirs),
+    )

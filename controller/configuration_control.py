@@ -1,0 +1,285 @@
+"""Dynamic configs of topics, brokers, groups and client metrics: what may be set, and the records.
+
+Owns: the four incremental operations, the older replace-all, and what a topic's config comes to
+when all sources are laid over each other.
+
+Never: knows what a config does. Topic and group keys are checked by their definitions, broker keys
+by a callback, since only the broker knows which of them can change while it runs.
+
+Follows KIP-339 (incremental changes), KIP-226 (sources), KIP-848 (group configs), KIP-714 (client
+metrics), and Kafka's `ConfigurationControlManager` and `ControllerConfigurationValidator`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from controller.client_metrics_config import client_metrics_fault
+from controller.metadata_image import MetadataImage, ResourceType
+from controller.metadata_records import MetadataRecord
+from controller.settings import ControllerSettings
+from controller.topic_names import topic_name_fault
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.metadata_records import ConfigRecord
+from storage.config_def import ConfigDef, ConfigError, ConfigSource, ConfigType, format_value
+from storage.log_config import LOG_CONFIG_DEF, SYNONYMS, LogConfig, server_defaults
+
+
+class ConfigOperation(IntEnum):
+    """What IncrementalAlterConfigs does with a key."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """One operation on one key."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveConfig:
+    """A config as it holds, and where it comes from."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+    sensitive: bool = False
+
+
+class ConfigurationControl:
+    """Decides on configs; holds nothing that changes."""
+
+    def __init__(
+        self, settings: ControllerSettings, group_config_def: ConfigDef | None = None
+    ) -> None:
+        self._settings = settings
+        self._group_config_def = group_config_def
+        self._static = settings.server_config
+        self._defaults = server_defaults(settings.server_config)
+        self._kafka_defaults = LOG_CONFIG_DEF.defaults()
+
+    # --- changes -------------------------------------------------------------------------------
+
+    def alter_incrementally(
+        self,
+        image: MetadataImage,
+        resource_type: int,
+        name: str,
+        changes: Sequence[ConfigChange],
+        new_topic: bool = False,
+    ) -> list[MetadataRecord] | ApiError:
+        """Records for `changes`, or why not. `new_topic`: the topic is being made."""
+        before = image.config(resource_type, name)
+        after = dict(before)
+        for change in changes:
+            error = self._apply(resource_type, change, after)
+            if error is not None:
+                return error
+        return self._checked(image, resource_type, name, before, after, new_topic)
+
+    def replace(
+        self, image: MetadataImage, resource_type: int, name: str, configs: Mapping[str, str | None]
+    ) -> list[MetadataRecord] | ApiError:
+        """Records that make `configs` all that the resource sets, or why not."""
+        before = image.config(resource_type, name)
+        nulls = [key for key, value in configs.items() if value is None]
+        if nulls:
+            return _null_values(resource_type, nulls)
+        after = {key: value for key, value in configs.items() if value is not None}
+        return self._checked(image, resource_type, name, before, after, False)
+
+    def _apply(
+        self, resource_type: int, change: ConfigChange, after: dict[str, str]
+    ) -> ApiError | None:
+        name, operation = change.name, change.operation
+        if operation == ConfigOperation.DELETE:
+            after.pop(name, None)
+        elif operation == ConfigOperation.SET:
+            if change.value is None:
+                return _null_values(resource_type, [name])
+            after[name] = change.value
+        elif operation in (ConfigOperation.APPEND, ConfigOperation.SUBTRACT):
+            if not self._is_list(resource_type, name):
+                shown = ConfigOperation(operation).name
+                text = f"Can't {shown} to key {name} because its type is not LIST."
+                return ApiError(ErrorCode.INVALID_CONFIG, text)
+            parts = _parts(after.get(name, self._default_list(resource_type, name)))
+            given = _parts(change.value or "")
+            if operation == ConfigOperation.APPEND:
+                parts += [part for part in given if part not in parts]
+            else:
+                parts = [part for part in parts if part not in given]
+            after[name] = ",".join(parts)
+        else:
+            text = f"Unsupported operation type: {operation}"
+            return ApiError(ErrorCode.INVALID_REQUEST, text)
+        return None
+
+    def _is_list(self, resource_type: int, name: str) -> bool:
+        definitions: Mapping[int, ConfigDef | None] = {
+            ResourceType.TOPIC: LOG_CONFIG_DEF,
+            ResourceType.GROUP: self._group_config_def,
+        }
+        if resource_type == ResourceType.CLIENT_METRICS:
+            return name in ("metrics", "match")
+        definition = definitions.get(resource_type)
+        key = None if definition is None else definition.get(name)
+        return key is not None and key.type is ConfigType.LIST
+
+    def _default_list(self, resource_type: int, name: str) -> str:
+        if resource_type != ResourceType.TOPIC:
+            return ""
+        return format_value(self._defaults.get(name)) or ""
+
+    def _checked(
+        self,
+        image: MetadataImage,
+        resource_type: int,
+        name: str,
+        before: Mapping[str, str],
+        after: Mapping[str, str],
+        new_topic: bool,
+    ) -> list[MetadataRecord] | ApiError:
+        error = None if new_topic else _missing(image, resource_type, name)
+        if error is None:
+            error = self._fault(resource_type, name, before, after)
+        if error is not None:
+            return error
+        records: list[MetadataRecord] = []
+        for key, value in after.items():
+            if before.get(key) != value:
+                records.append(ConfigRecord(resource_type, name, key, value))
+        for key in before:
+            if key not in after:
+                records.append(ConfigRecord(resource_type, name, key, None))
+        return records
+
+    # --- checks --------------------------------------------------------------------------------
+
+    def _fault(
+        self, resource_type: int, name: str, before: Mapping[str, str], after: Mapping[str, str]
+    ) -> ApiError | None:
+        if resource_type == ResourceType.TOPIC:
+            fault = topic_name_fault(name)
+            if fault is not None:
+                return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
+            return LogConfig.validate(after, self._defaults)
+        if resource_type == ResourceType.BROKER:
+            return _broker_name_fault(name) or self._settings.check_broker_config(name, after)
+        if resource_type == ResourceType.CLIENT_METRICS:
+            if not name:
+                text = "Default client metrics resources are not allowed."
+                return ApiError(ErrorCode.INVALID_REQUEST, text)
+            return client_metrics_fault(after)
+        if resource_type == ResourceType.GROUP:
+            return self._group_fault(name, before, after)
+        text = f"Unknown resource type {resource_type}"
+        return ApiError(ErrorCode.INVALID_REQUEST, text)
+
+    def _group_fault(
+        self, name: str, before: Mapping[str, str], after: Mapping[str, str]
+    ) -> ApiError | None:
+        if not name:
+            return ApiError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+        definition = self._group_config_def
+        if definition is None:
+            text = "Group configs are not served by this release."
+            return ApiError(ErrorCode.INVALID_REQUEST, text)
+        for key, value in after.items():
+            if before.get(key) == value:
+                continue
+            if key not in definition:
+                text = f"Unknown group config name: {key}"
+                return ApiError(ErrorCode.INVALID_CONFIG, text)
+            try:
+                definition[key].parse(value)
+            except ConfigError as error:
+                return ApiError(ErrorCode.INVALID_CONFIG, str(error))
+        return None
+
+    # --- what holds ----------------------------------------------------------------------------
+
+    def effective_topic_configs(
+        self, image: MetadataImage, overrides: Mapping[str, str]
+    ) -> list[EffectiveConfig]:
+        """All configs of a topic that sets `overrides`, by name, as CreateTopics answers them."""
+        return [
+            self._effective(image, key, overrides)
+            for key, definition in sorted(LOG_CONFIG_DEF.items())
+            if not definition.internal
+        ]
+
+    def topic_config(self, image: MetadataImage, topic: str, key: str) -> str | None:
+        """The value of one config of a topic as it holds."""
+        return self._effective(image, key, image.config(ResourceType.TOPIC, topic)).value
+
+    def _effective(
+        self, image: MetadataImage, key: str, overrides: Mapping[str, str]
+    ) -> EffectiveConfig:
+        if key in overrides:
+            return EffectiveConfig(key, overrides[key], ConfigSource.TOPIC_CONFIG)
+        layers = (
+            (
+                image.config(ResourceType.BROKER, str(self._settings.node_id)),
+                ConfigSource.DYNAMIC_BROKER_CONFIG,
+            ),
+            (
+                image.config(ResourceType.BROKER, ""),
+                ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG,
+            ),
+            (self._static, ConfigSource.STATIC_BROKER_CONFIG),
+        )
+        for layer, source in layers:
+            for synonym, _ in SYNONYMS.get(key, ()):
+                if layer.get(synonym) is not None:
+                    value = server_defaults({synonym: layer[synonym]})[key]
+                    return EffectiveConfig(key, format_value(value), source)
+        default = format_value(self._kafka_defaults.get(key))
+        return EffectiveConfig(key, default, ConfigSource.DEFAULT_CONFIG)
+
+
+def _parts(value: str) -> list[str]:
+    return [part for part in (piece.strip() for piece in value.split(",")) if part]
+
+
+def _null_values(resource_type: int, names: Sequence[str]) -> ApiError:
+    if resource_type == ResourceType.TOPIC:
+        text = f"Null value not supported for topic configs: {','.join(sorted(names))}"
+        return ApiError(ErrorCode.INVALID_CONFIG, text)
+    text = f"Null value not supported for : {','.join(sorted(names))}"
+    return ApiError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _missing(image: MetadataImage, resource_type: int, name: str) -> ApiError | None:
+    """The error for a resource that must exist to have configs, and does not."""
+    if resource_type == ResourceType.TOPIC and topic_name_fault(name) is None:
+        if image.topics.get(name) is None:
+            text = f"The topic '{name}' does not exist."
+            return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+    elif resource_type == ResourceType.BROKER and name and _broker_name_fault(name) is None:
+        broker_id = int(name)
+        if broker_id not in image.brokers and broker_id not in image.controllers:
+            text = f"No broker with id {broker_id} found."
+            return ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, text)
+    return None
+
+
+def _broker_name_fault(name: str) -> ApiError | None:
+    if not name:
+        return None
+    digits = name[1:] if name[0] in "+-" else name
+    if not (digits.isascii() and digits.isdigit()):
+        text = "Unable to parse broker name as a base 10 number."
+        return ApiError(ErrorCode.INVALID_REQUEST, text)
+    if int(name) < 0:
+        return ApiError(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
+    return None

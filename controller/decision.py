@@ -1,0 +1,43 @@
+"""What a decision gives: the records that make it true, and the reply that tells of it.
+
+A decider reads an image and returns a `Decision`; it changes nothing. `controller.
+quorum_controller` appends the records, replays them, and sends the reply once they are committed.
+
+Follows Kafka's `ControllerResult`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from controller.metadata_image import MetadataImage
+from controller.metadata_records import MetadataRecord
+from protocol.errors import ApiError
+
+T = TypeVar("T")
+
+MAX_RECORDS_PER_OPERATION = 10_000
+"""A user's request that would need more is refused whole (KAFKA-14204, KAFKA-14996)."""
+MAX_PARTITIONS_PER_REQUEST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a decider may look at: all that was decided before it, committed or not yet."""
+
+    image: MetadataImage
+    next_offset: int
+    """Offset that the first record of this decision will have."""
+    now_ms: float
+    """Monotonic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[T]):
+    """Records, and the reply for when they are committed."""
+
+    reply: T | ApiError
+    records: list[MetadataRecord] = field(default_factory=list)
+    atomic: bool = True
+    """Whether all records must come true together, in one batch."""

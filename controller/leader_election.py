@@ -1,0 +1,94 @@
+"""Who leads a partition: a pure function of its replicas and of who is alive.
+
+Owns: the order in which candidates are tried. Never: which partitions to look at, nor the record
+that says what came out (`controller.partition_change`).
+
+Follows KIP-966 (eligible leader replicas) and Kafka's `PartitionChangeBuilder.electLeader`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from controller.metadata_image import NO_LEADER
+
+
+class Election(Enum):
+    """What kind of election is asked for."""
+
+    PREFERRED = "preferred"
+    """The first replica if it may lead; else as ONLINE."""
+    ONLINE = "online"
+    """Anyone who is known to have all committed records."""
+    UNCLEAN = "unclean"
+    """As ONLINE, but at last any replica that is alive: committed records may be lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What an election looks at."""
+
+    replicas: Sequence[int]
+    isr: Sequence[int]
+    leader: int
+    """The present one, or -1."""
+    elr: Sequence[int] = ()
+    last_known_elr: Sequence[int] = ()
+    elr_enabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ElectionResult:
+    """The leader (-1: none), and whether it may lack committed records."""
+
+    leader: int
+    unclean: bool = False
+
+
+def elect_leader(
+    candidates: Candidates, election: Election, is_active: Callable[[int], bool]
+) -> ElectionResult:
+    """The leader that `candidates` should have.
+
+    `is_active(broker)` tells whether a broker is registered, not fenced and not shutting down.
+    The present leader stays where it may, so that an election without need changes nothing.
+    """
+    in_sync = candidates.isr
+
+    def may_lead(replica: int) -> bool:
+        return replica in in_sync and is_active(replica)
+
+    if election is Election.PREFERRED and candidates.replicas:
+        preferred = candidates.replicas[0]
+        if may_lead(preferred) or (not in_sync and _from_elr(candidates, preferred, is_active)):
+            return ElectionResult(preferred)
+    if may_lead(candidates.leader):
+        return ElectionResult(candidates.leader)
+    for replica in candidates.replicas:
+        if may_lead(replica):
+            return ElectionResult(replica)
+    for replica in candidates.replicas:
+        if _from_elr(candidates, replica, is_active):
+            return ElectionResult(replica)
+    return _without_proof(candidates, election, is_active)
+
+
+def _from_elr(candidates: Candidates, replica: int, is_active: Callable[[int], bool]) -> bool:
+    return candidates.elr_enabled and replica in candidates.elr and is_active(replica)
+
+
+def _without_proof(
+    candidates: Candidates, election: Election, is_active: Callable[[int], bool]
+) -> ElectionResult:
+    """Nobody alive is known to have everything: the last leader may return, or one takes risks."""
+    if candidates.elr_enabled and not candidates.isr and not candidates.elr:
+        known = candidates.last_known_elr
+        if len(known) == 1 and is_active(known[0]):
+            return ElectionResult(known[0], unclean=True)
+    if election is Election.UNCLEAN:
+        for replica in candidates.replicas:
+            if is_active(replica):
+                return ElectionResult(replica, unclean=True)
+    return ElectionResult(NO_LEADER)

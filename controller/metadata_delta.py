@@ -1,0 +1,291 @@
+"""What a batch of records changes: from one `MetadataImage` to the next.
+
+`replay(record)` notes a change, `apply(...)` makes the new image. Only topics that changed are
+copied. Brokers and the controller replay the same records through the same code; a listener that
+follows the metadata gets the delta together with the new image, so that its work follows what
+changed and not what exists.
+
+Owns: the meaning of every metadata record. Never: decides, and never looks at time.
+
+Follows Kafka's `MetadataDelta`, `TopicsDelta`, `TopicDelta` and `ClusterDelta`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from controller.metadata_image import (
+    BrokerRegistration,
+    ConfigResource,
+    ControllerRegistration,
+    Endpoint,
+    MetadataImage,
+    PartitionRegistration,
+)
+from controller.metadata_records import MetadataRecord, MetadataRecordError, record_name
+from controller.topics_delta import TopicsDelta
+from protocol.messages import metadata_records as m
+
+_FENCED = 1
+_UNFENCED = -1
+_SHUTTING_DOWN = 1
+
+
+class MetadataDelta:
+    """Changes since `image`."""
+
+    def __init__(self, image: MetadataImage) -> None:
+        self.image = image
+        self.topics = TopicsDelta(image.topics)
+        self.changed_brokers: dict[int, BrokerRegistration | None] = {}
+        """None: unregistered."""
+        self.changed_controllers: dict[int, ControllerRegistration] = {}
+        self.changed_configs: dict[ConfigResource, dict[str, str]] = {}
+        """All configs that a changed resource has now; empty when the last one went."""
+        self.changed_features: dict[str, int] = {}
+        self._kept: dict[tuple[object, ...], MetadataRecord | None] = {}
+        self._next_producer_id = image.next_producer_id
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing that an image holds has changed."""
+        return not (
+            self.topics.changed
+            or self.topics.deleted
+            or self.changed_brokers
+            or self.changed_controllers
+            or self.changed_configs
+            or self.changed_features
+            or self._kept
+            or self._next_producer_id != self.image.next_producer_id
+        )
+
+    def replay(self, record: MetadataRecord) -> None:
+        """Take one record in. Raises MetadataRecordError for one that does not fit."""
+        replay = _REPLAY.get(type(record))
+        if replay is None:
+            raise MetadataRecordError(f"no rule to replay a {record_name(record)}")
+        replay(self, record)
+
+    def apply(self, offset: int, epoch: int, timestamp_ms: int) -> MetadataImage:
+        """The image with all changes, as of `offset`."""
+        return MetadataImage(
+            offset=offset,
+            epoch=epoch,
+            timestamp_ms=timestamp_ms,
+            topics=self.topics.apply(),
+            brokers=_merged(self.image.brokers, self.changed_brokers),
+            controllers=_merged(self.image.controllers, self.changed_controllers),
+            configs=_merged(
+                self.image.configs,
+                {key: configs or None for key, configs in self.changed_configs.items()},
+            ),
+            features=_merged(
+                self.image.features,
+                {name: level or None for name, level in self.changed_features.items()},
+            ),
+            next_producer_id=self._next_producer_id,
+            kept=_merged(self.image.kept, self._kept),
+        )
+
+    # --- brokers and controllers ---------------------------------------------------------------
+
+    def _register_broker(self, record: m.RegisterBrokerRecord) -> None:
+        self.changed_brokers[record.broker_id] = BrokerRegistration(
+            id=record.broker_id,
+            epoch=record.broker_epoch,
+            incarnation_id=record.incarnation_id,
+            endpoints=_endpoints(record.end_points),
+            features=_features(record.features),
+            rack=record.rack,
+            fenced=record.fenced,
+            in_controlled_shutdown=record.in_controlled_shutdown,
+            log_dirs=tuple(record.log_dirs),
+            cordoned_log_dirs=_optional_tuple(record.cordoned_log_dirs),
+        )
+
+    def _unregister_broker(self, record: m.UnregisterBrokerRecord) -> None:
+        self._broker(record.broker_id, record.broker_epoch)
+        self.changed_brokers[record.broker_id] = None
+
+    def _change_broker(self, record: m.BrokerRegistrationChangeRecord) -> None:
+        broker = self._broker(record.broker_id, record.broker_epoch)
+        if record.fenced in (_FENCED, _UNFENCED):
+            broker = replace(broker, fenced=record.fenced == _FENCED)
+        if record.in_controlled_shutdown == _SHUTTING_DOWN:
+            broker = replace(broker, in_controlled_shutdown=True)
+        if record.log_dirs:
+            broker = replace(broker, log_dirs=tuple(record.log_dirs))
+        if record.cordoned_log_dirs is not None:
+            broker = replace(broker, cordoned_log_dirs=tuple(record.cordoned_log_dirs))
+        self.changed_brokers[record.broker_id] = broker
+
+    def _fence_broker(self, record: m.FenceBrokerRecord) -> None:
+        broker = self._broker(record.id, record.epoch)
+        self.changed_brokers[record.id] = replace(broker, fenced=True)
+
+    def _unfence_broker(self, record: m.UnfenceBrokerRecord) -> None:
+        broker = self._broker(record.id, record.epoch)
+        self.changed_brokers[record.id] = replace(broker, fenced=False)
+
+    def _broker(self, broker_id: int, epoch: int) -> BrokerRegistration:
+        if broker_id in self.changed_brokers:
+            broker = self.changed_brokers[broker_id]
+        else:
+            broker = self.image.brokers.get(broker_id)
+        if broker is None or broker.epoch != epoch:
+            known = "is not registered" if broker is None else f"has epoch {broker.epoch}"
+            raise MetadataRecordError(f"record for broker {broker_id} epoch {epoch}: it {known}")
+        return broker
+
+    def _register_controller(self, record: m.RegisterControllerRecord) -> None:
+        self.changed_controllers[record.controller_id] = ControllerRegistration(
+            id=record.controller_id,
+            incarnation_id=record.incarnation_id,
+            endpoints=_endpoints(record.end_points),
+            features=_features(record.features),
+            zk_migration_ready=record.zk_migration_ready,
+        )
+
+    # --- topics --------------------------------------------------------------------------------
+
+    def _topic(self, record: m.TopicRecord) -> None:
+        self.topics.create(record.name, record.topic_id)
+
+    def _partition(self, record: m.PartitionRecord) -> None:
+        registration = PartitionRegistration(
+            replicas=tuple(record.replicas),
+            directories=tuple(record.directories) or (bytes(16),) * len(record.replicas),
+            isr=tuple(record.isr),
+            leader=record.leader,
+            leader_epoch=record.leader_epoch,
+            partition_epoch=record.partition_epoch,
+            leader_recovery_state=record.leader_recovery_state,
+            removing_replicas=tuple(record.removing_replicas),
+            adding_replicas=tuple(record.adding_replicas),
+            elr=tuple(record.eligible_leader_replicas or ()),
+            last_known_elr=tuple(record.last_known_elr or ()),
+        )
+        self.topics.set_partition(record.topic_id, record.partition_id, registration)
+
+    def _change_partition(self, record: m.PartitionChangeRecord) -> None:
+        self.topics.change_partition(record)
+
+    def _remove_topic(self, record: m.RemoveTopicRecord) -> None:
+        topic = self.topics.remove(record.topic_id)
+        # Kafka leaves a deleted topic's configs to the record, which stands for them too.
+        key = (2, topic.name)
+        if self._configs_of(key):
+            self.changed_configs[key] = {}
+
+    def _clear_elr(self, record: m.ClearElrRecord) -> None:
+        self.topics.clear_elr(record.topic_name)
+
+    # --- configs, features, ids ----------------------------------------------------------------
+
+    def _configs_of(self, key: ConfigResource) -> Mapping[str, str]:
+        changed = self.changed_configs.get(key)
+        return self.image.configs.get(key, {}) if changed is None else changed
+
+    def _config(self, record: m.ConfigRecord) -> None:
+        key = (record.resource_type, record.resource_name)
+        if key not in self.changed_configs:
+            self.changed_configs[key] = dict(self.image.configs.get(key, {}))
+        if record.value is None:
+            self.changed_configs[key].pop(record.name, None)
+        else:
+            self.changed_configs[key][record.name] = record.value
+
+    def _feature_level(self, record: m.FeatureLevelRecord) -> None:
+        self.changed_features[record.name] = record.feature_level
+
+    def _producer_ids(self, record: m.ProducerIdsRecord) -> None:
+        self._next_producer_id = record.next_producer_id
+
+    def _ignore(self, record: MetadataRecord) -> None:
+        """NoOp and the marks of metadata transactions, which the log's readers resolve."""
+
+    # --- kept for snapshots only ---------------------------------------------------------------
+
+    def _acl(self, record: m.AccessControlEntryRecord) -> None:
+        self._kept[("acl", record.id)] = record
+
+    def _remove_acl(self, record: m.RemoveAccessControlEntryRecord) -> None:
+        self._kept[("acl", record.id)] = None
+
+    def _scram(self, record: m.UserScramCredentialRecord) -> None:
+        self._kept[("scram", record.name, record.mechanism)] = record
+
+    def _remove_scram(self, record: m.RemoveUserScramCredentialRecord) -> None:
+        self._kept[("scram", record.name, record.mechanism)] = None
+
+    def _token(self, record: m.DelegationTokenRecord) -> None:
+        self._kept[("token", record.token_id)] = record
+
+    def _remove_token(self, record: m.RemoveDelegationTokenRecord) -> None:
+        self._kept[("token", record.token_id)] = None
+
+    def _quota(self, record: m.ClientQuotaRecord) -> None:
+        entity = tuple((part.entity_type, part.entity_name) for part in record.entity)
+        self._kept[("quota", *entity, record.key)] = None if record.remove else record
+
+
+def _merged(before: Mapping[Any, Any], changes: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """`before` with `changes`, where None removes; `before` itself where nothing changed."""
+    if not changes:
+        return before
+    after = dict(before)
+    for key, value in changes.items():
+        if value is None:
+            after.pop(key, None)
+        else:
+            after[key] = value
+    return after
+
+
+def _endpoints(
+    endpoints: list[m.BrokerEndpoint] | list[m.ControllerEndpoint],
+) -> dict[str, Endpoint]:
+    return {e.name: Endpoint(e.name, e.host, e.port, e.security_protocol) for e in endpoints}
+
+
+def _features(
+    features: list[m.BrokerFeature] | list[m.ControllerFeature],
+) -> dict[str, tuple[int, int]]:
+    return {f.name: (f.min_supported_version, f.max_supported_version) for f in features}
+
+
+def _optional_tuple(values: list[bytes] | None) -> tuple[bytes, ...] | None:
+    return None if values is None else tuple(values)
+
+
+_REPLAY: dict[type, Callable[[MetadataDelta, Any], None]] = {
+    m.RegisterBrokerRecord: MetadataDelta._register_broker,
+    m.UnregisterBrokerRecord: MetadataDelta._unregister_broker,
+    m.BrokerRegistrationChangeRecord: MetadataDelta._change_broker,
+    m.FenceBrokerRecord: MetadataDelta._fence_broker,
+    m.UnfenceBrokerRecord: MetadataDelta._unfence_broker,
+    m.RegisterControllerRecord: MetadataDelta._register_controller,
+    m.TopicRecord: MetadataDelta._topic,
+    m.PartitionRecord: MetadataDelta._partition,
+    m.PartitionChangeRecord: MetadataDelta._change_partition,
+    m.RemoveTopicRecord: MetadataDelta._remove_topic,
+    m.ClearElrRecord: MetadataDelta._clear_elr,
+    m.ConfigRecord: MetadataDelta._config,
+    m.FeatureLevelRecord: MetadataDelta._feature_level,
+    m.ProducerIdsRecord: MetadataDelta._producer_ids,
+    m.NoOpRecord: MetadataDelta._ignore,
+    m.BeginTransactionRecord: MetadataDelta._ignore,
+    m.EndTransactionRecord: MetadataDelta._ignore,
+    m.AbortTransactionRecord: MetadataDelta._ignore,
+    m.ZkMigrationStateRecord: MetadataDelta._ignore,
+    m.AccessControlEntryRecord: MetadataDelta._acl,
+    m.RemoveAccessControlEntryRecord: MetadataDelta._remove_acl,
+    m.UserScramCredentialRecord: MetadataDelta._scram,
+    m.RemoveUserScramCredentialRecord: MetadataDelta._remove_scram,
+    m.DelegationTokenRecord: MetadataDelta._token,
+    m.RemoveDelegationTokenRecord: MetadataDelta._remove_token,
+    m.ClientQuotaRecord: MetadataDelta._quota,
+}

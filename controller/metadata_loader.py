@@ -1,0 +1,129 @@
+"""From committed records to images, and to everybody who follows the metadata.
+
+Owns: the newest committed image of this node. Listeners are called in the order in which they were
+added, once for each change, with the delta and the image it leads to; between the records that
+begin and end a metadata transaction (KIP-868) nothing is shown.
+
+Never: sees a record that is not committed, and never decides.
+
+Follows Kafka's `MetadataLoader` and `MetadataPublisher`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from controller.metadata_delta import MetadataDelta
+from controller.metadata_image import MetadataImage
+from controller.metadata_records import MetadataRecord, MetadataRecordError
+from protocol.messages.metadata_records import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+)
+
+MetadataListener = Callable[[MetadataDelta, MetadataImage], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedBatch:
+    """A committed batch of the metadata log, or what stands for one in a snapshot."""
+
+    base_offset: int
+    last_offset: int
+    epoch: int
+    timestamp_ms: int
+    records: Sequence[MetadataRecord]
+    """Empty for control batches, which still move the offset."""
+
+
+class MetadataLoader:
+    """The committed metadata as this node knows it."""
+
+    def __init__(self) -> None:
+        self.image = MetadataImage()
+        self._listeners: list[MetadataListener] = []
+        self._transaction: MetadataDelta | None = None
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether the image lacks records before its offset: those of an open transaction."""
+        return self._transaction is not None
+
+    def add_listener(self, listener: MetadataListener) -> None:
+        """Call `listener(delta, image)` for every change from now on.
+
+        If there is an image already, it is told at once as one change from nothing.
+        """
+        self._listeners.append(listener)
+        if self.image.offset >= 0:
+            listener(delta_between(MetadataImage(), self.image), self.image)
+
+    def load_snapshot(self, image: MetadataImage) -> None:
+        """Go on from `image`, which a snapshot held: told as the changes from the present one."""
+        self._transaction = None
+        delta = delta_between(self.image, image)
+        self.image = image
+        self._tell(delta)
+
+    def handle_commit(self, batch: CommittedBatch) -> None:
+        """Take a committed batch in. Batches come in the order of their offsets."""
+        if batch.base_offset <= self.image.offset:
+            raise AssertionError(
+                f"batch at {batch.base_offset} came after offset {self.image.offset}"
+            )
+        delta = self._transaction or MetadataDelta(self.image)
+        for record in batch.records:
+            delta = self._replay(delta, record)
+        at = (batch.last_offset, batch.epoch, batch.timestamp_ms)
+        if self._transaction is None:
+            self.image = delta.apply(*at)
+            self._tell(delta)
+        else:
+            # Only the position moves: what the transaction has so far is not shown.
+            self.image = MetadataDelta(self.image).apply(*at)
+
+    def _replay(self, delta: MetadataDelta, record: MetadataRecord) -> MetadataDelta:
+        if isinstance(record, BeginTransactionRecord):
+            if self._transaction is not None:
+                raise MetadataRecordError("a metadata transaction begins inside another")
+            if not delta.is_empty:
+                raise MetadataRecordError("a metadata transaction begins inside a batch")
+            self._transaction = delta
+        elif isinstance(record, EndTransactionRecord | AbortTransactionRecord):
+            if self._transaction is None:
+                raise MetadataRecordError("a metadata transaction ends that never began")
+            self._transaction = None
+            if isinstance(record, AbortTransactionRecord):
+                return MetadataDelta(self.image)
+        else:
+            delta.replay(record)
+        return delta
+
+    def _tell(self, delta: MetadataDelta) -> None:
+        if delta.is_empty:
+            return
+        for listener in self._listeners:
+            listener(delta, self.image)
+
+
+def delta_between(before: MetadataImage, after: MetadataImage) -> MetadataDelta:
+    """The changes that lead from `before` to `after`, as a listener wants to see them."""
+    delta = MetadataDelta(before)
+    delta.topics.replace_all(after.topics)
+    for broker_id in before.brokers:
+        if broker_id not in after.brokers:
+            delta.changed_brokers[broker_id] = None
+    for broker_id, broker in after.brokers.items():
+        if before.brokers.get(broker_id) != broker:
+            delta.changed_brokers[broker_id] = broker
+    delta.changed_controllers.update(after.controllers)
+    for key in (*before.configs, *after.configs):
+        now = after.configs.get(key, {})
+        if before.configs.get(key, {}) != now:
+            delta.changed_configs[key] = dict(now)
+    for name in (*before.features, *after.features):
+        if before.features.get(name, 0) != after.features.get(name, 0):
+            delta.changed_features[name] = after.features.get(name, 0)
+    return delta

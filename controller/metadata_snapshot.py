@@ -1,0 +1,209 @@
+"""Snapshots: an image as a file `<end offset>-<epoch>.checkpoint`, and back.
+
+A snapshot replaces the log before its end offset. It is a series of record batches: a control
+batch with the header, the records that make the image, a control batch with the footer; one without
+a footer is not whole. `bootstrap.checkpoint` has the same form and the records an empty log begins
+with.
+
+Owns: names, form and order of the records. Never: when one is taken (`controller.raft_client`).
+
+Follows KIP-630, KIP-778 and Kafka's `RecordsSnapshotWriter`, `SnapshotPath`, `ImageWriter`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+
+from controller.control_records import ControlType, control_batch, decode_control_record
+from controller.feature_control import feature_records
+from controller.metadata_delta import MetadataDelta
+from controller.metadata_image import Endpoint, MetadataImage, PartitionRegistration
+from controller.metadata_records import (
+    MetadataRecord,
+    MetadataRecordError,
+    decode_record,
+    encode_record,
+)
+from controller.metadata_version import record_version
+from protocol.messages import metadata_records as m
+from protocol.messages.consumer_protocol import SnapshotFooterRecord, SnapshotHeaderRecord
+from protocol.record_batch import CorruptBatch, crc_is_valid, iterate_batches
+from protocol.records import RecordBatchBuilder, iterate_records
+
+RECORDS_PER_BATCH = 1_000
+
+_NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+
+
+class SnapshotId(NamedTuple):
+    """Offset after the last record in a snapshot, and that record's epoch."""
+
+    end_offset: int
+    epoch: int
+
+    @property
+    def file_name(self) -> str:
+        """`00000000000000000034-0000000001.checkpoint`."""
+        return f"{self.end_offset:020d}-{self.epoch:010d}.checkpoint"
+
+
+def snapshot_id_of(file_name: str) -> SnapshotId | None:
+    """The id in a file's name; None for other files."""
+    found = _NAME.fullmatch(file_name)
+    return SnapshotId(int(found[1]), int(found[2])) if found else None
+
+
+@dataclass(slots=True)
+class SnapshotContent:
+    """What was in a snapshot."""
+
+    last_contained_timestamp_ms: int = 0
+    records: list[MetadataRecord] = field(default_factory=list)
+    control: list[tuple[ControlType, Any]] = field(default_factory=list)
+    """KRaftVersion and Voters, where the quorum is in the log (KIP-853)."""
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def encode_snapshot(
+    records: Iterable[MetadataRecord],
+    level: int,
+    epoch: int,
+    last_contained_timestamp_ms: int,
+    now_ms: int,
+    control: Iterable[tuple[ControlType, Any]] = (),
+) -> bytes:
+    """The file. `level` is the finalized `metadata.version`."""
+    header = SnapshotHeaderRecord(0, last_contained_timestamp_ms)
+    parts = [control_batch([(ControlType.SNAPSHOT_HEADER, header), *control], 0, epoch, now_ms)]
+    offset = 1 + len(list(control))
+    rest = iter(records)
+    while chunk := list(islice(rest, RECORDS_PER_BATCH)):
+        builder = RecordBatchBuilder(base_offset=offset, leader_epoch=epoch)
+        for record in chunk:
+            value = encode_record(record, record_version(record, level))
+            builder.append(None, value, now_ms)
+        parts.append(builder.build())
+        offset += len(chunk)
+    footer = (ControlType.SNAPSHOT_FOOTER, SnapshotFooterRecord(0))
+    parts.append(control_batch([footer], offset, epoch, now_ms))
+    return b"".join(parts)
+
+
+def encode_image(
+    image: MetadataImage, now_ms: int, control: Iterable[tuple[ControlType, Any]] = ()
+) -> bytes:
+    """The snapshot that stands for `image`."""
+    control = list(control)
+    return encode_snapshot(
+        image_records(image), image.metadata_level, image.epoch, image.timestamp_ms, now_ms, control
+    )
+
+
+def image_records(image: MetadataImage) -> Iterator[MetadataRecord]:
+    """Records that make `image` out of nothing, features first: they say how to read the rest."""
+    yield from feature_records(image.features)
+    for broker in image.brokers.values():
+        yield m.RegisterBrokerRecord(
+            broker_id=broker.id,
+            incarnation_id=broker.incarnation_id,
+            broker_epoch=broker.epoch,
+            end_points=[_endpoint(m.BrokerEndpoint, e) for e in broker.endpoints.values()],
+            features=[m.BrokerFeature(n, *levels) for n, levels in broker.features.items()],
+            rack=broker.rack,
+            fenced=broker.fenced,
+            in_controlled_shutdown=broker.in_controlled_shutdown,
+            log_dirs=list(broker.log_dirs),
+            cordoned_log_dirs=_optional_list(broker.cordoned_log_dirs),
+        )
+    for controller in image.controllers.values():
+        yield m.RegisterControllerRecord(
+            controller_id=controller.id,
+            incarnation_id=controller.incarnation_id,
+            zk_migration_ready=controller.zk_migration_ready,
+            end_points=[_endpoint(m.ControllerEndpoint, e) for e in controller.endpoints.values()],
+            features=[m.ControllerFeature(n, *levels) for n, levels in controller.features.items()],
+        )
+    for topic in image.topics.by_name.values():
+        yield m.TopicRecord(topic.name, topic.id)
+        for index, partition in topic.partitions.items():
+            yield _partition_record(topic.id, index, partition)
+    for (resource_type, name), configs in image.configs.items():
+        for key, value in configs.items():
+            yield m.ConfigRecord(resource_type, name, key, value)
+    yield from image.kept.values()
+    if image.next_producer_id:
+        yield m.ProducerIdsRecord(-1, -1, image.next_producer_id)
+
+
+def _endpoint(cls: Any, endpoint: Endpoint) -> Any:
+    return cls(endpoint.name, endpoint.host, endpoint.port, endpoint.security_protocol)
+
+
+def _optional_list(values: tuple[bytes, ...] | None) -> list[bytes] | None:
+    return None if values is None else list(values)
+
+
+def _partition_record(
+    topic_id: bytes, index: int, partition: PartitionRegistration
+) -> m.PartitionRecord:
+    return m.PartitionRecord(
+        partition_id=index,
+        topic_id=topic_id,
+        replicas=list(partition.replicas),
+        isr=list(partition.isr),
+        removing_replicas=list(partition.removing_replicas),
+        adding_replicas=list(partition.adding_replicas),
+        leader=partition.leader,
+        leader_recovery_state=partition.leader_recovery_state,
+        leader_epoch=partition.leader_epoch,
+        partition_epoch=partition.partition_epoch,
+        directories=list(partition.directories),
+        eligible_leader_replicas=list(partition.elr) or None,
+        last_known_elr=list(partition.last_known_elr) or None,
+    )
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def decode_snapshot(data: bytes) -> SnapshotContent:
+    """What is in a snapshot file. Raises MetadataRecordError where it is damaged or not whole."""
+    content = SnapshotContent()
+    seen: list[ControlType] = []
+    try:
+        for position, header in iterate_batches(data):
+            if not crc_is_valid(data, position, header):
+                raise MetadataRecordError(f"snapshot batch at byte {position} has a wrong CRC")
+            for record in iterate_records(data, position):
+                if not header.is_control:
+                    content.records.append(decode_record(record.value or b""))
+                    continue
+                kind, message = decode_control_record(record)
+                seen.append(kind)
+                if kind is ControlType.SNAPSHOT_HEADER:
+                    content.last_contained_timestamp_ms = message.last_contained_log_timestamp
+                elif kind is not ControlType.SNAPSHOT_FOOTER:
+                    content.control.append((kind, message))
+    except CorruptBatch as error:
+        raise MetadataRecordError(f"snapshot is damaged: {error}") from error
+    if not seen or seen[0] is not ControlType.SNAPSHOT_HEADER:
+        raise MetadataRecordError("snapshot has no header")
+    if seen[-1] is not ControlType.SNAPSHOT_FOOTER:
+        raise MetadataRecordError("snapshot has no footer: it is not whole")
+    return content
+
+
+def image_of(content: SnapshotContent, snapshot_id: SnapshotId) -> MetadataImage:
+    """The image that a snapshot stands for."""
+    delta = MetadataDelta(MetadataImage())
+    for record in content.records:
+        delta.replay(record)
+    return delta.apply(
+        snapshot_id.end_offset - 1, snapshot_id.epoch, content.last_contained_timestamp_ms
+    )

@@ -1,0 +1,78 @@
+"""The levels of `metadata.version`, and which record version each of them allows.
+
+Owns: the numbers behind names such as 4.3-IV0, and the choice of a record's version. A node writes
+only what every node of the cluster can read; the finalized level says what that is.
+
+Never: holds the finalized level (that is a record, see `controller.metadata_image`).
+
+Follows KIP-584 (features), KIP-778 (KRaft upgrades), KIP-858 (directories, level 17), KIP-966
+(eligible leader replicas, level 23), KIP-1066 (cordoned directories, level 30); the numbers are
+those of Apache Kafka 4.3's `MetadataVersion`.
+"""
+
+from __future__ import annotations
+
+from protocol.messages import metadata_records as m
+
+METADATA_VERSION = "metadata.version"
+KRAFT_VERSION = "kraft.version"
+ELR_VERSION = "eligible.leader.replicas.version"
+
+MINIMUM_LEVEL = 7
+"""3.3-IV3, the lowest level that Kafka 4.x opens."""
+LATEST_LEVEL = 30
+"""4.3-IV0, what a folder is formatted with."""
+
+_IV_0 = 7
+# fmt: off
+_NAMES = (
+    "3.3-IV3",
+    "3.4-IV0",
+    "3.5-IV0", "3.5-IV1", "3.5-IV2",
+    "3.6-IV0", "3.6-IV1", "3.6-IV2",
+    "3.7-IV0", "3.7-IV1", "3.7-IV2", "3.7-IV3", "3.7-IV4",
+    "3.8-IV0",
+    "3.9-IV0",
+    "4.0-IV0", "4.0-IV1", "4.0-IV2", "4.0-IV3",
+    "4.1-IV0", "4.1-IV1",
+    "4.2-IV0", "4.2-IV1",
+    "4.3-IV0",
+)
+# fmt: on
+
+LEVELS = {name: _IV_0 + index for index, name in enumerate(_NAMES)}
+"""Level by name, as `kafka-features version-mapping` prints them."""
+
+_TRANSACTIONS = LEVELS["3.6-IV1"]
+_MIGRATION = LEVELS["3.4-IV0"]
+_DIRECTORIES = LEVELS["3.7-IV2"]
+_ELR = LEVELS["4.0-IV1"]
+_CORDONED = LEVELS["4.3-IV0"]
+
+
+def level_name(level: int) -> str:
+    """`4.3-IV0` for 30; the number itself where no release has it."""
+    if MINIMUM_LEVEL <= level <= LATEST_LEVEL:
+        return _NAMES[level - _IV_0]
+    return str(level)
+
+
+def supports_transactions(level: int) -> bool:
+    """Whether records between Begin and EndTransaction are taken as one (KIP-868)."""
+    return level >= _TRANSACTIONS
+
+
+def record_version(record: object, level: int) -> int:
+    """The version in which `record` is written while `metadata.version` is at `level`."""
+    if isinstance(record, m.PartitionRecord | m.PartitionChangeRecord):
+        return 2 if level >= _ELR else 1 if level >= _DIRECTORIES else 0
+    if isinstance(record, m.RegisterBrokerRecord):
+        if level >= _CORDONED:
+            return 4
+        return 3 if level >= _DIRECTORIES else 2 if level >= _MIGRATION else 1
+    if isinstance(record, m.BrokerRegistrationChangeRecord):
+        # Kafka writes the lowest version that can say it.
+        if record.cordoned_log_dirs is not None:
+            return 3
+        return 2 if record.log_dirs else 1 if record.in_controlled_shutdown else 0
+    return 0

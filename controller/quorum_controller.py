@@ -1,0 +1,250 @@
+"""The active controller: one queue, in which a command becomes records and a reply.
+
+    submit → decide(view) → records and reply → append to the Raft log → replay into the image
+           → … records committed … → reply
+
+Everything runs on one thread, so the queue has an entry only while this node has been elected and
+its first record is not committed yet. A decision sees all decisions before it, committed or not;
+its reply leaves when its records, or for a decision without records all those before it, are
+committed. When the append fails or leadership is lost, the image goes back to the last committed
+one and every reply still owed is NOT_CONTROLLER: the outcome is then unknown to the client, as it
+is in Kafka.
+
+Owns: the image with what is not committed yet, and the replies owed. Never: decides itself; the
+control managers do. Soft state (sessions of brokers) begins anew with each leadership.
+
+Follows KIP-631 and Kafka's `QuorumController`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from controller.cluster_control import ClusterControl
+from controller.configuration_control import ConfigurationControl
+from controller.controller_timers import ControllerTimers
+from controller.decision import MAX_RECORDS_PER_OPERATION, Decision, View
+from controller.leadership_changes import LeadershipChanges
+from controller.metadata_delta import MetadataDelta
+from controller.metadata_image import MetadataImage
+from controller.metadata_loader import CommittedBatch, MetadataLoader
+from controller.metadata_records import MetadataRecord
+from controller.raft_client import NotLeader, RaftClient
+from controller.random_ids import RandomBytes
+from controller.replication_control import ReplicationControl
+from controller.settings import ControllerSettings
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.metadata_records import NoOpRecord
+from storage.config_def import ConfigDef
+from storage.ports import Scheduler
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Reply = Callable[[Any], None]
+
+_RECORDS_PER_BATCH = MAX_RECORDS_PER_OPERATION
+
+
+@dataclass(slots=True)
+class _Command:
+    name: str
+    decide: Callable[[View], Decision[Any]]
+    reply: Reply
+
+
+@dataclass(slots=True)
+class _Owed:
+    """A reply that waits for the commit of `offset`."""
+
+    offset: int
+    value: object
+    reply: Reply
+
+
+class QuorumController:
+    """Takes commands while this node is the active controller."""
+
+    def __init__(
+        self,
+        settings: ControllerSettings,
+        raft: RaftClient,
+        loader: MetadataLoader,
+        scheduler: Scheduler,
+        random_bytes: RandomBytes,
+        bootstrap: Sequence[MetadataRecord],
+        group_config_def: ConfigDef | None = None,
+    ) -> None:
+        """`bootstrap` are the records that an empty log begins with."""
+        self._settings = settings
+        self._raft = raft
+        self._loader = loader
+        self._scheduler = scheduler
+        self._bootstrap = list(bootstrap)
+        self.configuration = ConfigurationControl(settings, group_config_def)
+        leadership = LeadershipChanges(self.configuration)
+        self.replication = ReplicationControl(settings, self.configuration, random_bytes)
+        self.cluster = ClusterControl(settings, leadership)
+        self._epoch: int | None = None
+        self._image = loader.image
+        self._next_offset = 0
+        self._owed: deque[_Owed] = deque()
+        self._waiting: deque[_Command] = deque()
+        self._timers = ControllerTimers(settings, scheduler, self)
+
+    # --- what others see -----------------------------------------------------------------------
+
+    @property
+    def is_active(self) -> bool:
+        """Whether commands are decided here now."""
+        return self._epoch is not None
+
+    @property
+    def image(self) -> MetadataImage:
+        """What the next decision will look at; includes what is not committed yet."""
+        return self._image if self.is_active else self._loader.image
+
+    def submit(
+        self,
+        name: str,
+        decide: Callable[[View], Decision[T]],
+        reply: Callable[[T | ApiError], None],
+    ) -> None:
+        """Decide, and `reply` once the decision is committed.
+
+        NOT_CONTROLLER where another node is the one to ask.
+        """
+        command = _Command(name, decide, reply)
+        if self.is_active:
+            self._run(command)
+        elif self._raft.is_leader and len(self._waiting) < self._limit:
+            self._waiting.append(command)
+        else:
+            reply(self._not_controller())
+
+    @property
+    def _limit(self) -> int:
+        return self._settings.controller_queue_max_requests
+
+    def _not_controller(self) -> ApiError:
+        leader = self._raft.leader_id
+        if leader is None or leader == self._settings.node_id:
+            return ApiError(ErrorCode.NOT_CONTROLLER, "No controller appears to be active.")
+        return ApiError(
+            ErrorCode.NOT_CONTROLLER, f"The active controller appears to be node {leader}."
+        )
+
+    # --- deciding ------------------------------------------------------------------------------
+
+    def _run(self, command: _Command) -> None:
+        view = View(self._image, self._next_offset, self._scheduler.monotonic_ms())
+        try:
+            decision = command.decide(view)
+        except Exception:
+            logger.exception("the controller failed to decide %s", command.name)
+            command.reply(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
+            return
+        try:
+            self._append(decision.records, decision.atomic)
+        except NotLeader:
+            self._owed.append(_Owed(self._next_offset, None, command.reply))
+            self._renounce()
+            return
+        owed = _Owed(self._next_offset - 1, decision.reply, command.reply)
+        if owed.offset <= self._loader.image.offset:
+            command.reply(owed.value)
+        else:
+            self._owed.append(owed)
+
+    def _append(self, records: Sequence[MetadataRecord], atomic: bool) -> None:
+        """Append and replay. What a decision may not split is one batch of the log."""
+        assert self._epoch is not None
+        size = len(records) if atomic else _RECORDS_PER_BATCH
+        for start in range(0, len(records), size or 1):
+            part = records[start : start + size]
+            last = self._raft.append(self._epoch, part, self._image.metadata_level)
+            delta = MetadataDelta(self._image)
+            for record in part:
+                delta.replay(record)
+            self._image = delta.apply(last, self._epoch, self._scheduler.wall_ms())
+            self._next_offset = last + 1
+
+    # --- the quorum ----------------------------------------------------------------------------
+
+    def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
+        """The quorum has another leader. Called for this node once its epoch's first record is
+        committed, and so everything before it replayed."""
+        if leader_id == self._settings.node_id:
+            self._claim(epoch)
+        elif self.is_active or self._waiting:
+            self._renounce()
+
+    def _claim(self, epoch: int) -> None:
+        self._epoch = epoch
+        self._image = self._loader.image
+        self._next_offset = self._raft.end_offset
+        self.cluster.activate(self._image, self._scheduler.monotonic_ms())
+        if not self._image.features:
+            logger.info("the metadata log is empty: writing %d first records", len(self._bootstrap))
+            self._append(self._bootstrap, atomic=True)
+        self._timers.start()
+        waiting, self._waiting = self._waiting, deque()
+        for command in waiting:
+            self.submit(command.name, command.decide, command.reply)
+
+    def _renounce(self) -> None:
+        """Back to what is committed; whoever waits must ask the new controller."""
+        self._timers.stop()
+        self._epoch = None
+        self._image = self._loader.image
+        owed, self._owed = self._owed, deque()
+        waiting, self._waiting = self._waiting, deque()
+        error = self._not_controller()
+        for pending in owed:
+            pending.reply(error)
+        for command in waiting:
+            command.reply(error)
+
+    def handle_commit(self, batch: CommittedBatch) -> None:
+        """Send the replies that waited for `batch`, which the loader has taken in."""
+        owed = self._owed
+        while owed and owed[0].offset <= batch.last_offset:
+            first = owed.popleft()
+            first.reply(first.value)
+
+    def resign(self) -> None:
+        """Give the leadership up, so that another node is elected."""
+        if self._epoch is not None:
+            self._raft.resign(self._epoch)
+
+    def close(self) -> None:
+        """Stop the timers and refuse what still waits."""
+        self._renounce()
+
+    # --- timers --------------------------------------------------------------------------------
+
+    def fence_expired(self, late: bool) -> None:
+        """Fence brokers whose sessions ran out. `late`: this process itself did not run."""
+        now_ms = self._scheduler.monotonic_ms()
+        if late:
+            self.cluster.grant_all(now_ms)
+        for broker_id in self.cluster.expired(self._image, now_ms):
+            logger.warning("fencing broker %d: no heartbeat within its session", broker_id)
+            self.submit("fence", partial(self._fence, broker_id), _ignore_reply)
+
+    def _fence(self, broker_id: int, view: View) -> Decision[None]:
+        return self.cluster.fence(view, broker_id)
+
+    def write_no_op(self) -> None:
+        """Move the log's end, so that followers can see how far behind they are (KIP-835)."""
+        record = NoOpRecord()
+        self.submit("no-op", lambda _view: Decision(None, [record]), _ignore_reply)
+
+
+def _ignore_reply(_reply: object) -> None:
+    """For what the controller asks of itself."""

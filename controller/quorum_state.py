@@ -1,0 +1,138 @@
+"""What a node of the quorum is at the moment, and what of that it never forgets.
+
+The durable part is `ElectionState`: the epoch, whom this node voted for in it, and who leads it. It
+is in the file `quorum-state`, fsynced before anything that follows from it is sent. The other part
+is the role:
+
+    UNATTACHED   knows an epoch but no leader; may have voted in it
+                 action: grants votes, waits   → FOLLOWER (hears of a leader), PROSPECTIVE (time-out
+                 of a voter), UNATTACHED (a later epoch, a vote)
+    PROSPECTIVE  asks, without raising the epoch, whether it would be elected (pre-vote, KIP-996)
+                 → CANDIDATE (a majority would), UNATTACHED (a majority would not, a later epoch),
+                 FOLLOWER (hears of a leader)
+    CANDIDATE    raised the epoch, voted for itself, asks for votes
+                 → LEADER (a majority), PROSPECTIVE (time-out, or refused by a majority),
+                 UNATTACHED (a later epoch), FOLLOWER (hears of a leader)
+    LEADER       the one of its epoch: appends, answers fetches, commits
+                 → RESIGNED (gives up, or lost a majority), UNATTACHED and FOLLOWER (later epoch)
+    FOLLOWER     fetches from a leader
+                 → PROSPECTIVE (no answer within the fetch time-out), UNATTACHED and FOLLOWER (later
+                 epoch; an observer also when the leader is gone)
+    RESIGNED     led its epoch, in this life or the last one, and leads it no more
+                 → PROSPECTIVE (time-out), UNATTACHED and FOLLOWER (later epoch)
+
+A node that is no voter is an observer: it is UNATTACHED or FOLLOWER, never anything else.
+
+Owns: the table of legal transitions, and the form of the file. Never: decides on a transition.
+
+Follows KIP-595, KIP-853, KIP-996 and Kafka's `QuorumState`, `ElectionState` and
+`FileQuorumStateStore`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import Enum
+
+from protocol.primitives import ZERO_UUID, uuid_from_string, uuid_to_string
+
+NO_ID = -1
+
+
+class Role(Enum):
+    """See the module."""
+
+    UNATTACHED = "Unattached"
+    PROSPECTIVE = "Prospective"
+    CANDIDATE = "Candidate"
+    LEADER = "Leader"
+    FOLLOWER = "Follower"
+    RESIGNED = "Resigned"
+
+
+LEGAL: dict[Role, tuple[Role, ...]] = {
+    Role.UNATTACHED: (Role.UNATTACHED, Role.FOLLOWER, Role.PROSPECTIVE),
+    Role.PROSPECTIVE: (Role.CANDIDATE, Role.UNATTACHED, Role.FOLLOWER),
+    Role.CANDIDATE: (Role.LEADER, Role.PROSPECTIVE, Role.UNATTACHED, Role.FOLLOWER),
+    Role.LEADER: (Role.RESIGNED, Role.UNATTACHED, Role.FOLLOWER),
+    Role.FOLLOWER: (Role.PROSPECTIVE, Role.UNATTACHED, Role.FOLLOWER),
+    Role.RESIGNED: (Role.PROSPECTIVE, Role.UNATTACHED, Role.FOLLOWER),
+}
+OBSERVER_ROLES = (Role.UNATTACHED, Role.FOLLOWER)
+
+
+class QuorumStateError(Exception):
+    """`quorum-state` cannot be read. A node that forgot its vote must not take part."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElectionState:
+    """The durable part. In one epoch a vote is given once, and a leader never changes."""
+
+    epoch: int = 0
+    leader_id: int | None = None
+    voted_id: int | None = None
+    voted_directory_id: bytes = ZERO_UUID
+
+
+def check_transition(before: Role, after: Role, is_voter: bool) -> None:
+    """Stop where a role would follow that must not."""
+    if after not in LEGAL[before] or (not is_voter and after not in OBSERVER_ROLES):
+        kind = "voter" if is_voter else "observer"
+        raise AssertionError(f"a {kind} cannot go from {before.value} to {after.value}")
+
+
+def encode_quorum_state(
+    state: ElectionState, voters: tuple[int, ...], kraft_version: int = 0
+) -> bytes:
+    """The file, as Kafka writes it: version 0 with static voters, 1 with those of the log."""
+    leader = NO_ID if state.leader_id is None else state.leader_id
+    voted = NO_ID if state.voted_id is None else state.voted_id
+    content: dict[str, object]
+    if kraft_version == 0:
+        content = {
+            "clusterId": "",
+            "leaderId": leader,
+            "leaderEpoch": state.epoch,
+            "votedId": voted,
+            "appliedOffset": 0,
+            "currentVoters": [{"voterId": voter} for voter in sorted(voters)],
+            "data_version": 0,
+        }
+    else:
+        content = {
+            "leaderId": leader,
+            "leaderEpoch": state.epoch,
+            "votedId": voted,
+            "votedDirectoryId": uuid_to_string(state.voted_directory_id),
+            "data_version": 1,
+        }
+    return json.dumps(content, separators=(",", ":")).encode()
+
+
+def decode_quorum_state(data: bytes) -> ElectionState:
+    """Raises QuorumStateError, also for a version that is not known (KAFKA-15412)."""
+    try:
+        content = json.loads(data)
+        version = content["data_version"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise QuorumStateError("quorum-state is damaged") from error
+    if version not in (0, 1):
+        raise QuorumStateError(f"quorum-state has version {version}, versions 0 and 1 are known")
+    try:
+        directory = content.get("votedDirectoryId")
+        return ElectionState(
+            epoch=int(content["leaderEpoch"]),
+            leader_id=_optional(content["leaderId"]),
+            voted_id=_optional(content["votedId"]),
+            voted_directory_id=uuid_from_string(directory) if directory else ZERO_UUID,
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise QuorumStateError("quorum-state is damaged") from error
+
+
+def _optional(node_id: object) -> int | None:
+    if not isinstance(node_id, int):
+        raise TypeError("a node id is a number")
+    return None if node_id < 0 else node_id

@@ -1,0 +1,416 @@
+"""Raft as Kafka does it: leaders are elected by votes, followers fetch. No I/O, no clock.
+
+`step(event, now_ms)` takes what happened and returns a `Ready`: what to persist, append, send and
+commit, and when to call again. The duties of the caller are in `controller.raft_messages`, the
+roles and their transitions in `controller.quorum_state`.
+
+Owns: the role, the votes, the high watermark. Never: reads or writes the log (`controller.
+epoch_index` is what it knows of it), and never waits.
+
+Follows KIP-595 (Raft by Fetch), KIP-996 (pre-vote), KAFKA-15489 (check-quorum), and Kafka's
+`KafkaRaftClient` and `EpochElection`. Raft: Ongaro and Ousterhout, "In Search of an Understandable
+Consensus Algorithm".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from controller import raft_messages as m
+from controller.epoch_index import EpochIndex
+from controller.leader_state import LeaderState
+from controller.quorum_state import ElectionState, Role, check_transition
+
+Draw = Callable[[int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class RaftConfig:
+    """Who is in the quorum, and its time-outs in milliseconds."""
+
+    node_id: int
+    voters: tuple[int, ...]
+    election_timeout_ms: int = 1_000
+    fetch_timeout_ms: int = 2_000
+    election_backoff_max_ms: int = 1_000
+
+
+class Raft:
+    """One node of the quorum, or an observer of it."""
+
+    def __init__(
+        self, config: RaftConfig, election: ElectionState, log: EpochIndex, draw: Draw
+    ) -> None:
+        """`election` and `log` as they were found on disk; `draw(n)` gives 0 to n-1."""
+        self.config = config
+        self.log = log
+        self.election = election
+        self.role = Role.UNATTACHED
+        self.high_watermark: int | None = None
+        self.leading: LeaderState | None = None
+        self._draw = draw
+        self._deadline_ms: float | None = None
+        self._granted: dict[int, bool] = {}
+        self._heard_from_leader = False
+        self._ready = m.Ready()
+        self._handlers: dict[type, Callable[..., None]] = {
+            m.Vote: self._on_vote,
+            m.VoteReply: self._on_vote_reply,
+            m.BeginQuorumEpoch: self._on_begin_epoch,
+            m.EndQuorumEpoch: self._on_end_epoch,
+            m.EpochReply: self._on_epoch_reply,
+            m.Fetch: self._on_fetch,
+            m.FetchReply: self._on_fetch_reply,
+        }
+
+    @property
+    def is_voter(self) -> bool:
+        """Whether this node has a vote."""
+        return self.config.node_id in self.config.voters
+
+    @property
+    def epoch(self) -> int:
+        """The latest epoch this node knows."""
+        return self.election.epoch
+
+    @property
+    def leader_id(self) -> int | None:
+        """Who leads this epoch, as far as this node knows."""
+        return self.election.leader_id if self.role is not Role.RESIGNED else None
+
+    # --- the one way in ------------------------------------------------------------------------
+
+    def start(self, now_ms: float) -> m.Ready:
+        """Take up where the last life ended."""
+        leader_id = self.election.leader_id
+        if leader_id == self.config.node_id:
+            # Nobody leads an epoch twice: it goes on only by being elected anew.
+            self.role = Role.RESIGNED
+        if self.config.voters == (self.config.node_id,):
+            self._become_prospective(now_ms)
+        elif leader_id is not None and self.role is not Role.RESIGNED:
+            self.role = Role.FOLLOWER
+            self._deadline_ms = now_ms + self.config.fetch_timeout_ms
+            self._fetch()
+        elif self.is_voter:
+            self._arm_election(now_ms)
+        else:
+            self._deadline_ms = now_ms + self.config.fetch_timeout_ms
+            self._fetch()
+        return self._finish()
+
+    def step(self, event: m.Event, now_ms: float) -> m.Ready:
+        """What has to be done now that `event` has happened."""
+        if isinstance(event, m.Received):
+            self._handlers[type(event.message)](event, event.message, now_ms)
+        elif isinstance(event, m.Flushed):
+            self._on_flushed(event.end_offset)
+        elif isinstance(event, m.Propose):
+            self._on_propose(event)
+        elif isinstance(event, m.Tick):
+            self._on_tick(now_ms)
+        elif isinstance(event, m.Resign):
+            self._on_resign(event, now_ms)
+        else:
+            self._on_unreachable(event)
+        return self._finish()
+
+    def _finish(self) -> m.Ready:
+        ready, self._ready = self._ready, m.Ready()
+        ready.deadline_ms = self._next_deadline()
+        return ready
+
+    def _next_deadline(self) -> float | None:
+        if self.leading is not None:
+            return self.leading.majority_lost_ms(self.config.fetch_timeout_ms)
+        return self._deadline_ms
+
+    # --- roles ---------------------------------------------------------------------------------
+
+    def _become(self, role: Role) -> None:
+        check_transition(self.role, role, self.is_voter)
+        self.role = role
+        self.leading = None
+        self._granted = {}
+        self._heard_from_leader = False
+
+    def _persist(self, election: ElectionState) -> None:
+        assert election.epoch >= self.election.epoch, "an epoch never goes back"
+        self.election = election
+        self._ready.persist = election
+
+    def _tell_leader(self) -> None:
+        self._ready.leader = m.Leader(self.leader_id, self.epoch)
+
+    def _arm_election(self, now_ms: float) -> None:
+        """Voters try after a time that differs between them; observers then look for a leader."""
+        timeout = self.config.election_timeout_ms
+        self._deadline_ms = now_ms + timeout + (self._draw(timeout) if self.is_voter else 0)
+
+    def _become_unattached(self, epoch: int, now_ms: float) -> None:
+        """A later epoch is known, but nobody who leads it."""
+        told = self.election.leader_id is not None or self.role is Role.LEADER
+        self._become(Role.UNATTACHED)
+        self._persist(ElectionState(epoch))
+        self._arm_election(now_ms)
+        if told:
+            self._tell_leader()
+        if not self.is_voter:
+            self._fetch()
+
+    def _become_follower(self, epoch: int, leader_id: int, now_ms: float) -> None:
+        self._become(Role.FOLLOWER)
+        voted = self.election if self.election.epoch == epoch else ElectionState(epoch)
+        self._persist(replace(voted, leader_id=leader_id))
+        self._deadline_ms = now_ms + self.config.fetch_timeout_ms
+        self._tell_leader()
+        self._fetch()
+
+    def _become_prospective(self, now_ms: float) -> None:
+        self._become(Role.PROSPECTIVE)
+        self._arm_election(now_ms)
+        self._ask_for_votes(pre_vote=True, now_ms=now_ms)
+
+    def _become_candidate(self, now_ms: float) -> None:
+        self._become(Role.CANDIDATE)
+        node_id = self.config.node_id
+        self._persist(ElectionState(self.epoch + 1, None, node_id))
+        self._arm_election(now_ms)
+        self._ask_for_votes(pre_vote=False, now_ms=now_ms)
+
+    def _ask_for_votes(self, pre_vote: bool, now_ms: float) -> None:
+        node_id = self.config.node_id
+        vote = m.Vote(self.epoch, node_id, self.log.last_epoch, self.log.end_offset, pre_vote)
+        for voter in self.config.voters:
+            if voter != node_id:
+                self._ready.send.append(m.Send(voter, vote))
+        self._count_vote(node_id, True, now_ms)
+
+    def _count_vote(self, voter: int, granted: bool, now_ms: float) -> None:
+        self._granted[voter] = granted
+        majority = len(self.config.voters) // 2 + 1
+        granting = [v for v, yes in self._granted.items() if yes]
+        if len(granting) >= majority:
+            if self.role is Role.PROSPECTIVE:
+                self._become_candidate(now_ms)
+            else:
+                self._become_leader(tuple(sorted(granting)), now_ms)
+        elif len(self._granted) - len(granting) > len(self.config.voters) - majority:
+            self._lost_election(now_ms)
+
+    def _lost_election(self, now_ms: float) -> None:
+        """A majority said no. Wait before the next try: less than a time-out, and not all alike."""
+        if self.role is Role.PROSPECTIVE:
+            leader_id = self.election.leader_id
+            if leader_id is not None and leader_id != self.config.node_id:
+                self._become_follower(self.epoch, leader_id, now_ms)
+                return
+            self._become(Role.UNATTACHED)
+        backoff = self.config.election_backoff_max_ms
+        self._deadline_ms = now_ms + backoff // 2 + self._draw(backoff)
+
+    def _become_leader(self, granting: tuple[int, ...], now_ms: float) -> None:
+        self._become(Role.LEADER)
+        node_id, epoch = self.config.node_id, self.epoch
+        # The vote was for ourselves and the epoch cannot be led by another: the file needs the
+        # leader only, as Kafka writes it.
+        self._persist(ElectionState(epoch, node_id))
+        start = self.log.end_offset
+        self.leading = LeaderState(node_id, epoch, start, self.config.voters, now_ms)
+        change = m.LeaderChange(node_id, tuple(sorted(self.config.voters)), granting)
+        self._append(m.Append(epoch, start, start + 1, change))
+        self._tell_leader()
+        for voter in self.leading.unacknowledged():
+            self._ready.send.append(m.Send(voter, m.BeginQuorumEpoch(epoch, node_id)))
+
+    def _append(self, append: m.Append) -> None:
+        self.log.append(append.epoch, append.base_offset, append.next_offset)
+        self._ready.append.append(append)
+
+    # --- this node's own events ----------------------------------------------------------------
+
+    def _on_tick(self, now_ms: float) -> None:
+        deadline = self._next_deadline()
+        if deadline is None or now_ms < deadline:
+            return
+        if self.role is Role.LEADER:
+            self._step_down(now_ms)
+        elif self.role is Role.CANDIDATE or self.is_voter:
+            self._become_prospective(now_ms)
+        else:
+            # An observer whose leader does not answer asks any voter who leads now.
+            self._deadline_ms = now_ms + self.config.fetch_timeout_ms
+            self._fetch(anybody=True)
+
+    def _on_propose(self, event: m.Propose) -> None:
+        assert self.role is Role.LEADER and event.epoch == self.epoch, "only a leader proposes"
+        start = self.log.end_offset
+        self._append(m.Append(event.epoch, start, start + event.count, event.payload))
+
+    def _on_flushed(self, end_offset: int) -> None:
+        if self.leading is not None:
+            if self.leading.flushed(end_offset):
+                self._commit(self.leading.high_watermark)
+        elif self.role is Role.FOLLOWER:
+            self._fetch()
+
+    def _on_resign(self, event: m.Resign, now_ms: float) -> None:
+        if self.role is Role.LEADER and event.epoch == self.epoch:
+            self._step_down(now_ms)
+
+    def _step_down(self, now_ms: float) -> None:
+        assert self.leading is not None
+        successors = self.leading.successors()
+        self._become(Role.RESIGNED)
+        end = m.EndQuorumEpoch(self.epoch, self.config.node_id, successors)
+        for voter in successors:
+            self._ready.send.append(m.Send(voter, end))
+        self._arm_election(now_ms)
+        self._tell_leader()
+
+    def _on_unreachable(self, event: m.Unreachable) -> None:
+        """The caller tries again after its back-off; an observer tries another voter."""
+        if self.role is Role.FOLLOWER and event.node == self.election.leader_id:
+            self._fetch(anybody=not self.is_voter)
+        elif self.leading is not None and event.node in self.leading.unacknowledged():
+            begin = m.BeginQuorumEpoch(self.epoch, self.config.node_id)
+            self._ready.send.append(m.Send(event.node, begin))
+
+    def _commit(self, high_watermark: int | None) -> None:
+        if high_watermark is None:
+            return
+        if self.high_watermark is None or high_watermark > self.high_watermark:
+            self.high_watermark = high_watermark
+            self._ready.high_watermark = high_watermark
+
+    def _fetch(self, anybody: bool = False) -> None:
+        node_id = self.config.node_id
+        target = self.election.leader_id
+        if target is None or anybody:
+            others = [voter for voter in self.config.voters if voter != node_id]
+            if not others:
+                return
+            target = others[self._draw(len(others))]
+        fetch = m.Fetch(self.epoch, node_id, self.log.end_offset, self.log.last_epoch)
+        self._ready.send.append(m.Send(target, fetch))
+
+    # --- messages of other nodes ---------------------------------------------------------------
+
+    def _answer(self, event: m.Received, message: m.Message) -> None:
+        self._ready.send.append(m.SendReply(event.source, message, event.correlation))
+
+    def _learn(self, epoch: int, leader_id: int | None, now_ms: float) -> None:
+        """Follow what another node says about the epoch and its leader."""
+        if epoch < self.epoch or leader_id == self.config.node_id:
+            return
+        if epoch > self.epoch:
+            if leader_id is None:
+                self._become_unattached(epoch, now_ms)
+            else:
+                self._become_follower(epoch, leader_id, now_ms)
+        elif leader_id is not None and self.role is not Role.FOLLOWER:
+            assert self.role is not Role.LEADER, f"two leaders in epoch {epoch}"
+            assert self.election.leader_id in (None, leader_id), f"two leaders in epoch {epoch}"
+            self._become_follower(epoch, leader_id, now_ms)
+
+    def _on_vote(self, event: m.Received, vote: m.Vote, now_ms: float) -> None:
+        if vote.epoch > self.epoch:
+            self._become_unattached(vote.epoch, now_ms)
+        granted = vote.epoch == self.epoch and self._would_grant(vote)
+        if granted and not vote.pre_vote:
+            self._give_vote(vote, now_ms)
+        self._answer(event, m.VoteReply(self.epoch, self.leader_id, granted, vote.pre_vote))
+
+    def _would_grant(self, vote: m.Vote) -> bool:
+        if not self.log.is_up_to_date(vote.last_epoch, vote.end_offset):
+            return False
+        if self.role is Role.FOLLOWER:
+            # Only who never heard from the leader of this epoch lets another try (KIP-996).
+            return vote.pre_vote and not self._heard_from_leader
+        if vote.pre_vote:
+            return self.role in (Role.UNATTACHED, Role.PROSPECTIVE, Role.CANDIDATE, Role.RESIGNED)
+        if self.role not in (Role.UNATTACHED, Role.PROSPECTIVE):
+            return False
+        if self.election.leader_id is not None:
+            return False
+        return self.election.voted_id in (None, vote.candidate_id)
+
+    def _give_vote(self, vote: m.Vote, now_ms: float) -> None:
+        if self.election.voted_id is None:
+            self._become(Role.UNATTACHED)
+            self._persist(ElectionState(self.epoch, None, vote.candidate_id))
+        self._arm_election(now_ms)
+
+    def _on_vote_reply(self, event: m.Received, reply: m.VoteReply, now_ms: float) -> None:
+        self._learn(reply.epoch, reply.leader_id, now_ms)
+        asked = Role.PROSPECTIVE if reply.pre_vote else Role.CANDIDATE
+        if self.role is asked and reply.epoch == self.epoch:
+            self._count_vote(event.source, reply.granted, now_ms)
+
+    def _on_begin_epoch(self, event: m.Received, begin: m.BeginQuorumEpoch, now_ms: float) -> None:
+        self._learn(begin.epoch, begin.leader_id, now_ms)
+        self._answer(event, m.EpochReply(self.epoch, self.leader_id))
+
+    def _on_end_epoch(self, event: m.Received, end: m.EndQuorumEpoch, now_ms: float) -> None:
+        self._learn(end.epoch, end.leader_id, now_ms)
+        if self.role is Role.FOLLOWER and end.epoch == self.epoch and self.is_voter:
+            # The further back in the list, the longer the wait, so that the first has a start.
+            successors = (*end.successors, self.config.node_id)
+            place = successors.index(self.config.node_id)
+            self._deadline_ms = now_ms + place * self.config.election_backoff_max_ms // 2
+        self._answer(event, m.EpochReply(self.epoch, self.leader_id))
+
+    def _on_epoch_reply(self, event: m.Received, reply: m.EpochReply, now_ms: float) -> None:
+        was_following = self.role is Role.FOLLOWER
+        self._learn(reply.epoch, reply.leader_id, now_ms)
+        if self.leading is not None and reply.epoch == self.epoch:
+            progress = self.leading.voters.get(event.source)
+            if progress is not None:
+                progress.acknowledged = True
+        elif was_following and self.role is Role.FOLLOWER and not self._ready.send:
+            # Who we asked does not lead (any more): ask again, the caller holds it back a while.
+            self._fetch(anybody=not self.is_voter)
+
+    def _on_fetch(self, event: m.Received, fetch: m.Fetch, now_ms: float) -> None:
+        self._learn(fetch.epoch, None, now_ms)
+        if self.leading is None or fetch.epoch != self.epoch:
+            self._answer(event, m.EpochReply(self.epoch, self.leader_id))
+            return
+        reply = m.FetchReply(self.epoch, self.config.node_id, self.high_watermark)
+        if self.log.needs_snapshot(fetch.offset, fetch.last_fetched_epoch):
+            reply = replace(reply, snapshot=self.log.snapshot)
+        elif diverging := self.log.diverging(fetch.offset, fetch.last_fetched_epoch):
+            reply = replace(reply, diverging=diverging)
+        else:
+            end = self.log.end_offset
+            if self.leading.fetched(fetch.replica_id, fetch.offset, end, now_ms):
+                self._commit(self.leading.high_watermark)
+            reply = replace(reply, high_watermark=self.high_watermark, read_from=fetch.offset)
+        self._answer(event, reply)
+
+    def _on_fetch_reply(self, event: m.Received, reply: m.FetchReply, now_ms: float) -> None:
+        self._learn(reply.epoch, reply.leader_id, now_ms)
+        if self.role is not Role.FOLLOWER or reply.epoch != self.epoch:
+            return
+        self._deadline_ms = now_ms + self.config.fetch_timeout_ms
+        self._heard_from_leader = True
+        if reply.diverging is not None:
+            cut = self.log.truncation_for(reply.diverging)
+            committed = self.high_watermark or 0
+            assert cut >= committed, f"cutting at {cut} would lose what is committed: {committed}"
+            self.log.truncate(cut)
+            self._ready.truncate_to = cut
+            self._fetch()
+            return
+        for batch in reply.batches:
+            self.log.append(batch.epoch, batch.base_offset, batch.next_offset)
+        if reply.batches:
+            first, last = reply.batches[0], reply.batches[-1]
+            self._ready.append.append(
+                m.Append(last.epoch, first.base_offset, last.next_offset, reply.records, True)
+            )
+        if reply.high_watermark is not None:
+            self._commit(min(reply.high_watermark, self.log.end_offset))
+        if not reply.batches and reply.snapshot is None:
+            self._fetch()

@@ -1,0 +1,246 @@
+"""The metadata log on disk: `__cluster_metadata-0` with its batches, snapshots and quorum-state.
+
+Owns: the folder, what it is opened with, and the cleaning of what snapshots have made superfluous.
+Never: decides what is appended or committed (`controller.raft`), nor when a snapshot is taken.
+
+A failure of the disk goes the way of every log directory (`storage.log_dir_failure`); since this
+one is the metadata directory, the process ends.
+
+Follows KIP-630 and Kafka's `KafkaRaftLog` and `FileQuorumStateStore`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from controller.epoch_index import EpochIndex
+from controller.metadata_snapshot import SnapshotId, snapshot_id_of
+from controller.quorum_state import ElectionState, decode_quorum_state, encode_quorum_state
+from controller.settings import ControllerSettings
+from controller.topic_names import CLUSTER_METADATA_TOPIC
+from protocol.errors import ErrorCode
+from protocol.record_batch import RecordBatchHeader, iterate_batches
+from storage.checkpoints import encode_partition_metadata
+from storage.fetch_data import FetchDataInfo
+from storage.log_append_info import LogAppendInfo
+from storage.log_config import LogConfig
+from storage.topic_partition import TopicPartition
+from storage.unified_log import LogEnvironment, UnifiedLog
+
+METADATA_TOPIC_ID = bytes(15) + b"\x01"
+METADATA_PARTITION = TopicPartition(CLUSTER_METADATA_TOPIC, 0)
+MAX_BATCH_BYTES = 8 << 20
+READ_BYTES = 1 << 20
+SNAPSHOTS_KEPT = 2
+
+_QUORUM_STATE = "quorum-state"
+
+
+class MetadataLogFailure(Exception):
+    """The metadata log could not be written or read: the node cannot go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawBatch:
+    """One batch as it is in the log."""
+
+    header: RecordBatchHeader
+    data: memoryview
+
+
+class RaftLog:
+    """One node's copy of the metadata log. All calls come from one thread."""
+
+    def __init__(self, settings: ControllerSettings, environment: LogEnvironment) -> None:
+        """Open the log, made when missing. Raises OSError."""
+        self._filesystem = environment.filesystem
+        self._environment = environment
+        self._voters = settings.voters
+        self.directory = f"{settings.metadata_log_dir}/{METADATA_PARTITION}"
+        self._make_directory(settings.metadata_log_dir)
+        self.snapshots = self._find_snapshots()
+        oldest = self.snapshots[0].end_offset if self.snapshots else 0
+        latest = self.snapshots[-1].end_offset if self.snapshots else 0
+        config = LogConfig(
+            segment_bytes=settings.metadata_log_segment_bytes,
+            segment_ms=settings.metadata_log_segment_ms,
+            max_message_bytes=MAX_BATCH_BYTES,
+            retention_ms=-1,
+        )
+        self._log = UnifiedLog(
+            environment,
+            settings.metadata_log_dir,
+            self.directory,
+            METADATA_PARTITION,
+            config,
+            topic_id=METADATA_TOPIC_ID,
+            clean=False,  # read to its end in any case, so it is checked to its end as well
+            recovery_point=latest,
+            log_start_offset=0,
+        )
+        if latest > self._log.log_end_offset:
+            # The snapshot came from the leader and the log did not follow before the end.
+            self._log.truncate_fully_and_start_at(latest)
+        elif oldest > self._log.log_start_offset:
+            self._log.update_high_watermark(oldest)
+            self._log.increment_log_start_offset(oldest)
+
+    def _make_directory(self, log_dir: str) -> None:
+        if self._filesystem.exists(self.directory):
+            return
+        self._filesystem.make_dirs(self.directory)
+        data = encode_partition_metadata(METADATA_TOPIC_ID)
+        self._filesystem.replace_atomically(
+            f"{self.directory}/partition.metadata", data, sync=False
+        )
+        self._filesystem.sync_dir(log_dir)
+
+    # --- bounds --------------------------------------------------------------------------------
+
+    @property
+    def start_offset(self) -> int:
+        """The first offset that can be read."""
+        return self._log.log_start_offset
+
+    @property
+    def end_offset(self) -> int:
+        """The offset of the next record."""
+        return self._log.log_end_offset
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of batches on disk."""
+        return self._log.size_bytes
+
+    def epoch_index(self) -> EpochIndex:
+        """The log as Raft needs it."""
+        snapshot = self.snapshots[-1] if self.snapshots else None
+        return EpochIndex(
+            self.start_offset,
+            self.end_offset,
+            self._log.leader_epochs.entries,
+            None if snapshot is None else (snapshot.end_offset, snapshot.epoch),
+        )
+
+    # --- batches -------------------------------------------------------------------------------
+
+    def append(self, batches: bytearray | memoryview, epoch: int) -> None:
+        """Append batches whose offsets and epochs are set. Raises MetadataLogFailure."""
+        info: LogAppendInfo = self._log.append_as_follower(memoryview(batches), epoch)
+        if info.error is not ErrorCode.NONE:
+            raise MetadataLogFailure(f"append to the metadata log failed: {info.error_message}")
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut the log from `offset` on. Raises LogDirFailure."""
+        self._log.truncate_to(offset)
+
+    def flush(self, done: Callable[[Exception | None], None]) -> None:
+        """Make the present log durable, then `done(error)`."""
+        self._log.flush(done)
+
+    def committed(self, high_watermark: int) -> None:
+        """Everything below `high_watermark` is committed."""
+        self._log.update_high_watermark(high_watermark)
+
+    def read(self, start_offset: int, end_offset: int) -> Iterator[RawBatch]:
+        """The batches from `start_offset` to `end_offset`. Raises MetadataLogFailure."""
+        while start_offset < end_offset:
+            data = self.read_slice(start_offset, end_offset)
+            if not len(data):
+                raise MetadataLogFailure(f"the metadata log has nothing at offset {start_offset}")
+            view = memoryview(data)
+            for position, header in iterate_batches(view, allow_partial_tail=True):
+                start_offset = header.next_offset
+                yield RawBatch(header, view[position : position + header.size_in_bytes])
+
+    def read_slice(self, start_offset: int, end_offset: int, max_bytes: int = READ_BYTES) -> bytes:
+        """Bytes of batches from `start_offset` on, one at least where there is one."""
+        info: FetchDataInfo = self._log.read(start_offset, max_bytes, end_offset)
+        if info.error is not ErrorCode.NONE:
+            raise MetadataLogFailure(
+                f"read of the metadata log at offset {start_offset} failed: {info.error.name}"
+            )
+        records = info.records
+        return records if isinstance(records, bytes) else records.read()
+
+    # --- quorum-state --------------------------------------------------------------------------
+
+    def read_election(self) -> ElectionState:
+        """The epoch, vote and leader as last persisted. Raises OSError, QuorumStateError."""
+        path = f"{self.directory}/{_QUORUM_STATE}"
+        if not self._filesystem.exists(path):
+            return ElectionState()
+        return decode_quorum_state(self._filesystem.read(path))
+
+    def persist_election(
+        self, election: ElectionState, done: Callable[[Exception | None], None]
+    ) -> None:
+        """Write and fsync the file, then `done(error)`."""
+        path, filesystem = f"{self.directory}/{_QUORUM_STATE}", self._filesystem
+        data = encode_quorum_state(election, self._voters)
+        self._environment.blocking.submit(
+            lambda: filesystem.replace_atomically(path, data), lambda _, error: done(error)
+        )
+
+    # --- snapshots -----------------------------------------------------------------------------
+
+    def _find_snapshots(self) -> list[SnapshotId]:
+        found = []
+        for name in self._filesystem.list_dir(self.directory):
+            snapshot_id = snapshot_id_of(name)
+            if snapshot_id is not None:
+                found.append(snapshot_id)
+            elif ".checkpoint." in name:
+                self._filesystem.remove(f"{self.directory}/{name}")  # not whole
+        return sorted(found)
+
+    def read_snapshot(self, snapshot_id: SnapshotId) -> bytes:
+        """The whole file. Raises OSError."""
+        return self._filesystem.read(f"{self.directory}/{snapshot_id.file_name}")
+
+    def write_snapshot(
+        self,
+        snapshot_id: SnapshotId,
+        encode: Callable[[], bytes],
+        done: Callable[[Exception | None], None],
+    ) -> None:
+        """Write a snapshot elsewhere, then `done(error)`; `encode` gets nothing that changes."""
+        path, filesystem = f"{self.directory}/{snapshot_id.file_name}", self._filesystem
+
+        def written(_: object, error: Exception | None) -> None:
+            if error is None:
+                known = [kept for kept in self.snapshots if kept != snapshot_id]
+                self.snapshots = sorted([*known, snapshot_id])
+            done(error)
+
+        self._environment.blocking.submit(
+            lambda: filesystem.replace_atomically(path, encode()), written
+        )
+
+    def clean(self) -> int:
+        """Drop all but the latest snapshots, and the log before them; gives the new log start.
+
+        The log always begins at 0 or at the end of a snapshot, so that whoever misses its
+        beginning finds it there.
+        """
+        doomed = self.snapshots[:-SNAPSHOTS_KEPT]
+        self.snapshots = self.snapshots[-SNAPSHOTS_KEPT:]
+        if self.snapshots:
+            self._log.roll()
+            self._log.increment_log_start_offset(self.snapshots[0].end_offset)
+            self._log.delete_segments_before_log_start()
+        paths = [f"{self.directory}/{snapshot.file_name}" for snapshot in doomed]
+        filesystem = self._filesystem
+
+        def remove() -> None:
+            for path in paths:
+                filesystem.remove(path)
+
+        if paths:
+            self._environment.blocking.submit(remove, lambda _, error: None)
+        return self.start_offset
+
+    def close(self) -> None:
+        """A clean end. Raises LogDirFailure."""
+        self._log.close()

@@ -1,0 +1,222 @@
+"""What goes into `Raft.step` and what comes out of it: plain values, no behaviour.
+
+Events are what happened to this node; messages are what nodes say to each other, in the words of
+Kafka's Vote, BeginQuorumEpoch, EndQuorumEpoch and Fetch. `Ready` is what the caller has to do.
+
+Duties of the caller for each Ready, in this order (etcd's contract, with Kafka's names):
+
+1. `persist`: write quorum-state and fsync it, before anything of this Ready or a later one is sent.
+2. `truncate_to`, then `append`: change the log; then fsync it and step(Flushed).
+3. `send`: send the messages and replies.
+4. `high_watermark`: records below it are committed; hand them to the listeners, once.
+5. `leader`: tell the listeners who leads.
+
+The caller steps again with Tick at `deadline_ms` at the latest. Readys are carried out in the order
+in which they came.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from controller.quorum_state import ElectionState
+
+# --- messages ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """A candidate, or with `pre_vote` a prospective, asks for a vote."""
+
+    epoch: int
+    candidate_id: int
+    last_epoch: int
+    end_offset: int
+    pre_vote: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VoteReply:
+    epoch: int
+    leader_id: int | None
+    granted: bool
+    pre_vote: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BeginQuorumEpoch:
+    """A new leader says so."""
+
+    epoch: int
+    leader_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndQuorumEpoch:
+    """A leader resigns; whoever stands first in `successors` tries at once."""
+
+    epoch: int
+    leader_id: int
+    successors: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EpochReply:
+    """The answer to Begin and EndQuorumEpoch; also to a Fetch that a non-leader got."""
+
+    epoch: int
+    leader_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """A follower or observer asks for records from `offset` on; it has all before it on disk."""
+
+    epoch: int
+    replica_id: int
+    offset: int
+    last_fetched_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class AppendedBatch:
+    """Where a batch of the log lies, and the epoch that wrote it."""
+
+    epoch: int
+    base_offset: int
+    next_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class FetchReply:
+    """A leader's answer. The caller fills the records in, from `read_from`, when it sends it; the
+    receiver's caller says in `batches` what `records` holds.
+
+    `diverging` is (epoch, end offset): the asker's log is not a part of the leader's.
+    `snapshot` is (end offset, epoch): what was asked for is only in that snapshot.
+    """
+
+    epoch: int
+    leader_id: int
+    high_watermark: int | None
+    read_from: int | None = None
+    diverging: tuple[int, int] | None = None
+    snapshot: tuple[int, int] | None = None
+    batches: tuple[AppendedBatch, ...] = ()
+    records: object = None
+
+
+Message: TypeAlias = (
+    Vote | VoteReply | BeginQuorumEpoch | EndQuorumEpoch | EpochReply | Fetch | FetchReply
+)
+
+# --- events --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Propose:
+    """The leader's own records; `payload` comes back in the Ready's append."""
+
+    epoch: int
+    count: int
+    payload: object
+
+
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    """All of the log before `end_offset` is on stable storage."""
+
+    end_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resign:
+    """Give up the leadership of `epoch`."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message from another node. `correlation` goes back with the reply to a request."""
+
+    source: int
+    message: Message
+    correlation: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """A request to `node` got no answer."""
+
+    node: int
+
+
+Event: TypeAlias = Tick | Propose | Flushed | Resign | Received | Unreachable
+
+# --- ready ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderChange:
+    """The control record that opens an epoch: who leads, who may vote, who voted for it."""
+
+    leader_id: int
+    voters: tuple[int, ...]
+    granting: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Records to append at `base_offset`: a LeaderChange, proposed ones, or fetched ones."""
+
+    epoch: int
+    base_offset: int
+    next_offset: int
+    payload: object
+    fetched: bool = False
+    """The payload is whole batches, offsets and all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A request to another node."""
+
+    to: int
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class SendReply:
+    """The answer to a request that was `Received` with `correlation`."""
+
+    to: int
+    message: Message
+    correlation: object
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """Who leads `epoch`; None while nobody does."""
+
+    leader_id: int | None
+    epoch: int
+
+
+@dataclass(slots=True)
+class Ready:
+    """See the module for the caller's duties."""
+
+    persist: ElectionState | None = None
+    truncate_to: int | None = None
+    append: list[Append] = field(default_factory=list)
+    send: list[Send | SendReply] = field(default_factory=list)
+    high_watermark: int | None = None
+    leader: Leader | None = None
+    deadline_ms: float | None = None

@@ -1,0 +1,68 @@
+"""What the controller is told by the server's configuration, one plain value each.
+
+The controller never reads a configuration file and never imports the broker: whoever assembles a
+node fills this in. Names and defaults are Kafka's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from controller.metadata_version import LATEST_LEVEL, METADATA_VERSION, MINIMUM_LEVEL
+from protocol.errors import ApiError
+
+BrokerConfigCheck = Callable[[str, Mapping[str, str]], ApiError | None]
+"""(broker id as text or "", all configs it would then have) → why not."""
+
+DEFAULT_FEATURES: Mapping[str, tuple[int, int]] = {
+    METADATA_VERSION: (MINIMUM_LEVEL, LATEST_LEVEL),
+    "kraft.version": (0, 0),
+}
+
+
+def _accept(_name: str, _configs: Mapping[str, str]) -> ApiError | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerSettings:
+    """`*_ms` are milliseconds, `*_bytes` bytes."""
+
+    node_id: int
+    cluster_id: str
+    directory_id: bytes
+    """Of the log directory that holds `__cluster_metadata-0`."""
+    metadata_log_dir: str
+    voters: tuple[int, ...]
+    """Node ids of `controller.quorum.voters`."""
+    controller_endpoints: tuple[tuple[str, str, int, int], ...] = ()
+    """This node's own controller listeners: name, host, port, security protocol."""
+    incarnation_id: bytes = bytes(16)
+    """Fresh for each start of the process."""
+    supported_features: Mapping[str, tuple[int, int]] = field(
+        default_factory=lambda: dict(DEFAULT_FEATURES)
+    )
+
+    default_replication_factor: int = 1
+    num_partitions: int = 1
+    delete_topic_enable: bool = True
+    server_config: Mapping[str, str] = field(default_factory=dict)
+    """Texts that the server's configuration sets, by key: they give topics their defaults."""
+    check_broker_config: BrokerConfigCheck = _accept
+
+    broker_session_timeout_ms: int = 9_000
+    controller_queue_max_requests: int = 10_000
+    """Commands that may wait while the controller becomes active."""
+
+    quorum_election_timeout_ms: int = 1_000
+    quorum_fetch_timeout_ms: int = 2_000
+    quorum_election_backoff_max_ms: int = 1_000
+    quorum_request_timeout_ms: int = 2_000
+
+    metadata_log_segment_bytes: int = 1 << 30
+    metadata_log_segment_ms: int = 7 * 24 * 3600 * 1000
+    metadata_log_max_record_bytes_between_snapshots: int = 20 << 20
+    metadata_log_max_snapshot_interval_ms: int = 3600 * 1000
+    metadata_max_idle_interval_ms: int = 500
+    """How often a leader with other voters writes a no-op; 0: never."""

@@ -1,0 +1,137 @@
+"""Formatting log directories: who owns them, and what the metadata begins with.
+
+A formatted directory has a `meta.properties` (cluster id, node id, the directory's own id); the one
+of the metadata has a `bootstrap.checkpoint` as well, the records that the first leader of an empty
+log writes. `meta.properties` comes last: a directory that has it is whole.
+
+Owns: these two files. Never: opens a log, and never formats a directory twice.
+
+Follows KIP-631, KIP-778, KIP-858 and Kafka's `Formatter`, `MetaPropertiesEnsemble` and
+`BootstrapDirectory`, as `kafka-storage format` calls them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from controller.feature_control import INITIAL_FEATURES, feature_records
+from controller.metadata_records import MetadataRecord
+from controller.metadata_snapshot import decode_snapshot, encode_snapshot
+from controller.metadata_version import LATEST_LEVEL, METADATA_VERSION
+from controller.random_ids import RandomBytes, random_uuid
+from protocol.primitives import uuid_to_string
+from storage.checkpoints import (
+    MetaProperties,
+    decode_meta_properties,
+    encode_meta_properties,
+)
+from storage.filesystem import Filesystem
+
+META_PROPERTIES = "meta.properties"
+BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
+
+
+class FormatError(Exception):
+    """The directories cannot be formatted, or do not belong together; `str()` is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirectories:
+    """The formatted directories of one node, by path."""
+
+    cluster_id: str
+    node_id: int
+    directory_ids: Mapping[str, bytes]
+
+
+def new_cluster_id(random_bytes: RandomBytes) -> str:
+    """A cluster id as `kafka-storage random-uuid` makes them."""
+    return uuid_to_string(random_uuid(random_bytes))
+
+
+def read_directories(filesystem: Filesystem, log_dirs: Sequence[str]) -> LogDirectories | None:
+    """Who owns `log_dirs`; None where none of them is formatted.
+
+    Raises FormatError where they do not belong to one node, or only some are formatted, and
+    OSError.
+    """
+    found: dict[str, MetaProperties] = {}
+    for log_dir in log_dirs:
+        path = f"{log_dir}/{META_PROPERTIES}"
+        if not filesystem.exists(path):
+            continue
+        properties = decode_meta_properties(filesystem.read(path))
+        if properties is None:
+            raise FormatError(f"{path} is damaged")
+        found[log_dir] = properties
+    if not found:
+        return None
+    missing = [log_dir for log_dir in log_dirs if log_dir not in found]
+    if missing:
+        raise FormatError(f"log directory {missing[0]} is not formatted, but others are")
+    first = found[log_dirs[0]]
+    ids: dict[str, bytes] = {}
+    for log_dir, properties in found.items():
+        if (properties.cluster_id, properties.node_id) != (first.cluster_id, first.node_id):
+            raise FormatError(
+                f"{log_dir} belongs to node {properties.node_id} of cluster "
+                f"{properties.cluster_id}, {log_dirs[0]} to node {first.node_id} of cluster "
+                f"{first.cluster_id}"
+            )
+        if properties.directory_id is None:
+            raise FormatError(f"{log_dir}/{META_PROPERTIES} has no directory.id")
+        if properties.directory_id in ids.values():
+            raise FormatError(f"{log_dir} has the directory.id of another log directory")
+        ids[log_dir] = properties.directory_id
+    return LogDirectories(first.cluster_id, first.node_id, ids)
+
+
+def format_directories(
+    filesystem: Filesystem,
+    log_dirs: Sequence[str],
+    metadata_log_dir: str,
+    cluster_id: str,
+    node_id: int,
+    random_bytes: RandomBytes,
+    now_ms: int,
+    features: Mapping[str, int] = INITIAL_FEATURES,
+) -> LogDirectories:
+    """Format `log_dirs`, of which `metadata_log_dir` is one or an extra one.
+
+    Raises FormatError where one is formatted already, and OSError.
+    """
+    directories = list(dict.fromkeys([*log_dirs, metadata_log_dir]))
+    for log_dir in directories:
+        if filesystem.exists(f"{log_dir}/{META_PROPERTIES}"):
+            raise FormatError(f"log directory {log_dir} is already formatted")
+    ids: dict[str, bytes] = {}
+    for log_dir in directories:
+        filesystem.make_dirs(log_dir)
+        ids[log_dir] = random_uuid(random_bytes)
+        if log_dir == metadata_log_dir:
+            filesystem.replace_atomically(
+                f"{log_dir}/{BOOTSTRAP_CHECKPOINT}", encode_bootstrap(features, now_ms)
+            )
+        properties = MetaProperties(cluster_id, node_id, ids[log_dir])
+        filesystem.replace_atomically(
+            f"{log_dir}/{META_PROPERTIES}", encode_meta_properties(properties)
+        )
+    return LogDirectories(cluster_id, node_id, ids)
+
+
+def encode_bootstrap(features: Mapping[str, int], now_ms: int) -> bytes:
+    """`bootstrap.checkpoint` with the finalized `features`."""
+    level = features.get(METADATA_VERSION, LATEST_LEVEL)
+    return encode_snapshot(feature_records(features), level, 0, 0, now_ms)
+
+
+def read_bootstrap(filesystem: Filesystem, metadata_log_dir: str) -> list[MetadataRecord]:
+    """The records that an empty metadata log begins with.
+
+    Raises MetadataRecordError where the file is damaged, and OSError.
+    """
+    path = f"{metadata_log_dir}/{BOOTSTRAP_CHECKPOINT}"
+    if not filesystem.exists(path):
+        return feature_records(INITIAL_FEATURES)
+    return decode_snapshot(filesystem.read(path)).records

@@ -1,0 +1,54 @@
+"""Which names a topic may have.
+
+Owns: the rule for one name, and for two that would share a metric's name ('.' and '_').
+Follows `org.apache.kafka.common.internals.Topic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+MAX_NAME_LENGTH = 249
+CLUSTER_METADATA_TOPIC = "__cluster_metadata"
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+
+_LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+def topic_name_fault(name: str) -> str | None:
+    """Why `name` is no topic name, worded for INVALID_TOPIC_EXCEPTION; None if it is one."""
+    if not name:
+        return "Topic name is invalid: the empty string is not allowed"
+    if name in (".", ".."):
+        return "Topic name is invalid: '.' or '..' is not allowed"
+    if len(name) > MAX_NAME_LENGTH:
+        return (
+            f"Topic name is invalid: the length of '{name}' is longer than the max allowed "
+            f"length {MAX_NAME_LENGTH}"
+        )
+    if not _LEGAL.issuperset(name):
+        return (
+            f"Topic name is invalid: '{name}' contains one or more characters other than "
+            "ASCII alphanumerics, '.', '_' and '-'"
+        )
+    return None
+
+
+def can_collide(name: str) -> bool:
+    """Whether another name can stand for the same metric as `name`."""
+    return "." in name or "_" in name
+
+
+def normalized(name: str) -> str:
+    """The form in which colliding names are equal."""
+    return name.replace(".", "_")
+
+
+def collision_index(names: Iterable[str]) -> dict[str, str]:
+    """Names that can collide, by their normalized form."""
+    return {normalized(name): name for name in names if can_collide(name)}
+
+
+def is_internal(name: str) -> bool:
+    """Whether the broker itself keeps its state in the topic."""
+    return name in INTERNAL_TOPICS
