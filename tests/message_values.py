@@ -51,8 +51,8 @@ def covers(versions: str | None, version: int) -> bool:
     return int(low) <= version <= int(high or low)
 
 
-def _exists(field: dict[str, Any], version: int) -> bool:
-    # A field that says no versions has those in which it is tagged.
+def exists(field: dict[str, Any], version: int) -> bool:
+    """Whether a version has this field; one that says no versions exists where it is tagged."""
     return covers(field.get("versions", field.get("taggedVersions")), version)
 
 
@@ -105,7 +105,7 @@ class Struct:
     def at(self, version: int) -> list[tuple[dict[str, Any], str]]:
         """The fields that exist in `version`, each with its attribute."""
         pairs = zip(self.fields, self.attributes, strict=True)
-        return [(field, name) for field, name in pairs if _exists(field, version)]
+        return [(field, name) for field, name in pairs if exists(field, version)]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

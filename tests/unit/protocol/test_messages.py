@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from protocol.errors import ProtocolError
 from protocol.message_codec import decode
 from protocol.primitives import MessageBuffer, uvarint
+from tests.message_lengths import plain_encoding, wrong_lengths
 from tests.message_values import INTEGERS, KINDS, Case, Struct, case, cases
 
 PREFIX_LIMIT_BYTES = 400
@@ -71,6 +73,53 @@ def test_bytes_that_end_too_soon_are_refused(message: Case) -> None:
         for length in range(0, len(data), step):
             with pytest.raises(ProtocolError):
                 decode(message.cls, data[:length], 0, version)
+
+
+@every_message()
+def test_bytes_are_those_of_a_plain_encoder(message: Case) -> None:
+    for version in message.versions:
+        for kind in KINDS:
+            value = message.instance(version, kind)
+            plain = plain_encoding(message, value, version)
+            assert written(value, version).hex() == plain.data.hex(), f"v{version} {kind}"
+
+
+@every_message()
+def test_wrong_lengths_are_refused_or_read(message: Case) -> None:
+    """Nothing but ProtocolError comes out; null, or a length that still fits, may be legal."""
+    for version in message.versions:
+        plain = plain_encoding(message, message.instance(version, "random-1"), version)
+        for where, data in wrong_lengths(plain):
+            try:
+                decode(message.cls, memoryview(data), 0, version)
+            except ProtocolError:
+                continue
+            except Exception as error:
+                raise AssertionError(f"v{version} {where}: {error!r}") from error
+
+
+def test_a_length_that_was_not_received_allocates_nothing() -> None:
+    refused = 0
+    tracemalloc.start()
+    try:
+        for name in ("FetchRequest", "MetadataResponse", "ProduceRequest", "JoinGroupRequest"):
+            message = case(name)
+            for version in message.versions:
+                plain = plain_encoding(message, message.instance(version, "random-1"), version)
+                for where, data in wrong_lengths(plain):
+                    if not where.endswith(str(2**31 - 1)):
+                        continue
+                    tracemalloc.reset_peak()
+                    before, _ = tracemalloc.get_traced_memory()
+                    try:
+                        decode(message.cls, memoryview(data), 0, version)
+                    except ProtocolError:
+                        refused += 1
+                    _, peak = tracemalloc.get_traced_memory()
+                    assert peak - before < 100_000, f"v{version} {where}"
+    finally:
+        tracemalloc.stop()
+    assert refused > 100
 
 
 @every_message()
