@@ -14,12 +14,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
-from protocol.record_batch import RecordBatchHeader
+from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers, valid_batches
 from storage.fetch_data import NO_RECORDS, FetchDataInfo
 from storage.file_records import FileRecords
 from storage.filesystem import BytesLike, File, Filesystem
-from storage.indexes import RELATIVE_OFFSET_MAX, OffsetIndex, TimeIndex
+from storage.indexes import RELATIVE_OFFSET_MAX, CorruptIndex, OffsetIndex, TimeIndex
 from storage.log_config import LogConfig
 
 LOG_SUFFIX = ".log"
@@ -248,6 +248,7 @@ class LogSegment:
         self.time_index.open(self.path(TIME_INDEX_SUFFIX))
         self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last("")
         self._largest_known = True
+        self._check_last_entry()
         last, start = self.base_offset - 1, self.offset_index.last("")[1]
         for _, header in iterate_headers(self.file, start, self.file.size, LOOKUP_CHUNK_BYTES):
             last = header.last_offset
@@ -259,12 +260,29 @@ class LogSegment:
         return last + 1
 
     def open_closed(self) -> None:
-        """Use a segment that is not the active one: its index files are checked, not loaded."""
+        """Use a segment that is not the active one: its index files are checked, not loaded.
+
+        Raises CorruptIndex or OSError where they have to be rebuilt.
+        """
         self.offset_index.release()
         self.time_index.release()
         self.offset_index.check(self.path(INDEX_SUFFIX), self.file.size)
         self.time_index.check(self.path(TIME_INDEX_SUFFIX))
+        self._check_last_entry()
+        self.release_handles()
         self._forget_recent(RELATIVE_OFFSET_MAX + self.base_offset + 1)
+
+    def _check_last_entry(self) -> None:
+        """An index of other data shows where its last entry points at no batch of that offset."""
+        offset, position = self.offset_index.last(self.path(INDEX_SUFFIX))
+        if position == 0:
+            return
+        try:
+            found = self._header_at(position).last_offset
+        except (CorruptBatch, StopIteration):
+            found = None
+        if found != offset:
+            raise CorruptIndex(f"no batch that ends with {offset} lies at position {position}")
 
     def recover(
         self, on_batch: Callable[[RecordBatchHeader], None], *, cut: bool

@@ -1,0 +1,160 @@
+"""The real file system: whole appends, replacement that a crash cannot tear, locks."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from storage.filesystem import LocalFilesystem
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    return str(tmp_path)
+
+
+def test_appends_parts_in_order_and_reads_them_back(folder: str) -> None:
+    file = LocalFilesystem().open(f"{folder}/log", create=True)
+    file.append(b"one")
+    file.append(memoryview(b"-two"), bytearray(b"-three"))
+    file.append(*[b"x"] * 2000)
+    assert file.size == 13 + 2000
+    assert file.pread(13, 0) == b"one-two-three"
+    assert file.pread(10, 2010) == b"xxx"
+    file.close()
+    assert os.stat(f"{folder}/log").st_size == 2013
+
+
+def test_a_failed_append_keeps_nothing(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = LocalFilesystem().open(f"{folder}/log", create=True)
+    file.append(b"kept")
+    real = os.pwrite
+    calls: list[int] = []
+
+    def full_disk(fd: int, data: Any, offset: int) -> int:
+        calls.append(offset)
+        if len(calls) == 1:
+            return real(fd, memoryview(data)[:3], offset)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        file.append(b"torn write")
+    monkeypatch.undo()
+    assert calls == [4, 7]
+    assert file.size == 4
+    assert os.stat(f"{folder}/log").st_size == 4
+
+
+def test_a_short_write_is_completed(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = LocalFilesystem().open(f"{folder}/log", create=True)
+    real_pwrite, real_pwritev = os.pwrite, os.pwritev
+    monkeypatch.setattr(os, "pwrite", lambda fd, data, at: real_pwrite(fd, data[:2], at))
+    file.append(b"abcdefg")
+    monkeypatch.setattr(os, "pwritev", lambda fd, parts, at: real_pwritev(fd, parts[:1], at))
+    file.append(b"hi", b"jkl")
+    assert file.pread(20, 0) == b"abcdefghijkl"
+
+
+def test_truncate_and_overwrite(folder: str) -> None:
+    file = LocalFilesystem().open(f"{folder}/log", create=True)
+    file.append(b"0123456789")
+    file.truncate(4)
+    file.append(b"ab")
+    file.write_at(b"XY", 1)
+    file.sync()
+    assert (file.pread(99, 0), file.size) == (b"0XY3ab", 6)
+
+
+def test_a_closed_file_has_no_descriptor_and_closes_twice(folder: str) -> None:
+    file = LocalFilesystem().open(f"{folder}/log", create=True)
+    assert file.fileno() >= 0
+    file.close()
+    file.close()
+    with pytest.raises(OSError, match="closed"):
+        file.fileno()
+
+
+def test_the_descriptor_lives_as_long_as_somebody_refers_to_it(folder: str) -> None:
+    filesystem = LocalFilesystem()
+    file = filesystem.open(f"{folder}/log", create=True)
+    file.append(b"data")
+    descriptor = file.fileno()
+    filesystem.remove(f"{folder}/log")
+    held = file
+    del file
+    assert held.pread(4, 0) == b"data"
+    del held
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+
+
+def test_a_missing_file_is_not_made_unless_asked(folder: str) -> None:
+    with pytest.raises(FileNotFoundError):
+        LocalFilesystem().open(f"{folder}/missing")
+
+
+@pytest.mark.parametrize("sync", [True, False])
+def test_replacement_leaves_no_temporary_file(folder: str, sync: bool) -> None:
+    filesystem = LocalFilesystem()
+    filesystem.replace_atomically(f"{folder}/checkpoint", b"old", sync=sync)
+    filesystem.replace_atomically(f"{folder}/checkpoint", b"new", sync=sync)
+    assert filesystem.read(f"{folder}/checkpoint") == b"new"
+    assert filesystem.list_dir(folder) == ["checkpoint"]
+
+
+def test_replacement_syncs_the_file_before_the_rename_and_the_folder_after(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    real_fsync, real_replace = os.fsync, os.replace
+
+    def fsync(fd: int) -> None:
+        steps.append("sync dir" if os.path.isdir(f"/proc/self/fd/{fd}") else "sync file")
+        real_fsync(fd)
+
+    def replace(source: str, target: str) -> None:
+        steps.append("rename")
+        real_replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    LocalFilesystem().replace_atomically(f"{folder}/checkpoint", b"x")
+    assert steps == ["sync file", "rename", "sync dir"]
+
+
+def test_folders(folder: str) -> None:
+    filesystem = LocalFilesystem()
+    filesystem.make_dirs(f"{folder}/a/b")
+    filesystem.make_dirs(f"{folder}/a/b")
+    filesystem.replace_atomically(f"{folder}/a/b/f", b"12345")
+    filesystem.sync_dir(f"{folder}/a")
+    assert filesystem.is_dir(f"{folder}/a/b") and not filesystem.is_dir(f"{folder}/a/b/f")
+    assert filesystem.size(f"{folder}/a/b/f") == 5
+    assert filesystem.modified_ms(f"{folder}/a/b/f") > 1_600_000_000_000
+    filesystem.rename(f"{folder}/a/b", f"{folder}/a/c")
+    assert filesystem.list_dir(f"{folder}/a") == ["c"]
+    filesystem.remove(f"{folder}/a/c/f")
+    filesystem.remove(f"{folder}/a/c/f")
+    filesystem.remove_tree(f"{folder}/a")
+    filesystem.remove_tree(f"{folder}/a")
+    assert not filesystem.exists(f"{folder}/a")
+
+
+def test_a_lock_is_held_once(folder: str) -> None:
+    filesystem = LocalFilesystem()
+    lock = filesystem.lock(f"{folder}/.lock")
+    assert lock is not None
+    assert filesystem.lock(f"{folder}/.lock") is None
+    lock.release()
+    lock.release()
+    assert filesystem.lock(f"{folder}/.lock") is not None
+
+
+def test_room_on_the_volume(folder: str) -> None:
+    usage = LocalFilesystem().usage(folder)
+    assert 0 <= usage.usable_bytes <= usage.total_bytes
