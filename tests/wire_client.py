@@ -1,0 +1,80 @@
+"""A Kafka client of one connection that sends exactly the request it is given, and waits.
+
+For comparing brokers answer by answer: any API, any version, with the generated message classes.
+Blocking sockets; a request can be sent without waiting (`send`) and its answer taken later.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import Any
+
+from protocol.api_keys import ApiKey, messages_of
+from protocol.messages.headers import RequestHeader, ResponseHeader
+from protocol.primitives import MessageBuffer
+
+
+class WireClient:
+    """One connection to a broker."""
+
+    def __init__(
+        self,
+        port: int,
+        client_id: str | None = "wire",
+        host: str = "127.0.0.1",
+        timeout_s: float = 15,
+    ) -> None:
+        self._client_id = client_id
+        self._socket = socket.create_connection((host, port), timeout=timeout_s)
+        self._correlation = 0
+        self._sent: list[tuple[int, Any, int]] = []
+
+    def send(self, request: Any, version: int) -> None:
+        """Send `request`; its answer is the next that `receive` gives."""
+        messages = messages_of(ApiKey(request.API_KEY))
+        self._correlation += 1
+        out = MessageBuffer()
+        flexible = version >= request.FLEXIBLE_FROM
+        header = RequestHeader(request.API_KEY, version, self._correlation, self._client_id)
+        header.write(out, 2 if flexible else 1)
+        request.write(out, version)
+        frame = out.joined()
+        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+        self._sent.append((self._correlation, messages.response, version))
+
+    def receive(self) -> Any:
+        """The answer to the oldest request that was sent and not answered yet."""
+        correlation, response, version = self._sent.pop(0)
+        (size,) = struct.unpack(">i", self._read(4))
+        view = memoryview(self._read(size))
+        flexible = version >= response.FLEXIBLE_FROM and response.API_KEY != ApiKey.API_VERSIONS
+        header, pos = ResponseHeader.read(view, 0, 1 if flexible else 0)
+        assert header.correlation_id == correlation
+        message, pos = response.read(view, pos, version)
+        assert pos == len(view), f"{len(view) - pos} bytes after {response.__name__}"
+        return message
+
+    def call(self, request: Any, version: int) -> Any:
+        """Send and receive."""
+        self.send(request, version)
+        return self.receive()
+
+    def close(self) -> None:
+        """Hang up, as a client that dies does."""
+        self._socket.close()
+
+    def _read(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            piece = self._socket.recv(size - len(data))
+            if not piece:
+                raise ConnectionError("the broker closed the connection")
+            data += piece
+        return bytes(data)
+
+    def __enter__(self) -> WireClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
