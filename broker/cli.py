@@ -131,9 +131,9 @@ def format_folders(
     that are formatted already are left as they are.
     """
     config = _loaded(config_file, overrides)
-    from broker.server import format_storage
+    from broker.server import format_folders as format_data_folders
 
-    for line in format_storage(config, cluster_id):
+    for line in format_data_folders(config, cluster_id):
         click.echo(line)
 
 

@@ -91,6 +91,12 @@ class Purgatory:
         for operation in list(self._watchers.get(key, ())):
             operation.complete()
 
+    def complete_everything(self) -> None:
+        """Complete all that waits, as at their deadlines: nobody will come to wake it."""
+        waiting = dict.fromkeys(op for watchers in self._watchers.values() for op in watchers)
+        for operation in waiting:
+            self._expire(operation)
+
     def forget(self, operation: DelayedOperation) -> None:
         """Take a completed operation out of all its keys."""
         self._waiting -= 1

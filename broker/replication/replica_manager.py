@@ -143,7 +143,11 @@ class ReplicaManager:
 
     def topic_config(self, topic: str) -> LogConfig:
         """What a topic sets, above this broker's defaults."""
-        overrides = self._image.config(ResourceType.TOPIC, topic) if self._image else {}
+        return self.topic_config_in(self._image or MetadataImage(), topic)
+
+    def topic_config_in(self, image: MetadataImage, topic: str) -> LogConfig:
+        """The same as `image` has it, which may be one that was not applied yet."""
+        overrides = image.config(ResourceType.TOPIC, topic)
         return LogConfig.from_overrides(overrides, self._topic_defaults)
 
     def _tell_leadership(self, partition: Partition, leads: bool) -> None:
@@ -161,6 +165,11 @@ class ReplicaManager:
 
     def _session_changed(self, session: FetchSession, _partition: Partition) -> None:
         self.fetch_purgatory.check(session)
+
+    def complete_waiting(self) -> None:
+        """Answer every parked request with what there is: the node stops."""
+        self.fetch_purgatory.complete_everything()
+        self.produce_purgatory.complete_everything()
 
     def wake(self, partitions: Iterable[Partition]) -> None:
         """Tell of appends whose answers are on their way."""

@@ -79,3 +79,13 @@ def test_an_operation_that_completes_another_of_the_same_key_does_so_once() -> N
     purgatory.watch(second, ["a"], 100)
     assert purgatory.check("a") == 1
     assert (first.completed, second.completed, len(purgatory)) == (1, 1, 0)
+
+
+def test_a_node_that_stops_expires_all_that_waits() -> None:
+    purgatory = Purgatory("test", SimScheduler())
+    operations = [Waiting(), Waiting()]
+    for operation in operations:
+        purgatory.watch(operation, ["a", operation], 100)
+    purgatory.complete_everything()
+    assert [(o.completed, o.expired) for o in operations] == [(1, 1), (1, 1)]
+    assert len(purgatory) == 0

@@ -1,0 +1,47 @@
+"""What the controller is told of the server's configuration: one plain value each."""
+
+from __future__ import annotations
+
+from broker.config import BrokerConfig
+from broker.endpoints import SECURITY_PROTOCOLS
+from controller.settings import ControllerSettings
+from controller.storage_format import LogDirectories
+
+
+def controller_settings(
+    config: BrokerConfig, storage: LogDirectories, incarnation_id: bytes
+) -> ControllerSettings:
+    """The controller's part of `config`, with what the storage was formatted with."""
+    return ControllerSettings(
+        node_id=config.node_id,
+        cluster_id=storage.cluster_id,
+        directory_id=storage.directory_ids[config.metadata_log_dir],
+        metadata_log_dir=config.metadata_log_dir,
+        voters=tuple(voter.node_id for voter in config.controller_quorum_voters),
+        controller_endpoints=tuple(
+            (
+                one.listener_name,
+                one.host or "",
+                one.port,
+                SECURITY_PROTOCOLS.index(one.security_protocol),
+            )
+            for one in config.controller_listeners
+        ),
+        incarnation_id=incarnation_id,
+        default_replication_factor=config.default_replication_factor,
+        num_partitions=config.num_partitions,
+        delete_topic_enable=config.delete_topic_enable,
+        server_config=config.originals,
+        broker_session_timeout_ms=config.broker_session_timeout_ms,
+        quorum_election_timeout_ms=config.controller_quorum_election_timeout_ms,
+        quorum_fetch_timeout_ms=config.controller_quorum_fetch_timeout_ms,
+        quorum_election_backoff_max_ms=config.controller_quorum_election_backoff_max_ms,
+        quorum_request_timeout_ms=config.controller_quorum_request_timeout_ms,
+        metadata_log_segment_bytes=config.metadata_log_segment_bytes,
+        metadata_log_segment_ms=config.metadata_log_segment_ms,
+        metadata_log_max_record_bytes_between_snapshots=(
+            config.metadata_log_max_record_bytes_between_snapshots
+        ),
+        metadata_log_max_snapshot_interval_ms=config.metadata_log_max_snapshot_interval_ms,
+        metadata_max_idle_interval_ms=config.metadata_max_idle_interval_ms,
+    )

@@ -1,0 +1,103 @@
+"""The data folders of a node at start: formatted already, or empty and then formatted.
+
+A folder that holds something but was never formatted is somebody else's: it is refused in one
+line. Owns no state. Never opens a log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from broker.config import BrokerConfig
+from broker.start_error import StartError
+from controller.storage_format import (
+    FormatError,
+    LogDirectories,
+    format_directories,
+    new_cluster_id,
+    read_directories,
+)
+from protocol.primitives import uuid_from_string
+from storage.filesystem import Filesystem
+
+_log = logging.getLogger("ottla.storage")
+
+# What a file system itself puts into an empty volume, and a lock left by a start that failed.
+_NOTHING = ("lost+found", ".lock", ".kafka_cleanshutdown")
+
+RandomBytes = Callable[[int], bytes]
+
+
+def open_storage(
+    config: BrokerConfig, filesystem: Filesystem, random_bytes: RandomBytes, now_ms: int
+) -> LogDirectories:
+    """Who owns the folders; they are formatted first where all are empty. Raises StartError."""
+    directories = _read(config, filesystem)
+    if directories is None:
+        return format_storage(config, filesystem, random_bytes, now_ms)
+    if directories.node_id != config.node_id:
+        raise StartError(
+            f"{config.log_dirs[0]} belongs to node {directories.node_id}, but node.id is "
+            f"{config.node_id}: use another folder (log.dirs) or set node.id"
+        )
+    return directories
+
+
+def format_storage(
+    config: BrokerConfig,
+    filesystem: Filesystem,
+    random_bytes: RandomBytes,
+    now_ms: int,
+    cluster_id: str | None = None,
+) -> LogDirectories:
+    """Format the empty folders of a node. Raises StartError where one holds something."""
+    if cluster_id is not None:
+        _check_cluster_id(cluster_id)
+    for log_dir in _all_dirs(config):
+        if filesystem.exists(log_dir):
+            found = [name for name in filesystem.list_dir(log_dir) if name not in _NOTHING]
+            if found:
+                raise StartError(
+                    f"{log_dir} is not a data folder of a broker, and is not empty (it has "
+                    f"{sorted(found)[0]}): use an empty folder, --override log.dirs=FOLDER"
+                )
+    try:
+        directories = format_directories(
+            filesystem,
+            config.log_dirs,
+            config.metadata_log_dir,
+            cluster_id or new_cluster_id(random_bytes),
+            config.node_id,
+            random_bytes,
+            now_ms,
+        )
+    except FormatError as error:
+        raise StartError(str(error)) from error
+    _log.info("formatted %s for cluster %s", ", ".join(config.log_dirs), directories.cluster_id)
+    return directories
+
+
+def is_formatted(config: BrokerConfig, filesystem: Filesystem) -> bool:
+    """Whether the folders were formatted before. Raises StartError where they do not agree."""
+    return _read(config, filesystem) is not None
+
+
+def _read(config: BrokerConfig, filesystem: Filesystem) -> LogDirectories | None:
+    try:
+        return read_directories(filesystem, _all_dirs(config))
+    except FormatError as error:
+        raise StartError(str(error)) from error
+
+
+def _all_dirs(config: BrokerConfig) -> list[str]:
+    return list(dict.fromkeys([*config.log_dirs, config.metadata_log_dir]))
+
+
+def _check_cluster_id(text: str) -> None:
+    try:
+        uuid_from_string(text)
+    except ValueError as error:
+        raise StartError(
+            f"--cluster-id {text} is not a cluster id: 22 characters of base64url are needed"
+        ) from error

@@ -1,0 +1,207 @@
+"""One node as a process: the real ports, the order of starting and stopping, signals.
+
+The composition root of the shell. Gives `broker.node` the disk, the event loop's time and threads
+for blocking work, puts sockets in front of it, and takes it down again. A clean stop finishes the
+requests under way, closes the logs and leaves the clean-shutdown marker. A broken invariant or the
+loss of the last log directory stops the process at once and leaves none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from broker.config import BrokerConfig
+from broker.endpoints import EndPoint
+from broker.network.socket_server import Listener, NetworkSettings, SocketServer
+from broker.node import Node, NodePorts
+from broker.node_metrics import register_node_metrics
+from broker.node_storage import format_storage, is_formatted, open_storage
+from broker.scheduler import BlockingPool, LoopScheduler
+from broker.start_error import StartError
+from storage.filesystem import LocalFilesystem
+
+if TYPE_CHECKING:
+    from broker.metrics_server import MetricsServer
+
+_log = logging.getLogger("ottla.server")
+
+STOP_TIMEOUT_S = 10.0
+_HALTED = 1
+
+OnReady = Callable[[Sequence[EndPoint]], None]
+
+
+def run(config: BrokerConfig, on_ready: OnReady) -> None:
+    """Run a node until SIGTERM or SIGINT. Raises StartError where it cannot start."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(config, on_ready))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    try:
+        import uvloop
+    except ImportError:  # not built for this platform: slower, otherwise the same
+        return asyncio.new_event_loop
+    new_loop: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return new_loop
+
+
+async def _serve(config: BrokerConfig, on_ready: OnReady) -> None:
+    server = Server(config)
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    try:
+        endpoints = await server.start()
+        on_ready(endpoints)
+        await stopping.wait()
+    finally:
+        await server.stop()
+
+
+class Server:
+    """A node with its sockets, threads and disk. To be used on a running event loop."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(_on_loop_exception)
+        self.config = config
+        self.io_pool = BlockingPool(loop, config.num_io_threads, "ottla-io")
+        self.background_pool = BlockingPool(loop, config.background_threads, "ottla-background")
+        filesystem, scheduler = LocalFilesystem(), LoopScheduler(loop)
+        storage = open_storage(config, filesystem, os.urandom, scheduler.wall_ms())
+        ports = NodePorts(
+            filesystem=filesystem,
+            scheduler=scheduler,
+            io=self.io_pool,
+            background=self.background_pool,
+            random_bytes=os.urandom,
+            halt=_halt,
+        )
+        self.node = Node(config, ports, storage)
+        self.sockets = SocketServer(
+            [_listener(endpoint) for endpoint in config.broker_listeners],
+            _network_settings(config),
+            self.node.handle,
+            self.io_pool,
+        )
+        register_node_metrics(self.node, self.sockets)
+        self._metrics_server: MetricsServer | None = None
+        self._started = False
+
+    async def start(self) -> Sequence[EndPoint]:
+        """Bind, start the node, accept. The addresses that clients may use now."""
+        try:
+            await self.sockets.start(accept=False)
+        except OSError as error:
+            raise StartError(
+                f"{error.strerror or error}; is another broker running? Choose another port with "
+                "--override listeners=PLAINTEXT://localhost:PORT,CONTROLLER://localhost:PORT2"
+            ) from error
+        advertised = [_advertised(one, self.sockets.ports) for one in self._advertised_listeners()]
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._started = True
+        self.node.start(advertised, lambda error: _settle(ready, error))
+        await ready
+        self._start_metrics()
+        self.sockets.accept()
+        return advertised
+
+    async def stop(self) -> None:
+        """Answer what is under way, close the logs, give everything back."""
+        self.sockets.stop_accepting()
+        if self._started:
+            self.node.begin_stop()
+        await self.sockets.stop(STOP_TIMEOUT_S)
+        if self._metrics_server is not None:
+            self._metrics_server.stop()
+        await self.io_pool.close(STOP_TIMEOUT_S)
+        await self.background_pool.close(STOP_TIMEOUT_S)
+        if self._started:
+            self.node.finish_stop()
+
+    def _advertised_listeners(self) -> Sequence[EndPoint]:
+        names = {one.listener_name for one in self.config.broker_listeners}
+        return [one for one in self.config.advertised_listeners if one.listener_name in names]
+
+    def _start_metrics(self) -> None:
+        if self.config.ottla_metrics_port < 0:
+            return
+        from broker.metrics_server import MetricsServer  # not loaded where nobody asks for it
+
+        self._metrics_server = MetricsServer(
+            self.node.metrics, self.config.ottla_metrics_host, self.config.ottla_metrics_port
+        )
+
+
+def _settle(ready: asyncio.Future[None], error: Exception | None) -> None:
+    if ready.done():
+        return
+    if error is None:
+        ready.set_result(None)
+    else:
+        ready.set_exception(error)
+
+
+def _listener(endpoint: EndPoint) -> Listener:
+    return Listener(
+        endpoint.listener_name, endpoint.host or "", endpoint.port, endpoint.security_protocol
+    )
+
+
+def _advertised(endpoint: EndPoint, ports: dict[str, int]) -> EndPoint:
+    """Port 0 stands for the port that was bound, no host for this machine's name."""
+    port = endpoint.port or ports[endpoint.listener_name]
+    return replace(endpoint, host=endpoint.host or socket.getfqdn(), port=port)
+
+
+def _network_settings(config: BrokerConfig) -> NetworkSettings:
+    return NetworkSettings(
+        num_network_threads=config.num_network_threads,
+        queued_max_requests=config.queued_max_requests,
+        socket_request_max_bytes=config.socket_request_max_bytes,
+        socket_listen_backlog_size=config.socket_listen_backlog_size,
+        socket_send_buffer_bytes=config.socket_send_buffer_bytes,
+        socket_receive_buffer_bytes=config.socket_receive_buffer_bytes,
+        max_connections=config.max_connections,
+        max_connections_per_ip=config.max_connections_per_ip,
+        max_connections_per_ip_overrides=config.max_connections_per_ip_overrides,
+        connections_max_idle_ms=config.connections_max_idle_ms,
+        partial_frame_timeout_ms=config.ottla_partial_frame_timeout_ms,
+        inter_broker_listener_name=config.inter_broker_listener_name,
+    )
+
+
+def _halt(reason: str) -> None:
+    """End at once: what is in memory is not to be trusted, so nothing of it is written."""
+    _log.critical("the node stops: %s", reason)
+    logging.shutdown()
+    os._exit(_HALTED)
+
+
+def _on_loop_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Nobody caught it: a bug is logged; a broken invariant ends the process (see the design)."""
+    error = context.get("exception")
+    _log.error("%s", context.get("message", "unhandled exception"), exc_info=error)
+    if isinstance(error, AssertionError):
+        _halt(f"a broken invariant: {error}")
+
+
+def format_folders(config: BrokerConfig, cluster_id: str | None) -> list[str]:
+    """What `ottla format` does; lines that say it."""
+    filesystem = LocalFilesystem()
+    folders = ", ".join(config.log_dirs)
+    if is_formatted(config, filesystem):
+        return [f"ottla: {folders}: formatted before, left as it is"]
+    now_ms = time.time_ns() // 1_000_000
+    made = format_storage(config, filesystem, os.urandom, now_ms, cluster_id)
+    return [f"ottla: formatted {folders} for node {made.node_id} of cluster {made.cluster_id}"]
