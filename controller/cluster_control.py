@@ -18,7 +18,7 @@ anew. Follows KIP-631, KIP-858 and Kafka's `ClusterControlManager`, `BrokerHeart
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from controller.decision import Decision, View
 from controller.leadership_changes import LeadershipChanges
@@ -43,8 +43,7 @@ _UNFENCED = -1
 _SHUTTING_DOWN = 1
 
 
-@dataclass(frozen=True, slots=True)
-class HeartbeatReply:
+class HeartbeatReply(NamedTuple):
     """What a broker is told about itself."""
 
     is_caught_up: bool = False

@@ -13,8 +13,8 @@ metrics), and Kafka's `ConfigurationControlManager` and `ControllerConfiguration
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from controller.client_metrics_config import client_metrics_fault
 from controller.metadata_image import MetadataImage, ResourceType
@@ -36,8 +36,7 @@ class ConfigOperation(IntEnum):
     SUBTRACT = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigChange:
+class ConfigChange(NamedTuple):
     """One operation on one key."""
 
     name: str
@@ -45,8 +44,7 @@ class ConfigChange:
     value: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class EffectiveConfig:
+class EffectiveConfig(NamedTuple):
     """A config as it holds, and where it comes from."""
 
     name: str

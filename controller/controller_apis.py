@@ -13,36 +13,48 @@ Follows Kafka's `ControllerApis`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
 from controller.cluster_control import HeartbeatReply
-from controller.config_requests import ConfigRequests
 from controller.decision import Decision, View
 from controller.producer_ids_control import ProducerIdsBlock, allocate_producer_ids
 from controller.quorum_controller import QuorumController
 from controller.request_timeout import RequestTimeouts
 from controller.settings import ControllerSettings
-from controller.topic_requests import TopicRequests
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
 )
-from protocol.messages.alter_configs import AlterConfigsRequest
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
-from protocol.messages.create_partitions import CreatePartitionsRequest
-from protocol.messages.create_topics import CreateTopicsRequest
-from protocol.messages.delete_topics import DeleteTopicsRequest
-from protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from storage.ports import Scheduler
 
 Respond = Callable[[Any], None]
+Handler = Callable[["RequestContext", Any, Respond], None]
+
+CREATE_TOPICS = 19
+DELETE_TOPICS = 20
+ALTER_CONFIGS = 33
+CREATE_PARTITIONS = 37
+INCREMENTAL_ALTER_CONFIGS = 44
+
+API_KEYS = (
+    CREATE_TOPICS,
+    DELETE_TOPICS,
+    ALTER_CONFIGS,
+    CREATE_PARTITIONS,
+    INCREMENTAL_ALTER_CONFIGS,
+    BrokerRegistrationRequest.API_KEY,
+    BrokerHeartbeatRequest.API_KEY,
+    AllocateProducerIdsRequest.API_KEY,
+)
+"""What `ControllerApis.handle` takes, each in its whole range of Kafka 4.3."""
 
 
 class RequestContext(Protocol):
@@ -54,34 +66,41 @@ class RequestContext(Protocol):
 
 
 class ControllerApis:
-    """Handlers by request class."""
+    """Handlers by API key."""
 
     def __init__(
         self, settings: ControllerSettings, controller: QuorumController, scheduler: Scheduler
     ) -> None:
+        self._settings = settings
         self._controller = controller
-        timeouts = RequestTimeouts(controller, scheduler)
-        topics = TopicRequests(settings, controller, timeouts)
-        configs = ConfigRequests(controller)
-        self._handlers: dict[type, Callable[[RequestContext, Any, Respond], None]] = {
-            CreateTopicsRequest: topics.create_topics,
-            DeleteTopicsRequest: topics.delete_topics,
-            CreatePartitionsRequest: topics.create_partitions,
-            AlterConfigsRequest: configs.alter_configs,
-            IncrementalAlterConfigsRequest: configs.incremental_alter_configs,
-            AllocateProducerIdsRequest: self._allocate_producer_ids,
-            BrokerRegistrationRequest: self._register_broker,
-            BrokerHeartbeatRequest: self._broker_heartbeat,
+        self._scheduler = scheduler
+        self._handlers: dict[int, Handler] = {
+            AllocateProducerIdsRequest.API_KEY: self._allocate_producer_ids,
+            BrokerRegistrationRequest.API_KEY: self._register_broker,
+            BrokerHeartbeatRequest.API_KEY: self._broker_heartbeat,
         }
-
-    @property
-    def api_keys(self) -> Sequence[int]:
-        """The APIs that `handle` takes."""
-        return [int(cls.API_KEY) for cls in self._handlers]  # type: ignore[attr-defined]
 
     def handle(self, context: RequestContext, request: Any, respond: Respond) -> None:
         """Answer `request`, now or once its decision is committed."""
-        self._handlers[type(request)](context, request, respond)
+        handler = self._handlers.get(request.API_KEY)
+        if handler is None:
+            self._import_admin_handlers()
+            handler = self._handlers[request.API_KEY]
+        handler(context, request, respond)
+
+    def _import_admin_handlers(self) -> None:
+        """Admin requests come late or never: a start does not wait for their modules."""
+        from controller.config_requests import ConfigRequests
+        from controller.topic_requests import TopicRequests
+
+        timeouts = RequestTimeouts(self._controller, self._scheduler)
+        topics = TopicRequests(self._settings, self._controller, timeouts)
+        configs = ConfigRequests(self._controller)
+        self._handlers[CREATE_TOPICS] = topics.create_topics
+        self._handlers[DELETE_TOPICS] = topics.delete_topics
+        self._handlers[CREATE_PARTITIONS] = topics.create_partitions
+        self._handlers[ALTER_CONFIGS] = configs.alter_configs
+        self._handlers[INCREMENTAL_ALTER_CONFIGS] = configs.incremental_alter_configs
 
     def _allocate_producer_ids(
         self, _context: RequestContext, request: AllocateProducerIdsRequest, respond: Respond

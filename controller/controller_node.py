@@ -19,6 +19,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from controller.controller_apis import ControllerApis
+from controller.feature_control import unsupported_feature
 from controller.metadata_image import MetadataImage
 from controller.metadata_loader import CommittedBatch, MetadataListener, MetadataLoader
 from controller.metadata_records import MetadataRecord, MetadataRecordError
@@ -58,6 +59,8 @@ class ControllerNode:
             return int.from_bytes(random_bytes(8), "big") % bound
 
         self.loader = MetadataLoader()
+        self._settings = settings
+        self._checked_features: object = None
         self._log = RaftLog(settings, environment)
         self._load_snapshot()
         scheduler = environment.scheduler
@@ -107,11 +110,22 @@ class ControllerNode:
         self.controller.close()
         self.raft.close()
 
+    def _check_features(self) -> None:
+        """A node that does not know a finalized level would misread what follows."""
+        features = self.loader.image.features
+        if features is self._checked_features:
+            return
+        self._checked_features = features
+        fault = unsupported_feature(self.loader.image, self._settings.supported_features)
+        if fault is not None:
+            self.raft.fail(MetadataRecordError(fault))
+
     # --- from the quorum -----------------------------------------------------------------------
 
     def handle_commit(self, batch: CommittedBatch) -> None:
         """See `RaftListener`."""
         self.loader.handle_commit(batch)
+        self._check_features()
         self.controller.handle_commit(batch)
         self._snapshots.maybe_generate()
 

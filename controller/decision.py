@@ -8,8 +8,8 @@ Follows Kafka's `ControllerResult`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 from controller.metadata_image import MetadataImage
 from controller.metadata_records import MetadataRecord
@@ -22,8 +22,7 @@ MAX_RECORDS_PER_OPERATION = 10_000
 MAX_PARTITIONS_PER_REQUEST = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """What a decider may look at: all that was decided before it, committed or not yet."""
 
     image: MetadataImage
@@ -33,11 +32,10 @@ class View:
     """Monotonic."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision(Generic[T]):
+class Decision(NamedTuple, Generic[T]):
     """Records, and the reply for when they are committed."""
 
     reply: T | ApiError
-    records: list[MetadataRecord] = field(default_factory=list)
+    records: Sequence[MetadataRecord] = ()
     atomic: bool = True
     """Whether all records must come true together, in one batch."""

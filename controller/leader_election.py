@@ -9,8 +9,8 @@ Follows KIP-966 (eligible leader replicas) and Kafka's `PartitionChangeBuilder.e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from controller.metadata_image import NO_LEADER
 
@@ -26,8 +26,7 @@ class Election(Enum):
     """As ONLINE, but at last any replica that is alive: committed records may be lost."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(NamedTuple):
     """What an election looks at."""
 
     replicas: Sequence[int]
@@ -39,8 +38,7 @@ class Candidates:
     elr_enabled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ElectionResult:
+class ElectionResult(NamedTuple):
     """The leader (-1: none), and whether it may lack committed records."""
 
     leader: int

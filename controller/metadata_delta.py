@@ -13,7 +13,6 @@ Follows Kafka's `MetadataDelta`, `TopicsDelta`, `TopicDelta` and `ClusterDelta`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from controller.metadata_image import (
@@ -113,22 +112,22 @@ class MetadataDelta:
     def _change_broker(self, record: m.BrokerRegistrationChangeRecord) -> None:
         broker = self._broker(record.broker_id, record.broker_epoch)
         if record.fenced in (_FENCED, _UNFENCED):
-            broker = replace(broker, fenced=record.fenced == _FENCED)
+            broker = broker._replace(fenced=record.fenced == _FENCED)
         if record.in_controlled_shutdown == _SHUTTING_DOWN:
-            broker = replace(broker, in_controlled_shutdown=True)
+            broker = broker._replace(in_controlled_shutdown=True)
         if record.log_dirs:
-            broker = replace(broker, log_dirs=tuple(record.log_dirs))
+            broker = broker._replace(log_dirs=tuple(record.log_dirs))
         if record.cordoned_log_dirs is not None:
-            broker = replace(broker, cordoned_log_dirs=tuple(record.cordoned_log_dirs))
+            broker = broker._replace(cordoned_log_dirs=tuple(record.cordoned_log_dirs))
         self.changed_brokers[record.broker_id] = broker
 
     def _fence_broker(self, record: m.FenceBrokerRecord) -> None:
         broker = self._broker(record.id, record.epoch)
-        self.changed_brokers[record.id] = replace(broker, fenced=True)
+        self.changed_brokers[record.id] = broker._replace(fenced=True)
 
     def _unfence_broker(self, record: m.UnfenceBrokerRecord) -> None:
         broker = self._broker(record.id, record.epoch)
-        self.changed_brokers[record.id] = replace(broker, fenced=False)
+        self.changed_brokers[record.id] = broker._replace(fenced=False)
 
     def _broker(self, broker_id: int, epoch: int) -> BrokerRegistration:
         if broker_id in self.changed_brokers:

@@ -13,7 +13,8 @@ and `BrokerRegistration`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from controller.metadata_records import MetadataRecord
 from controller.metadata_version import ELR_VERSION, METADATA_VERSION, MINIMUM_LEVEL
@@ -28,6 +29,9 @@ LOST_DIRECTORY = bytes(15) + b"\x01"
 MIGRATING_DIRECTORY = bytes(15) + b"\x02"
 
 
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
 class ResourceType:
     """Kinds of resources that have configs, by their number in requests and records."""
 
@@ -38,8 +42,7 @@ class ResourceType:
     GROUP = 32
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionRegistration:
+class PartitionRegistration(NamedTuple):
     """One partition as the controller has it: replicas, leader, and who is in sync."""
 
     replicas: tuple[int, ...]
@@ -67,8 +70,7 @@ class PartitionRegistration:
         return UNASSIGNED_DIRECTORY
 
 
-@dataclass(frozen=True, slots=True)
-class TopicImage:
+class TopicImage(NamedTuple):
     """One topic; `partitions` is ordered by partition index."""
 
     name: str
@@ -76,12 +78,11 @@ class TopicImage:
     partitions: Mapping[int, PartitionRegistration]
 
 
-@dataclass(frozen=True, slots=True)
-class TopicsImage:
+class TopicsImage(NamedTuple):
     """All topics, by name and by id."""
 
-    by_name: Mapping[str, TopicImage] = field(default_factory=dict)
-    by_id: Mapping[bytes, TopicImage] = field(default_factory=dict)
+    by_name: Mapping[str, TopicImage] = _NOTHING
+    by_id: Mapping[bytes, TopicImage] = _NOTHING
 
     def get(self, name: str) -> TopicImage | None:
         """The topic called `name`."""
@@ -97,8 +98,7 @@ class TopicsImage:
         return None if topic is None else topic.partitions.get(index)
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(NamedTuple):
     """Where a listener of a broker or controller is reached."""
 
     name: str
@@ -107,8 +107,7 @@ class Endpoint:
     security_protocol: int
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerRegistration:
+class BrokerRegistration(NamedTuple):
     """One broker: fenced until it has caught up, and fenced again when it stops answering.
 
     `epoch` is the offset of its registration record: a later registration has a higher one.
@@ -131,8 +130,7 @@ class BrokerRegistration:
         return not self.fenced and not self.in_controlled_shutdown
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerRegistration:
+class ControllerRegistration(NamedTuple):
     """One controller of the quorum (KIP-919)."""
 
     id: int
@@ -146,8 +144,7 @@ ConfigResource = tuple[int, str]
 """A `ResourceType` and a name; the name "" is the cluster's default for brokers."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataImage:
+class MetadataImage(NamedTuple):
     """All metadata at one committed offset."""
 
     offset: int = -1
@@ -155,13 +152,13 @@ class MetadataImage:
     epoch: int = -1
     timestamp_ms: int = 0
     """Append time of that record's batch."""
-    topics: TopicsImage = field(default_factory=TopicsImage)
-    brokers: Mapping[int, BrokerRegistration] = field(default_factory=dict)
-    controllers: Mapping[int, ControllerRegistration] = field(default_factory=dict)
-    configs: Mapping[ConfigResource, Mapping[str, str]] = field(default_factory=dict)
-    features: Mapping[str, int] = field(default_factory=dict)
+    topics: TopicsImage = TopicsImage()
+    brokers: Mapping[int, BrokerRegistration] = _NOTHING
+    controllers: Mapping[int, ControllerRegistration] = _NOTHING
+    configs: Mapping[ConfigResource, Mapping[str, str]] = _NOTHING
+    features: Mapping[str, int] = _NOTHING
     next_producer_id: int = 0
-    kept: Mapping[tuple[object, ...], MetadataRecord] = field(default_factory=dict)
+    kept: Mapping[tuple[object, ...], MetadataRecord] = _NOTHING
     """Records that nothing here serves yet (quotas, ACLs, SCRAM, tokens), kept for snapshots."""
 
     @property

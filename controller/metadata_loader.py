@@ -12,7 +12,7 @@ Follows Kafka's `MetadataLoader` and `MetadataPublisher`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage
@@ -26,8 +26,7 @@ from protocol.messages.metadata_records import (
 MetadataListener = Callable[[MetadataDelta, MetadataImage], None]
 
 
-@dataclass(frozen=True, slots=True)
-class CommittedBatch:
+class CommittedBatch(NamedTuple):
     """A committed batch of the metadata log, or what stands for one in a snapshot."""
 
     base_offset: int

@@ -12,7 +12,7 @@ Follows KIP-966 and Kafka's `PartitionChangeBuilder`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from controller.leader_election import Candidates, Election, ElectionResult, elect_leader
 from controller.metadata_image import (
@@ -25,8 +25,7 @@ from controller.metadata_image import (
 from protocol.messages.metadata_records import PartitionChangeRecord
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRules:
+class ChangeRules(NamedTuple):
     """What holds for all partitions that one decision changes."""
 
     is_active: Callable[[int], bool]

@@ -5,7 +5,7 @@ Follows KIP-730 and Kafka's `ProducerIdControlManager`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from controller.cluster_control import epoch_fault
 from controller.decision import Decision, View
@@ -15,8 +15,7 @@ from protocol.messages.metadata_records import ProducerIdsRecord
 BLOCK_SIZE = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerIdsBlock:
+class ProducerIdsBlock(NamedTuple):
     """Ids from `first` on, `size` of them."""
 
     first: int

@@ -22,8 +22,8 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from controller.cluster_control import ClusterControl
 from controller.configuration_control import ConfigurationControl
@@ -36,12 +36,14 @@ from controller.metadata_loader import CommittedBatch, MetadataLoader
 from controller.metadata_records import MetadataRecord
 from controller.raft_client import NotLeader, RaftClient
 from controller.random_ids import RandomBytes
-from controller.replication_control import ReplicationControl
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import NoOpRecord
 from storage.config_def import ConfigDef
 from storage.ports import Scheduler
+
+if TYPE_CHECKING:
+    from controller.replication_control import ReplicationControl
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +90,7 @@ class QuorumController:
         self._bootstrap = list(bootstrap)
         self.configuration = ConfigurationControl(settings, group_config_def)
         leadership = LeadershipChanges(self.configuration)
-        self.replication = ReplicationControl(settings, self.configuration, random_bytes)
+        self._random_bytes = random_bytes
         self.cluster = ClusterControl(settings, leadership)
         self._epoch: int | None = None
         self._image = loader.image
@@ -96,6 +98,12 @@ class QuorumController:
         self._owed: deque[_Owed] = deque()
         self._waiting: deque[_Command] = deque()
         self._timers = ControllerTimers(settings, scheduler, self)
+
+    @cached_property
+    def replication(self) -> ReplicationControl:
+        """Decides on topics. Imported with the first request for one, to keep a start quick."""
+
+        return ReplicationControl(self._settings, self.configuration, self._random_bytes)
 
     # --- what others see -----------------------------------------------------------------------
 

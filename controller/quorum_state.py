@@ -32,8 +32,8 @@ Follows KIP-595, KIP-853, KIP-996 and Kafka's `QuorumState`, `ElectionState` and
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from protocol.primitives import ZERO_UUID, uuid_from_string, uuid_to_string
 
@@ -66,8 +66,7 @@ class QuorumStateError(Exception):
     """`quorum-state` cannot be read. A node that forgot its vote must not take part."""
 
 
-@dataclass(frozen=True, slots=True)
-class ElectionState:
+class ElectionState(NamedTuple):
     """The durable part. In one epoch a vote is given once, and a leader never changes."""
 
     epoch: int = 0

@@ -15,7 +15,7 @@ Consensus Algorithm".
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from controller import raft_messages as m
 from controller.epoch_index import EpochIndex
@@ -25,8 +25,7 @@ from controller.quorum_state import ElectionState, Role, check_transition
 Draw = Callable[[int], int]
 
 
-@dataclass(frozen=True, slots=True)
-class RaftConfig:
+class RaftConfig(NamedTuple):
     """Who is in the quorum, and its time-outs in milliseconds."""
 
     node_id: int
@@ -162,7 +161,7 @@ class Raft:
     def _become_follower(self, epoch: int, leader_id: int, now_ms: float) -> None:
         self._become(Role.FOLLOWER)
         voted = self.election if self.election.epoch == epoch else ElectionState(epoch)
-        self._persist(replace(voted, leader_id=leader_id))
+        self._persist(voted._replace(leader_id=leader_id))
         self._deadline_ms = now_ms + self.config.fetch_timeout_ms
         self._tell_leader()
         self._fetch()
@@ -246,7 +245,7 @@ class Raft:
     def _on_propose(self, event: m.Propose) -> None:
         assert self.role is Role.LEADER and event.epoch == self.epoch, "only a leader proposes"
         start = self.log.end_offset
-        self._append(m.Append(event.epoch, start, start + event.count, event.payload))
+        self._append(m.Append(event.epoch, start, start + event.record_count, event.payload))
 
     def _on_flushed(self, end_offset: int) -> None:
         if self.leading is not None:
@@ -379,14 +378,14 @@ class Raft:
             return
         reply = m.FetchReply(self.epoch, self.config.node_id, self.high_watermark)
         if self.log.needs_snapshot(fetch.offset, fetch.last_fetched_epoch):
-            reply = replace(reply, snapshot=self.log.snapshot)
+            reply = reply._replace(snapshot=self.log.snapshot)
         elif diverging := self.log.diverging(fetch.offset, fetch.last_fetched_epoch):
-            reply = replace(reply, diverging=diverging)
+            reply = reply._replace(diverging=diverging)
         else:
             end = self.log.end_offset
             if self.leading.fetched(fetch.replica_id, fetch.offset, end, now_ms):
                 self._commit(self.leading.high_watermark)
-            reply = replace(reply, high_watermark=self.high_watermark, read_from=fetch.offset)
+            reply = reply._replace(high_watermark=self.high_watermark, read_from=fetch.offset)
         self._answer(event, reply)
 
     def _on_fetch_reply(self, event: m.Received, reply: m.FetchReply, now_ms: float) -> None:

@@ -15,8 +15,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from controller import raft_messages as m
 from controller.control_records import ControlType, control_batch, leader_change
@@ -55,8 +54,7 @@ class RaftNetwork(Protocol):
         """Send; what never arrives comes back as Unreachable."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Proposal:
+class _Proposal(NamedTuple):
     """Records of the leader, with the versions and the time they are written with."""
 
     records: tuple[MetadataRecord, ...]
@@ -190,7 +188,7 @@ class RaftClient:
                 self._readys.popleft()
                 self._carry_out(ready)
         except (MetadataLogFailure, LogDirFailure) as error:
-            self._fail(error)
+            self.fail(error)
         finally:
             self._carrying_out = False
 
@@ -199,7 +197,7 @@ class RaftClient:
         if self._stopped:
             return
         if error is not None:
-            self._fail(error)
+            self.fail(error)
             return
         self._readys[0].persist = None
         self._carry_out_all()
@@ -256,7 +254,7 @@ class RaftClient:
         if self._stopped:
             return
         if error is not None:
-            self._fail(error)
+            self.fail(error)
             return
         end_offset = min(end_offset, self._log.end_offset)
         self._flushed_to = max(self._flushed_to, end_offset)
@@ -264,7 +262,10 @@ class RaftClient:
             self._flush()
         self._step(m.Flushed(end_offset))
 
-    def _fail(self, error: Exception) -> None:
+    def fail(self, error: Exception) -> None:
+        """Take no further part: the log, or what is in it, cannot be worked with."""
+        if self._stopped:
+            return
         self._stopped = True
         if self._timer is not None:
             self._timer.cancel()

@@ -12,7 +12,7 @@ Follows KIP-630 and Kafka's `KafkaRaftLog` and `FileQuorumStateStore`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from controller.epoch_index import EpochIndex
 from controller.metadata_snapshot import SnapshotId, snapshot_id_of
@@ -41,8 +41,7 @@ class MetadataLogFailure(Exception):
     """The metadata log could not be written or read: the node cannot go on."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawBatch:
+class RawBatch(NamedTuple):
     """One batch as it is in the log."""
 
     header: RecordBatchHeader

@@ -18,15 +18,14 @@ in which they came.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from controller.quorum_state import ElectionState
 
 # --- messages ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
+class Vote(NamedTuple):
     """A candidate, or with `pre_vote` a prospective, asks for a vote."""
 
     epoch: int
@@ -36,24 +35,21 @@ class Vote:
     pre_vote: bool
 
 
-@dataclass(frozen=True, slots=True)
-class VoteReply:
+class VoteReply(NamedTuple):
     epoch: int
     leader_id: int | None
     granted: bool
     pre_vote: bool
 
 
-@dataclass(frozen=True, slots=True)
-class BeginQuorumEpoch:
+class BeginQuorumEpoch(NamedTuple):
     """A new leader says so."""
 
     epoch: int
     leader_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class EndQuorumEpoch:
+class EndQuorumEpoch(NamedTuple):
     """A leader resigns; whoever stands first in `successors` tries at once."""
 
     epoch: int
@@ -61,16 +57,14 @@ class EndQuorumEpoch:
     successors: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EpochReply:
+class EpochReply(NamedTuple):
     """The answer to Begin and EndQuorumEpoch; also to a Fetch that a non-leader got."""
 
     epoch: int
     leader_id: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Fetch:
+class Fetch(NamedTuple):
     """A follower or observer asks for records from `offset` on; it has all before it on disk."""
 
     epoch: int
@@ -79,8 +73,7 @@ class Fetch:
     last_fetched_epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class AppendedBatch:
+class AppendedBatch(NamedTuple):
     """Where a batch of the log lies, and the epoch that wrote it."""
 
     epoch: int
@@ -88,8 +81,7 @@ class AppendedBatch:
     next_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class FetchReply:
+class FetchReply(NamedTuple):
     """A leader's answer. The caller fills the records in, from `read_from`, when it sends it; the
     receiver's caller says in `batches` what `records` holds.
 
@@ -114,36 +106,31 @@ Message: TypeAlias = (
 # --- events --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(NamedTuple):
     """Time has passed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Propose:
+class Propose(NamedTuple):
     """The leader's own records; `payload` comes back in the Ready's append."""
 
     epoch: int
-    count: int
+    record_count: int
     payload: object
 
 
-@dataclass(frozen=True, slots=True)
-class Flushed:
+class Flushed(NamedTuple):
     """All of the log before `end_offset` is on stable storage."""
 
     end_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Resign:
+class Resign(NamedTuple):
     """Give up the leadership of `epoch`."""
 
     epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(NamedTuple):
     """A message from another node. `correlation` goes back with the reply to a request."""
 
     source: int
@@ -151,8 +138,7 @@ class Received:
     correlation: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class Unreachable:
+class Unreachable(NamedTuple):
     """A request to `node` got no answer."""
 
     node: int
@@ -163,8 +149,7 @@ Event: TypeAlias = Tick | Propose | Flushed | Resign | Received | Unreachable
 # --- ready ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderChange:
+class LeaderChange(NamedTuple):
     """The control record that opens an epoch: who leads, who may vote, who voted for it."""
 
     leader_id: int
@@ -172,8 +157,7 @@ class LeaderChange:
     granting: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(NamedTuple):
     """Records to append at `base_offset`: a LeaderChange, proposed ones, or fetched ones."""
 
     epoch: int
@@ -184,16 +168,14 @@ class Append:
     """The payload is whole batches, offsets and all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(NamedTuple):
     """A request to another node."""
 
     to: int
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
-class SendReply:
+class SendReply(NamedTuple):
     """The answer to a request that was `Received` with `correlation`."""
 
     to: int
@@ -201,8 +183,7 @@ class SendReply:
     correlation: object
 
 
-@dataclass(frozen=True, slots=True)
-class Leader:
+class Leader(NamedTuple):
     """Who leads `epoch`; None while nobody does."""
 
     leader_id: int | None

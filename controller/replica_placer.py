@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from protocol.errors import ApiError, ErrorCode
 
@@ -22,8 +22,7 @@ T = TypeVar("T")
 Draw = Callable[[int], int]
 
 
-@dataclass(frozen=True, slots=True)
-class UsableBroker:
+class UsableBroker(NamedTuple):
     """A broker that may take replicas."""
 
     id: int

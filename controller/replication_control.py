@@ -10,7 +10,7 @@ Kafka's `ReplicationControlManager`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from controller.configuration_control import (
     ConfigChange,
@@ -47,8 +47,7 @@ TOO_MANY_RECORDS = ApiError(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _NewTopic:
+class _NewTopic(NamedTuple):
     records: list[MetadataRecord]
     result: CreatableTopicResult
 

@@ -36,13 +36,10 @@ class ControllerSettings:
     metadata_log_dir: str
     voters: tuple[int, ...]
     """Node ids of `controller.quorum.voters`."""
-    controller_endpoints: tuple[tuple[str, str, int, int], ...] = ()
-    """This node's own controller listeners: name, host, port, security protocol."""
-    incarnation_id: bytes = bytes(16)
-    """Fresh for each start of the process."""
     supported_features: Mapping[str, tuple[int, int]] = field(
         default_factory=lambda: dict(DEFAULT_FEATURES)
     )
+    """Levels that this node serves; with metadata that needs others it does not run."""
 
     default_replication_factor: int = 1
     num_partitions: int = 1
@@ -58,7 +55,6 @@ class ControllerSettings:
     quorum_election_timeout_ms: int = 1_000
     quorum_fetch_timeout_ms: int = 2_000
     quorum_election_backoff_max_ms: int = 1_000
-    quorum_request_timeout_ms: int = 2_000
 
     metadata_log_segment_bytes: int = 1 << 30
     metadata_log_segment_ms: int = 7 * 24 * 3600 * 1000

@@ -13,7 +13,7 @@ Follows KIP-631, KIP-778, KIP-858 and Kafka's `Formatter`, `MetaPropertiesEnsemb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from controller.feature_control import INITIAL_FEATURES, feature_records
 from controller.metadata_records import MetadataRecord
@@ -36,8 +36,7 @@ class FormatError(Exception):
     """The directories cannot be formatted, or do not belong together; `str()` is one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogDirectories:
+class LogDirectories(NamedTuple):
     """The formatted directories of one node, by path."""
 
     cluster_id: str

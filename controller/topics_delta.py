@@ -8,7 +8,7 @@ Follows Kafka's `TopicsDelta`, `TopicDelta`, `LocalReplicaChanges`, `PartitionRe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from controller.metadata_image import (
     NO_LEADER_CHANGE,
@@ -105,7 +105,7 @@ class TopicsDelta:
         partitions = dict(topic.before.partitions) if topic.before is not None else {}
         for index, registration in (partitions | topic.changed).items():
             if registration.elr or registration.last_known_elr:
-                topic.changed[index] = replace(registration, elr=(), last_known_elr=())
+                topic.changed[index] = registration._replace(elr=(), last_known_elr=())
 
     def _topic(self, topic_id: bytes) -> TopicDelta:
         topic = self.changed.get(topic_id)
