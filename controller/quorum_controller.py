@@ -103,7 +103,9 @@ class QuorumController:
     def replication(self) -> ReplicationControl:
         """Decides on topics. Imported with the first request for one, to keep a start quick."""
 
-        return ReplicationControl(self._settings, self.configuration, self._random_bytes)
+        from controller import replication_control as module
+
+        return module.ReplicationControl(self._settings, self.configuration, self._random_bytes)
 
     # --- what others see -----------------------------------------------------------------------
 
