@@ -1,8 +1,8 @@
 """Conversations of groups: the same requests to any broker, and a transcript of its answers.
 
 What Apache Kafka answered is kept in `tests/golden/groups_kafka_4_3_0.txt`; Ottla's coordinator has
-to answer the same (`tests/unit/broker/groups/test_group_coordinator_conversation.py` in process and in virtual time,
-`tests/compat/test_group_answers.py` over the network). Ids that a broker draws are numbered in the
+to answer the same: `test_group_coordinator_conversation.py` in process and in virtual time,
+`tests/compat/test_group_answers.py` over the network. Ids that a broker draws are numbered in the
 order in which they appear. Written anew by `python -m tests.group_conversation PORT`, with a
 fresh Apache Kafka at PORT that has `group.initial.rebalance.delay.ms=0` and `group.max.size=4`.
 """

@@ -8,6 +8,7 @@ version's limits show. `Playbook` writes down who was answered what, and when.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 from broker.apis.context import Api, RequestContext
@@ -27,7 +28,17 @@ from controller.metadata_image import (
     TopicsImage,
 )
 from protocol.api_keys import ApiKey, messages_of
+from protocol.errors import ErrorCode
 from protocol.primitives import MessageBuffer
+from tests.group_conversation import (
+    beat,
+    committing,
+    describing,
+    fetching,
+    joining,
+    leaving,
+    syncing,
+)
 from tests.simulation.sim_scheduler import SimScheduler
 
 TOPIC_ID = bytes(range(100, 116))
@@ -114,6 +125,10 @@ class LocalWire:
 
     def send(self, request: Any, version: int) -> None:
         """Hand the request to its API."""
+        self.tell(request, version, self._answers.append)
+
+    def tell(self, request: Any, version: int, told: Callable[[Any], None]) -> None:
+        """Hand the request to its API, and its answer to `told`."""
         key = ApiKey(request.API_KEY)
         api = self._node.apis[key]
         assert api.oldest <= version <= api.latest
@@ -125,7 +140,7 @@ class LocalWire:
 
         def respond(response: Any) -> None:
             self.waiting -= 1
-            self._answers.append(_over_the_wire(response, messages.response, version))
+            told(_over_the_wire(response, messages.response, version))
 
         api.handle(context, _over_the_wire(request, messages.request, version), respond)
 
@@ -152,3 +167,194 @@ def _over_the_wire(message: Any, kind: Any, version: int) -> Any:
     decoded, end = kind.read(memoryview(data), 0, version)
     assert end == len(data)
     return decoded
+
+
+class Actor:
+    """One consumer of the play, by name: remembers what it was told, sends what it is told to."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.member_id = ""
+        self.generation = -1
+        self.instance_id: str | None = None
+        self.protocols: list[Any] = ["range"]
+        self.session_ms = 10_000
+        self.rebalance_ms = 60_000
+        self.is_leader = False
+
+
+class Playbook:
+    """A play of several consumers in one group: lines in, a transcript of answers out.
+
+    Every answer adds a line `<seconds> <name> <what>`. Names stand for member ids.
+    """
+
+    def __init__(self, group: str = "g", node: GroupNode | None = None, **config: Any) -> None:
+        self.node = node or GroupNode(**config)
+        self.group = group
+        self.lines: list[str] = []
+        self.actors: dict[str, Actor] = {}
+        self.admin = self.node.connect("admin")
+
+    def actor(self, name: str, **changes: Any) -> Actor:
+        """The consumer of that name; `changes` are attributes to set."""
+        actor = self.actors.setdefault(name, Actor(name))
+        for key, value in changes.items():
+            setattr(actor, key, value)
+        return actor
+
+    def name_of(self, member_id: str) -> str:
+        """Who has this member id; with a mark where it had or will have it."""
+        for actor in self.actors.values():
+            if actor.member_id == member_id:
+                return actor.name
+        prefix = member_id[:-37]  # - and a UUID
+        return "".join(f"{a.name}'" for a in self.actors.values() if a.instance_id == prefix)
+
+    def say(self, actor: Actor, what: str) -> None:
+        """Add a line to the transcript."""
+        self.lines.append(f"{self.node.scheduler.now_ms / 1000:g} {actor.name} {what}")
+
+    def taken(self) -> list[str]:
+        """The lines since the last time."""
+        lines, self.lines = self.lines, []
+        return lines
+
+    def _send(self, actor: Actor, request: Any, version: int, told: Callable[[Any], None]) -> None:
+        self.node.connect(actor.name).tell(request, version, told)
+
+    def join(self, *names: str, version: int = 9, **changes: Any) -> None:
+        """JoinGroup; a member id that is asked for is used at once."""
+        for name in names:
+            actor = self.actor(name, **changes)
+            request = joining(
+                self.group,
+                actor.member_id,
+                group_instance_id=actor.instance_id,
+                protocols=actor.protocols,
+                session_timeout_ms=actor.session_ms,
+                rebalance_timeout_ms=actor.rebalance_ms,
+            )
+            self._send(
+                actor, request, version, lambda answer, a=actor: self._joined(a, answer, version)
+            )
+
+    def _joined(self, actor: Actor, answer: Any, version: int) -> None:
+        if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+            actor.member_id = answer.member_id
+            self.join(actor.name, version=version)
+        elif answer.error_code:
+            self.say(actor, f"join {ErrorCode(answer.error_code).name}")
+        else:
+            actor.member_id = answer.member_id
+            actor.generation = answer.generation_id
+            actor.is_leader = bool(answer.members)
+            members = ",".join(self.name_of(m.member_id) for m in answer.members)
+            leads = f" leads {members}" if members else f" follows {self.name_of(answer.leader)}"
+            skip = " skips assignment" if answer.skip_assignment else ""
+            self.say(actor, f"joined {answer.generation_id} {answer.protocol_name}{leads}{skip}")
+
+    def sync(self, *names: str, **shares: str) -> None:
+        """SyncGroup; `shares` are a leader's assignments by name."""
+        for name in names:
+            actor = self.actor(name)
+            request = syncing(
+                self.group,
+                actor.generation,
+                actor.member_id,
+                {self.actors[who].member_id: share.encode() for who, share in shares.items()},
+                group_instance_id=actor.instance_id,
+                protocol_name=None,
+                protocol_type=None,
+            )
+            self._send(actor, request, 4, lambda answer, a=actor: self._synced(a, answer))
+
+    def _synced(self, actor: Actor, answer: Any) -> None:
+        if answer.error_code:
+            self.say(actor, f"sync {ErrorCode(answer.error_code).name}")
+        else:
+            self.say(actor, f"synced {answer.assignment.decode()!r}")
+
+    def beat(self, *names: str) -> None:
+        """Heartbeat."""
+        for name in names:
+            actor = self.actor(name)
+            request = beat(self.group, actor.generation, actor.member_id, actor.instance_id)
+            self._send(
+                actor,
+                request,
+                4,
+                lambda answer, a=actor: self.say(a, f"beat {ErrorCode(answer.error_code).name}"),
+            )
+
+    def leave(self, *names: str) -> None:
+        """LeaveGroup."""
+        for name in names:
+            actor = self.actor(name)
+            request = leaving(self.group, (actor.member_id, actor.instance_id))
+
+            def told(answer: Any, actor: Actor = actor) -> None:
+                error = answer.error_code or answer.members[0].error_code
+                self.say(actor, f"leave {ErrorCode(error).name}")
+
+            self._send(actor, request, 5, told)
+
+    def commit(self, name: str, offset: int) -> None:
+        """OffsetCommit of partition 0, as a member."""
+        actor = self.actor(name)
+        request = committing(
+            self.group,
+            offset,
+            generation_id_or_member_epoch=actor.generation,
+            member_id=actor.member_id,
+            group_instance_id=actor.instance_id,
+        )
+
+        def told(answer: Any) -> None:
+            error = answer.topics[0].partitions[0].error_code
+            self.say(actor, f"commit {ErrorCode(error).name}")
+
+        self._send(actor, request, 9, told)
+
+    def committed(self) -> int:
+        """The committed offset of partition 0, as anybody reads it."""
+        answer = self.admin.call(fetching(self.group, ["conversation"]), 9)
+        assert answer.groups[0].error_code == ErrorCode.NONE
+        offset: int = answer.groups[0].topics[0].partitions[0].committed_offset
+        return offset
+
+    def wait(self, seconds: float, *beating: str) -> None:
+        """Let time pass; those who are named send a (silent) heartbeat every second."""
+        for _ in range(int(seconds)):
+            before = len(self.lines)
+            for name in beating:
+                self.beat(name)
+            del self.lines[before:]
+            self.node.scheduler.run_for(1_000)
+        self.node.scheduler.run_for((seconds % 1) * 1_000)
+
+    def settle(self) -> None:
+        """Let what is due now happen (an initial delay of 0 ms, say)."""
+        self.node.scheduler.run_for(0)
+
+    @property
+    def state(self) -> str:
+        """The group's state, as DescribeGroups says."""
+        answer = self.admin.call(describing(self.group), 5)
+        state: str = answer.groups[0].group_state
+        return state
+
+    def stable(self, *names: str, **shares: str) -> None:
+        """Bring an empty group to Stable with these members; each is assigned its name."""
+        self.join(*names)
+        self.node.scheduler.run_until(lambda: self.state == "CompletingRebalance")
+        for name in sorted(names, key=lambda n: self.actors[n].is_leader):
+            given = {n: n for n in names} | shares if self.actors[name].is_leader else {}
+            self.sync(name, **given)
+        assert self.state == "Stable", self.state
+        self.taken()
+
+    @property
+    def leader(self) -> str:
+        """Who leads the generation."""
+        return next(actor.name for actor in self.actors.values() if actor.is_leader)
