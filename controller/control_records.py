@@ -9,11 +9,14 @@ Follows KIP-595, KIP-630 (snapshots), KIP-853 (voters in the log) and Kafka's `C
 
 from __future__ import annotations
 
-from enum import IntEnum
-from struct import Struct
 from typing import Any
 
 from controller.metadata_records import MetadataRecordError
+from protocol.control_records import (
+    ControlRecordType,
+    control_record_key,
+    control_record_type,
+)
 from protocol.messages.consumer_protocol import (
     KRaftVersionRecord,
     LeaderChangeMessage,
@@ -23,27 +26,15 @@ from protocol.messages.consumer_protocol import (
     VotersRecord,
 )
 from protocol.primitives import MessageBuffer
+from protocol.record_batch import CorruptBatch
 from protocol.records import Record, RecordBatchBuilder
 
-_KEY = Struct(">hh")
-
-
-class ControlType(IntEnum):
-    """The type in a control record's key. 0 and 1 are transaction markers."""
-
-    LEADER_CHANGE = 2
-    SNAPSHOT_HEADER = 3
-    SNAPSHOT_FOOTER = 4
-    KRAFT_VERSION = 5
-    KRAFT_VOTERS = 6
-
-
-_CLASSES: dict[int, Any] = {
-    ControlType.LEADER_CHANGE: LeaderChangeMessage,
-    ControlType.SNAPSHOT_HEADER: SnapshotHeaderRecord,
-    ControlType.SNAPSHOT_FOOTER: SnapshotFooterRecord,
-    ControlType.KRAFT_VERSION: KRaftVersionRecord,
-    ControlType.KRAFT_VOTERS: VotersRecord,
+_CLASSES: dict[ControlRecordType | None, Any] = {
+    ControlRecordType.LEADER_CHANGE: LeaderChangeMessage,
+    ControlRecordType.SNAPSHOT_HEADER: SnapshotHeaderRecord,
+    ControlRecordType.SNAPSHOT_FOOTER: SnapshotFooterRecord,
+    ControlRecordType.KRAFT_VERSION: KRaftVersionRecord,
+    ControlRecordType.KRAFT_VOTERS: VotersRecord,
 }
 
 
@@ -60,7 +51,7 @@ def leader_change(
 
 
 def control_batch(
-    records: list[tuple[ControlType, Any]], base_offset: int, leader_epoch: int, now_ms: int
+    records: list[tuple[ControlRecordType, Any]], base_offset: int, leader_epoch: int, now_ms: int
 ) -> bytearray:
     """A batch of control records, each in its version 0."""
     builder = RecordBatchBuilder(
@@ -69,29 +60,24 @@ def control_batch(
     for kind, message in records:
         out = MessageBuffer()
         message.write(out, 0)
-        builder.append(_KEY.pack(0, kind), bytes(out), now_ms)
+        builder.append(control_record_key(kind), bytes(out), now_ms)
     return builder.build()
 
 
-def decode_control_record(record: Record) -> tuple[ControlType, Any]:
+def decode_control_record(record: Record) -> tuple[ControlRecordType, Any]:
     """The type and message of a control record. Raises MetadataRecordError where it is unknown."""
-    if record.key is None or record.value is None or len(record.key) < _KEY.size:
-        raise MetadataRecordError(f"control record at offset {record.offset} has no type")
-    _, kind = _KEY.unpack_from(record.key)
-    cls = _CLASSES.get(kind)
-    if cls is None:
-        raise MetadataRecordError(f"unknown control record type {kind} at offset {record.offset}")
+    try:
+        kind = control_record_type(record.key)
+    except CorruptBatch as error:
+        raise MetadataRecordError(f"control record at offset {record.offset}: {error}") from error
+    if kind not in _CLASSES or record.value is None:
+        raise MetadataRecordError(f"unknown control record at offset {record.offset}")
+    assert kind is not None
+    cls = _CLASSES[kind]
     # Each of these messages begins with the version it was written in.
     view = memoryview(record.value)
     version = int.from_bytes(view[:2], "big", signed=True)
-    if not cls_knows(cls, version):
+    if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
         raise MetadataRecordError(f"{cls.__name__} has unknown version {version}")
     message, _ = cls.read(view, 0, version)
-    return ControlType(kind), message
-
-
-def cls_knows(cls: Any, version: int) -> bool:
-    """Whether a message class can read `version`."""
-    low: int = cls.MIN_VERSION
-    high: int = cls.MAX_VERSION
-    return low <= version <= high
+    return kind, message

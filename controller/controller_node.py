@@ -31,7 +31,7 @@ from controller.random_ids import RandomBytes
 from controller.settings import ControllerSettings
 from controller.snapshot_generator import SnapshotGenerator
 from storage.config_def import ConfigDef
-from storage.unified_log import LogEnvironment
+from storage.recoverable_log import LogEnvironment
 
 logger = logging.getLogger(__name__)
 

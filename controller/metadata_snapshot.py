@@ -13,12 +13,12 @@ Follows KIP-630, KIP-778 and Kafka's `RecordsSnapshotWriter`, `SnapshotPath`, `I
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from controller.control_records import ControlType, control_batch, decode_control_record
+from controller.control_records import control_batch, decode_control_record
 from controller.feature_control import feature_records
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import Endpoint, MetadataImage, PartitionRegistration
@@ -29,6 +29,7 @@ from controller.metadata_records import (
     encode_record,
 )
 from controller.metadata_version import record_version
+from protocol.control_records import ControlRecordType
 from protocol.messages import metadata_records as m
 from protocol.messages.consumer_protocol import SnapshotFooterRecord, SnapshotHeaderRecord
 from protocol.record_batch import CorruptBatch, crc_is_valid, iterate_batches
@@ -63,7 +64,7 @@ class SnapshotContent:
 
     last_contained_timestamp_ms: int = 0
     records: list[MetadataRecord] = field(default_factory=list)
-    control: list[tuple[ControlType, Any]] = field(default_factory=list)
+    control: list[tuple[ControlRecordType, Any]] = field(default_factory=list)
     """KRaftVersion and Voters, where the quorum is in the log (KIP-853)."""
 
 
@@ -76,12 +77,14 @@ def encode_snapshot(
     epoch: int,
     last_contained_timestamp_ms: int,
     now_ms: int,
-    control: Iterable[tuple[ControlType, Any]] = (),
+    control: Sequence[tuple[ControlRecordType, Any]] = (),
 ) -> bytes:
     """The file. `level` is the finalized `metadata.version`."""
     header = SnapshotHeaderRecord(0, last_contained_timestamp_ms)
-    parts = [control_batch([(ControlType.SNAPSHOT_HEADER, header), *control], 0, epoch, now_ms)]
-    offset = 1 + len(list(control))
+    parts = [
+        control_batch([(ControlRecordType.SNAPSHOT_HEADER, header), *control], 0, epoch, now_ms)
+    ]
+    offset = 1 + len(control)
     rest = iter(records)
     while chunk := list(islice(rest, RECORDS_PER_BATCH)):
         builder = RecordBatchBuilder(base_offset=offset, leader_epoch=epoch)
@@ -90,16 +93,15 @@ def encode_snapshot(
             builder.append(None, value, now_ms)
         parts.append(builder.build())
         offset += len(chunk)
-    footer = (ControlType.SNAPSHOT_FOOTER, SnapshotFooterRecord(0))
+    footer = (ControlRecordType.SNAPSHOT_FOOTER, SnapshotFooterRecord(0))
     parts.append(control_batch([footer], offset, epoch, now_ms))
     return b"".join(parts)
 
 
 def encode_image(
-    image: MetadataImage, now_ms: int, control: Iterable[tuple[ControlType, Any]] = ()
+    image: MetadataImage, now_ms: int, control: Sequence[tuple[ControlRecordType, Any]] = ()
 ) -> bytes:
     """The snapshot that stands for `image`."""
-    control = list(control)
     return encode_snapshot(
         image_records(image), image.metadata_level, image.epoch, image.timestamp_ms, now_ms, control
     )
@@ -175,7 +177,7 @@ def _partition_record(
 def decode_snapshot(data: bytes) -> SnapshotContent:
     """What is in a snapshot file. Raises MetadataRecordError where it is damaged or not whole."""
     content = SnapshotContent()
-    seen: list[ControlType] = []
+    seen: list[ControlRecordType] = []
     try:
         for position, header in iterate_batches(data):
             if not crc_is_valid(data, position, header):
@@ -186,15 +188,15 @@ def decode_snapshot(data: bytes) -> SnapshotContent:
                     continue
                 kind, message = decode_control_record(record)
                 seen.append(kind)
-                if kind is ControlType.SNAPSHOT_HEADER:
+                if kind is ControlRecordType.SNAPSHOT_HEADER:
                     content.last_contained_timestamp_ms = message.last_contained_log_timestamp
-                elif kind is not ControlType.SNAPSHOT_FOOTER:
+                elif kind is not ControlRecordType.SNAPSHOT_FOOTER:
                     content.control.append((kind, message))
     except CorruptBatch as error:
         raise MetadataRecordError(f"snapshot is damaged: {error}") from error
-    if not seen or seen[0] is not ControlType.SNAPSHOT_HEADER:
+    if not seen or seen[0] is not ControlRecordType.SNAPSHOT_HEADER:
         raise MetadataRecordError("snapshot has no header")
-    if seen[-1] is not ControlType.SNAPSHOT_FOOTER:
+    if seen[-1] is not ControlRecordType.SNAPSHOT_FOOTER:
         raise MetadataRecordError("snapshot has no footer: it is not whole")
     return content
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from controller import raft_messages as m
-from controller.control_records import ControlType, control_batch, leader_change
+from controller.control_records import control_batch, leader_change
 from controller.metadata_loader import CommittedBatch
 from controller.metadata_records import MetadataRecord, decode_record, encode_record
 from controller.metadata_version import record_version
@@ -26,6 +26,7 @@ from controller.quorum_state import Role
 from controller.raft import Raft, RaftConfig
 from controller.raft_log import MetadataLogFailure, RaftLog, RawBatch
 from controller.settings import ControllerSettings
+from protocol.control_records import ControlRecordType
 from protocol.records import RecordBatchBuilder, iterate_records
 from storage.log_dir_failure import LogDirFailure
 from storage.ports import Scheduler, Timer
@@ -230,7 +231,7 @@ class RaftClient:
         if isinstance(payload, m.LeaderChange):
             change = leader_change(payload.leader_id, payload.voters, payload.granting)
             now_ms = self._scheduler.wall_ms()
-            kind = ControlType.LEADER_CHANGE
+            kind = ControlRecordType.LEADER_CHANGE
             batch = control_batch([(kind, change)], base, append.epoch, now_ms)
         else:
             assert isinstance(payload, _Proposal)

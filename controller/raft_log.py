@@ -25,8 +25,9 @@ from storage.checkpoints import encode_partition_metadata
 from storage.fetch_data import FetchDataInfo
 from storage.log_append_info import LogAppendInfo
 from storage.log_config import LogConfig
+from storage.recoverable_log import LogEnvironment
 from storage.topic_partition import TopicPartition
-from storage.unified_log import LogEnvironment, UnifiedLog
+from storage.unified_log import UnifiedLog
 
 METADATA_TOPIC_ID = bytes(15) + b"\x01"
 METADATA_PARTITION = TopicPartition(CLUSTER_METADATA_TOPIC, 0)
