@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from broker.apis.api_versions import ApiVersionsApi
+from broker.apis.context import Api
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.messages.metadata_records import FeatureLevelRecord
+from tests.unit.broker.apis.api_fixture import Cluster, ask
+
+FEATURES = {"metadata.version": (7, 30), "group.version": (0, 1)}
+CLIENT = ApiVersionsRequest("apache-kafka-java", "4.3.0")
+
+
+def make(cluster: Cluster | None = None) -> ApiVersionsApi:
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    others = [Api(ApiKey.METADATA, 0, 13, never), Api(ApiKey.PRODUCE, 3, 13, never)]
+    api = ApiVersionsApi(cluster or Cluster(), lambda: [*others, *api.apis()], FEATURES)
+    return api
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_names_what_is_served_in_order_of_keys(version: int) -> None:
+    response = ask(make().handle, CLIENT, version)
+    named = [(one.api_key, one.min_version, one.max_version) for one in response.api_keys]
+    # Produce from 0: librdkafka does not compress otherwise (KAFKA-18659)
+    assert named == [(0, 0, 13), (3, 0, 13), (18, 0, 4)]
+    assert response.error_code == 0
+
+
+def test_features_that_start_at_zero_are_for_version_4() -> None:
+    def supported(version: int) -> list[tuple[str, int, int]]:
+        response = ask(make().handle, CLIENT, version)
+        return [(one.name, one.min_version, one.max_version) for one in response.supported_features]
+
+    assert supported(4) == [("metadata.version", 7, 30), ("group.version", 0, 1)]
+    assert supported(3) == [("metadata.version", 7, 30)]
+
+
+def test_finalized_features_are_those_of_the_image() -> None:
+    cluster = Cluster()
+    cluster.replay(FeatureLevelRecord("metadata.version", 30))
+    response = ask(make(cluster).handle, CLIENT, 4)
+    features = [
+        (one.name, one.min_version_level, one.max_version_level)
+        for one in response.finalized_features
+    ]
+    assert features == [("metadata.version", 30, 30)]
+    assert response.finalized_features_epoch == cluster.image.offset
+
+
+@pytest.mark.parametrize("name", ["", "bad name!", "-x", "x-", "ümlaut"])
+def test_a_client_without_a_proper_name_is_refused(name: str) -> None:
+    response = ask(make().handle, ApiVersionsRequest(name, "1"), 3)
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    assert response.api_keys == []
+    assert ask(make().handle, ApiVersionsRequest(name, "1"), 2).error_code == 0

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker.apis.auto_topic_creation import AutoTopicCreation
+from broker.apis.context import RequestContext, Respond
+from broker.config import BrokerConfig
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from tests.unit.broker.apis.api_fixture import context
+
+UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class Controller:
+    def __init__(self) -> None:
+        self.asked: list[tuple[RequestContext, CreateTopicsRequest, Respond]] = []
+
+    def __call__(self, asked_in: RequestContext, request: Any, respond: Respond) -> None:
+        self.asked.append((asked_in, request, respond))
+
+
+@pytest.fixture
+def controller() -> Controller:
+    return Controller()
+
+
+@pytest.fixture
+def creation(controller: Controller) -> AutoTopicCreation:
+    config = BrokerConfig.single_node({"num.partitions": "3", "offsets.topic.num.partitions": "7"})
+    return AutoTopicCreation(config, controller)
+
+
+def test_asks_once_until_the_controller_has_answered(
+    creation: AutoTopicCreation, controller: Controller
+) -> None:
+    client = context(ApiKey.METADATA, 13)
+    assert creation.create(["a", "b", "a"], client) == {"a": UNKNOWN, "b": UNKNOWN}
+    assert creation.create(["a"], client) == {"a": UNKNOWN}
+    assert len(controller.asked) == 1
+    asked_in, request, respond = controller.asked[0]
+    assert (asked_in.api_key, asked_in.api_version) == (ApiKey.CREATE_TOPICS, 7)
+    assert asked_in.connection_id == client.connection_id
+    assert [(t.name, t.num_partitions, t.replication_factor) for t in request.topics] == [
+        ("a", 3, 1),
+        ("b", 3, 1),
+    ]
+    respond(CreateTopicsResponse())
+    creation.create(["a", "c"], client)
+    assert [t.name for t in controller.asked[1][1].topics] == ["a", "c"]
+
+
+def test_names_that_no_topic_can_have_are_refused_here(
+    creation: AutoTopicCreation, controller: Controller
+) -> None:
+    answers = creation.create(["bad name!", ""], context(ApiKey.METADATA, 13))
+    assert list(answers.values()) == [ErrorCode.INVALID_TOPIC_EXCEPTION] * 2
+    assert controller.asked == []
+
+
+def test_internal_topics_have_their_own_configs(
+    creation: AutoTopicCreation, controller: Controller
+) -> None:
+    names = ["__consumer_offsets", "__transaction_state", "__share_group_state"]
+    creation.create(names, context(ApiKey.METADATA, 13))
+    topics = controller.asked[0][1].topics
+    assert [(t.name, t.num_partitions) for t in topics] == list(
+        zip(names, (7, 50, 50), strict=True)
+    )
+    configs = [{one.name: one.value for one in topic.configs} for topic in topics]
+    # as an Apache Kafka 4.3.0 with the same settings creates them
+    assert configs[0] == {
+        "cleanup.policy": "compact",
+        "compression.type": "producer",
+        "segment.bytes": "104857600",
+    }
+    assert configs[1] == {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "min.insync.replicas": "1",
+        "segment.bytes": "104857600",
+        "unclean.leader.election.enable": "false",
+    }
+    assert configs[2] == {
+        "cleanup.policy": "delete",
+        "compression.type": "producer",
+        "min.insync.replicas": "1",
+        "retention.ms": "-1",
+        "segment.bytes": "104857600",
+    }
