@@ -7,7 +7,8 @@ Never: learns an epoch from anyone but its log, or trusts a file it cannot parse
 the entries from its batches then).
 
 Follows KIP-101, KIP-279, KIP-320 and Kafka's `LeaderEpochFileCache`. The file is written at each
-change without fsync: what power loss takes from it, recovery reads again from the batches.
+change without fsync; the log's next flush syncs it, before it moves the recovery point. What power
+loss takes until then, recovery reads again from the batches after that point.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 class LeaderEpochCache:
     """The epochs of one log. `latest` is -1 while there is none."""
 
-    __slots__ = ("_epochs", "_filesystem", "_starts", "directory", "latest")
+    __slots__ = ("_epochs", "_filesystem", "_starts", "_unsynced", "directory", "latest")
 
     def __init__(self, filesystem: Filesystem, directory: str) -> None:
         self._filesystem = filesystem
         self.directory = directory
         self._epochs: list[int] = []
         self._starts: list[int] = []
+        self._unsynced = False
         self.latest = UNDEFINED_EPOCH
 
     @property
@@ -124,7 +126,13 @@ class LeaderEpochCache:
         self._epochs, self._starts, self.latest = [], [], UNDEFINED_EPOCH
         self.write()
 
-    def write(self, *, sync: bool = False) -> None:
+    def write(self) -> None:
         """Write the checkpoint."""
         data = encode_leader_epochs(self.entries)
-        self._filesystem.replace_atomically(self.path, data, sync=sync)
+        self._filesystem.replace_atomically(self.path, data, sync=False)
+        self._unsynced = True
+
+    def take_unsynced(self) -> list[str]:
+        """The files to fsync with the log, if any: the caller does it, or the disk has failed."""
+        unsynced, self._unsynced = self._unsynced, False
+        return [self.path] if unsynced else []

@@ -19,6 +19,7 @@ from storage.log_segment import (
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
     LogSegment,
+    sync_path,
 )
 from storage.log_segments import LogSegments
 
@@ -98,14 +99,16 @@ class LocalLog:
 
         return remove
 
-    def sync_job(self, from_offset: int) -> Callable[[], None]:
-        """What makes the log durable from `from_offset` to its present end."""
+    def sync_job(self, from_offset: int, also: list[str]) -> Callable[[], None]:
+        """What makes the log durable from `from_offset` to its present end; `also` names files."""
         jobs = [segment.sync_job() for segment in self.segments.from_floor(from_offset)]
         filesystem, directory = self._filesystem, self.directory
 
         def sync() -> None:
             for job in jobs:
                 job()
+            for path in also:
+                sync_path(filesystem, path)
             filesystem.sync_dir(directory)
 
         return sync

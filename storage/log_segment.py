@@ -395,7 +395,7 @@ class LogSegment:
         def sync() -> None:
             file.sync()
             for path in paths:
-                _sync_path(filesystem, path)
+                sync_path(filesystem, path)
 
         return sync
 
@@ -425,7 +425,8 @@ class LogSegment:
             self.filesystem.remove(self.path(suffix))
 
 
-def _sync_path(filesystem: Filesystem, path: str) -> None:
+def sync_path(filesystem: Filesystem, path: str) -> None:
+    """fsync a file that was written before; one that is gone meanwhile is no error."""
     if not filesystem.exists(path):
         return
     file = filesystem.open(path)

@@ -211,7 +211,7 @@ class RecoverableLog:
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
-        self.high_watermark = min(self.high_watermark, offset)
+        self.update_high_watermark(self.high_watermark)
         self.leader_epochs.truncate_from_end(offset)
 
     def _rebuild_producers(self) -> None:
@@ -304,7 +304,11 @@ class RecoverableLog:
                 done(error)
 
         self._unflushed_messages = 0
-        self._environment.blocking.submit(self._local.sync_job(self.recovery_point), synced)
+        self._environment.blocking.submit(self._sync_job(), synced)
+
+    def _sync_job(self) -> Callable[[], None]:
+        """Segments from the recovery point on, and the epochs of what lies before the end."""
+        return self._local.sync_job(self.recovery_point, self.leader_epochs.take_unsynced())
 
     def flush_now(self) -> None:
         """As `flush`, on this thread, before it returns. Raises LogDirFailure."""
@@ -312,7 +316,7 @@ class RecoverableLog:
         if self.recovery_point >= self.log_end_offset:
             return
         try:
-            self._local.sync_job(self.recovery_point)()
+            self._sync_job()()
         except OSError as error:
             raise self._failed("fsync", error) from error
         self.recovery_point = self.log_end_offset

@@ -81,6 +81,7 @@ class UnifiedLog(RecoverableLog):
                 and magic == 2
                 and 0 <= attributes <= 4  # a known codec, and no other bit
                 and count == delta + 1 > 0
+                and 7 * count <= length - 49  # more do not go in, unless they are compressed
                 and max_timestamp - now_ms <= self._after_max_ms
                 and crc32c.crc32c(records[_BODY]) == crc
                 and not records.readonly

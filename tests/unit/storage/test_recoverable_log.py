@@ -1,0 +1,282 @@
+"""What changes a log's offsets and files: rolling, flushing, cutting, moving its start, closing."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.record_batch import iterate_batches
+from storage.log_config import LogConfig
+from storage.log_dir_failure import LogDirFailure
+from storage.unified_log import UnifiedLog
+from tests.simulation.memory_filesystem import MemoryFilesystem
+from tests.simulation.sim_scheduler import SimScheduler
+from tests.unit.storage.harness import (
+    DIRECTORY,
+    NOW_MS,
+    Jobs,
+    batch,
+    environment,
+    open_log,
+    read_all,
+)
+
+SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=100)
+
+
+def append(log: UnifiedLog, count: int = 1, *, epoch: int = 0, times: int = 1) -> None:
+    for _ in range(times):
+        info = log.append_as_leader(batch(*[b"v" * 50] * count), epoch, NOW_MS)
+        assert info.error is ErrorCode.NONE, info
+
+
+def bases(log: UnifiedLog) -> list[int]:
+    return [header.base_offset for _, header in iterate_batches(read_all(log))]
+
+
+def test_high_watermark_stays_between_start_and_end() -> None:
+    log = open_log()
+    append(log, 5)
+    assert log.update_high_watermark(9) == log.high_watermark == 5
+    assert log.update_high_watermark(-1) == 0
+    log.update_high_watermark(3)
+    log.increment_log_start_offset(2)
+    assert log.update_high_watermark(1) == 2
+
+
+def test_last_stable_offset_is_below_open_transactions_and_the_watermark() -> None:
+    log = open_log()
+    append(log, 5)
+    sent = batch(b"t", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
+    log.append_as_leader(sent, 0, NOW_MS)
+    log.update_high_watermark(4)
+    assert log.last_stable_offset == 4
+    log.update_high_watermark(6)
+    assert log.last_stable_offset == 5
+
+
+@pytest.mark.parametrize(
+    ("target", "end"), [(0, 0), (3, 3), (4, 3), (5, 3), (6, 6), (29, 27), (90, 90), (95, 90)]
+)
+def test_truncation_cuts_at_a_batch(target: int, end: int) -> None:
+    log = open_log(config=SMALL)
+    append(log, 3, times=30)
+    log.update_high_watermark(80)
+    assert log.truncate_to(target) is (target < 90)
+    assert log.log_end_offset == end
+    assert bases(log) == list(range(0, end, 3))
+    assert log.high_watermark == min(end, 80)
+    assert log.recovery_point <= end
+    append(log, 1, epoch=1)
+    assert bases(log) == [*range(0, end, 3), end]
+
+
+def test_truncation_drops_epochs_and_producers_beyond_it() -> None:
+    log = open_log(config=SMALL)
+    for sequence in range(20):
+        sent = batch(b"v" * 60, producer_id=7, producer_epoch=0, base_sequence=sequence)
+        log.append_as_leader(sent, sequence // 5, NOW_MS)
+    log.truncate_to(8)
+    assert log.leader_epochs.entries == [(0, 0), (1, 5)]
+    assert log.producers[0].last_sequence == 7
+    log.truncate_to(0)
+    assert (log.leader_epochs.entries, log.producers) == ([], [])
+
+
+def test_truncation_beyond_the_end_still_cleans_the_epochs() -> None:
+    log = open_log()
+    append(log, 3)
+    log.assign_epoch_start(4, 3)
+    assert log.truncate_to(3) is False
+    assert log.leader_epochs.entries == [(0, 0)]
+
+
+def test_truncation_fully_begins_anew() -> None:
+    filesystem = MemoryFilesystem()
+    log = open_log(filesystem, SMALL)
+    append(log, 3, times=20)
+    log.truncate_fully_and_start_at(100)
+    assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (100, 100, 100)
+    assert log.segment_base_offsets == [100]
+    append(log, 2, epoch=1)
+    assert bases(log) == [100]
+    names = filesystem.list_dir(DIRECTORY)
+    assert [name for name in names if name.endswith(".log")] == ["00000000000000000100.log"]
+    log.truncate_fully_and_start_at(50, 20)
+    assert (log.log_start_offset, log.log_end_offset) == (20, 50)
+
+
+def test_truncation_before_the_first_segment_is_full() -> None:
+    log = open_log()
+    log.truncate_fully_and_start_at(100)
+    append(log, 2)
+    assert log.truncate_to(40)
+    assert (log.log_start_offset, log.log_end_offset) == (40, 40)
+
+
+def test_the_log_start_moves_up_to_the_watermark_only() -> None:
+    log = open_log()
+    append(log, 5)
+    append(log, 5, epoch=2)
+    log.update_high_watermark(7)
+    assert log.increment_log_start_offset(8) is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert log.increment_log_start_offset(6) is ErrorCode.NONE
+    assert log.increment_log_start_offset(2) is ErrorCode.NONE
+    assert log.log_start_offset == 6
+    assert log.leader_epochs.entries == [(2, 6)]
+
+
+def test_segments_before_the_log_start_go_after_the_delay() -> None:
+    filesystem, scheduler = MemoryFilesystem(), SimScheduler()
+    ports = environment(filesystem)
+    object.__setattr__(ports, "scheduler", scheduler)
+    log = open_log(config=SMALL, ports=ports)
+    append(log, 3, times=30)
+    second, third = log.segment_base_offsets[1:3]
+    log.update_high_watermark(90)
+    log.increment_log_start_offset(third - 1)
+    held = log.read(third - 1, 10)
+    assert log.delete_segments_before_log_start() == 1
+    assert log.segment_base_offsets[0] == second
+    assert f"{0:020d}.log.deleted" in filesystem.list_dir(DIRECTORY)
+    assert held.size
+    scheduler.run_for(60_000)
+    assert not [name for name in filesystem.list_dir(DIRECTORY) if name.endswith(".deleted")]
+    assert log.delete_segments_before_log_start() == 0
+
+
+def test_rolling_writes_indexes_and_a_snapshot_and_flushes() -> None:
+    filesystem, jobs = MemoryFilesystem(), Jobs()
+    jobs.held = True
+    log = open_log(config=SMALL, ports=environment(filesystem, jobs=jobs))
+    append(log, 3, times=10)
+    log.roll()
+    assert log.recovery_point == 0
+    names = filesystem.list_dir(DIRECTORY)
+    assert f"{0:020d}.index" in names and f"{0:020d}.timeindex" in names
+    assert f"{30:020d}.snapshot" in names
+    jobs.run()
+    assert log.recovery_point == 30
+    log.roll()
+    assert log.segment_base_offsets[-1] == 30, "an empty segment is not rolled"
+
+
+def test_flush_covers_what_was_there_when_it_was_asked() -> None:
+    jobs = Jobs()
+    jobs.held = True
+    log = open_log(ports=environment(MemoryFilesystem(), jobs=jobs))
+    append(log, 3)
+    answers: list[Exception | None] = []
+    log.flush(answers.append)
+    append(log, 3)
+    jobs.run()
+    assert (answers, log.recovery_point) == ([None], 3)
+
+
+def test_a_flush_that_a_truncation_overtook_proves_nothing() -> None:
+    jobs = Jobs()
+    jobs.held = True
+    log = open_log(ports=environment(MemoryFilesystem(), jobs=jobs))
+    append(log, 3, times=2)
+    log.flush()
+    log.truncate_to(3)
+    append(log, 3, times=3)
+    jobs.run()
+    assert log.recovery_point == 0
+
+
+def test_a_failed_fsync_is_final() -> None:
+    filesystem = MemoryFilesystem()
+    ports = environment(filesystem)
+    log = open_log(ports=ports)
+    append(log, 3)
+    filesystem.inject("sync")
+    answers: list[Exception | None] = []
+    log.flush(answers.append)
+    assert isinstance(answers[0], OSError)
+    assert (log.recovery_point, log.offline) == (0, True)
+    assert ports.failures.is_offline("/data")
+
+
+@pytest.mark.parametrize(
+    ("operation", "action"),
+    [
+        ("truncate", lambda log: log.truncate_to(1)),
+        ("remove", lambda log: log.truncate_fully_and_start_at(9)),
+        ("replace", lambda log: log.roll()),
+        ("sync", lambda log: log.flush_now()),
+        ("sync", lambda log: log.close()),
+        ("replace", lambda log: log.assign_epoch_start(9, 3)),
+        ("rename", lambda log: log.rename("/data/other")),
+    ],
+)
+def test_other_work_on_a_failing_disk_raises(operation: str, action: object) -> None:
+    filesystem = MemoryFilesystem()
+    log = open_log(filesystem)
+    append(log, 3)
+    filesystem.inject(operation)
+    with pytest.raises(LogDirFailure):
+        action(log)  # type: ignore[operator]
+    assert log.offline
+
+
+def test_a_clean_stop_leaves_everything_durable() -> None:
+    filesystem = MemoryFilesystem()
+    log = open_log(filesystem, SMALL)
+    append(log, 3, times=15)
+    append(log, 3, times=15, epoch=1)
+    data, epochs = read_all(log), log.leader_epochs.entries
+    log.close()
+    filesystem.sync_dir("/")
+    filesystem.sync_dir("/data")
+    for seed in range(20):
+        twin = filesystem.clone()
+        twin.lose_power(random.Random(seed))
+        again = open_log(twin, SMALL, recovery_point=90)
+        assert (again.log_end_offset, again.recovery.notes) == (90, [])
+        assert read_all(again) == data
+        assert again.leader_epochs.entries == epochs == [(0, 0), (1, 45)]
+
+
+def test_a_retired_log_gives_nothing() -> None:
+    log = open_log()
+    append(log, 3)
+    held = log.read(0, 1000)
+    log.rename("/data/topic-0.x-delete")
+    log.retire()
+    assert log.directory == "/data/topic-0.x-delete"
+    assert log.read(0, 1000).error is ErrorCode.KAFKA_STORAGE_ERROR
+    assert not isinstance(held.records, bytes) and len(held.records.read()) == held.size
+
+
+def test_a_renamed_log_goes_on_in_its_new_folder() -> None:
+    filesystem = MemoryFilesystem()
+    log = open_log(filesystem, SMALL)
+    append(log, 3, times=10)
+    log.rename("/data/topic-1")
+    append(log, 3, times=10)
+    assert bases(log) == list(range(0, 60, 3))
+    log.close()
+    again = open_log(filesystem, SMALL, directory="/data/topic-1", recovery_point=60)
+    assert bases(again) == list(range(0, 60, 3))
+
+
+def test_a_changed_config_holds_for_the_active_segment() -> None:
+    log = open_log()
+    append(log, 3)
+    log.update_config(LogConfig(segment_bytes=200, max_message_bytes=100))
+    too_large = log.append_as_leader(batch(b"v" * 100), 0, NOW_MS)
+    assert too_large.error is ErrorCode.MESSAGE_TOO_LARGE
+    log.update_config(LogConfig(segment_bytes=250))
+    append(log, 1)
+    assert log.segment_base_offsets == [0, 3]
+
+
+def test_expired_producers_are_forgotten() -> None:
+    log = open_log(ports=environment(MemoryFilesystem(), expiration_ms=1000))
+    sent = batch(b"t", producer_id=1, producer_epoch=0, base_sequence=0)
+    log.append_as_leader(sent, 0, NOW_MS)
+    assert log.remove_expired_producers(NOW_MS + 999) == 0
+    assert log.remove_expired_producers(NOW_MS + 1000) == 1
