@@ -191,11 +191,16 @@ class Connection(asyncio.BufferedProtocol):
             self._close()
 
     def fail(self, error: BaseException) -> None:
-        """Close at once; nothing that the peer sent after this can be understood."""
+        """Close at once; nothing that the peer sent after this can be understood.
+
+        Answers to the requests before it leave first, as far as the kernel takes them.
+        """
         if self.state is _CLOSING:
             return
         _log.info("closing %s: %s", self.context.connection_id, error)
         self._processor.failed_count += 1
+        if self._out:
+            self._send_out()
         self._abort()
 
     def resume(self) -> None:
