@@ -79,7 +79,7 @@ class Node:
             self.failures,
             config.producer_id_expiration_ms,
         )
-        settings = controller_settings(config, storage, ports.random_bytes(16))
+        settings = controller_settings(config, storage)
         self.controller = ControllerNode(
             settings,
             environment,

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from broker.config import BrokerConfig
-from broker.endpoints import SECURITY_PROTOCOLS
 from controller.settings import ControllerSettings
 from controller.storage_format import LogDirectories
 
 
-def controller_settings(
-    config: BrokerConfig, storage: LogDirectories, incarnation_id: bytes
-) -> ControllerSettings:
+def controller_settings(config: BrokerConfig, storage: LogDirectories) -> ControllerSettings:
     """The controller's part of `config`, with what the storage was formatted with."""
     return ControllerSettings(
         node_id=config.node_id,
@@ -18,16 +15,6 @@ def controller_settings(
         directory_id=storage.directory_ids[config.metadata_log_dir],
         metadata_log_dir=config.metadata_log_dir,
         voters=tuple(voter.node_id for voter in config.controller_quorum_voters),
-        controller_endpoints=tuple(
-            (
-                one.listener_name,
-                one.host or "",
-                one.port,
-                SECURITY_PROTOCOLS.index(one.security_protocol),
-            )
-            for one in config.controller_listeners
-        ),
-        incarnation_id=incarnation_id,
         default_replication_factor=config.default_replication_factor,
         num_partitions=config.num_partitions,
         delete_topic_enable=config.delete_topic_enable,
@@ -36,7 +23,6 @@ def controller_settings(
         quorum_election_timeout_ms=config.controller_quorum_election_timeout_ms,
         quorum_fetch_timeout_ms=config.controller_quorum_fetch_timeout_ms,
         quorum_election_backoff_max_ms=config.controller_quorum_election_backoff_max_ms,
-        quorum_request_timeout_ms=config.controller_quorum_request_timeout_ms,
         metadata_log_segment_bytes=config.metadata_log_segment_bytes,
         metadata_log_segment_ms=config.metadata_log_segment_ms,
         metadata_log_max_record_bytes_between_snapshots=(

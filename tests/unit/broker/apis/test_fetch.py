@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.apis.context import RequestContext
+from broker.apis.fetch import FetchApi
+from protocol.errors import ErrorCode
+from protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+    PartitionData,
+    ReplicaState,
+)
+from protocol.record_batch import iterate_batches
+from tests.unit.broker.replica_fixture import Replicas, topic_id_of
+
+MIB = 1 << 20
+
+
+class Fetch:
+    """The API on a folder, and what it answered."""
+
+    def __init__(self, folder: Path) -> None:
+        self.replicas = Replicas(str(folder))
+        self.api = FetchApi(self.replicas.config, self.replicas.manager)
+        self.answers: list[FetchResponse] = []
+
+    def send(
+        self,
+        wanted: dict[tuple[str, int], int],
+        *,
+        version: int = 12,
+        session: tuple[int, int] = (0, -1),
+        max_wait_ms: int = 0,
+        min_bytes: int = 1,
+        max_bytes: int = MIB,
+        partition_max_bytes: int = MIB,
+        isolation: int = 0,
+        forgotten: tuple[tuple[str, int], ...] = (),
+        **options: Any,
+    ) -> list[FetchResponse]:
+        """Fetch `{(topic, partition): offset}`; all answers so far."""
+        by_id = version >= 13
+        topics: dict[str, list[FetchPartition]] = {}
+        for (name, index), offset in wanted.items():
+            asked = FetchPartition(
+                index, fetch_offset=offset, partition_max_bytes=partition_max_bytes
+            )
+            topics.setdefault(name, []).append(asked)
+        named = [
+            FetchTopic("" if by_id else name, topic_id_of(name) if by_id else bytes(16), asked)
+            for name, asked in topics.items()
+        ]
+        request = FetchRequest(
+            max_wait_ms=max_wait_ms,
+            min_bytes=min_bytes,
+            max_bytes=max_bytes,
+            isolation_level=isolation,
+            session_id=session[0],
+            session_epoch=session[1],
+            topics=named,
+            forgotten_topics_data=[
+                ForgottenTopic("" if by_id else name, topic_id_of(name), [index])
+                for name, index in forgotten
+            ],
+            **options,
+        )
+        context = RequestContext(1, version, 1, "me", "here", "PLAINTEXT", "c")
+        self.api.handle(context, request, self.answers.append)
+        return self.answers
+
+    def partitions(self) -> dict[tuple[str, int], PartitionData]:
+        """What the last answer names."""
+        named = {}
+        for topic in self.answers[-1].responses:
+            for partition in topic.partitions:
+                name = topic.topic or topic.topic_id.rstrip(b"_").decode()
+                named[(name, partition.partition_index)] = partition
+        return named
+
+    def one(self) -> PartitionData:
+        (partition,) = self.partitions().values()
+        return partition
+
+
+@pytest.fixture
+def fetch(tmp_path: Path) -> Fetch:
+    return Fetch(tmp_path)
+
+
+def offsets(partition: PartitionData) -> list[int]:
+    records: Any = partition.records
+    data = records if isinstance(records, bytes) else records.read()
+    return [h.base_offset for _, h in iterate_batches(memoryview(data), allow_partial_tail=True)]
+
+
+@pytest.mark.parametrize("version", [4, 12, 13, 18])
+def test_what_is_there_is_answered_at_once(fetch: Fetch, version: int) -> None:
+    fetch.replicas.create("t")
+    fetch.replicas.append("t", b"a")
+    fetch.replicas.append("t", b"b")
+    fetch.send({("t", 0): 0}, version=version, max_wait_ms=500)
+    partition = fetch.one()
+    assert (partition.error_code, partition.high_watermark) == (0, 2)
+    assert offsets(partition) == [0, 1]
+    assert partition.aborted_transactions is None
+
+
+def test_read_committed_gets_a_list_of_aborted_transactions(fetch: Fetch) -> None:
+    fetch.replicas.create("t")
+    fetch.send({("t", 0): 0}, isolation=1)
+    assert fetch.one().aborted_transactions == []
+
+
+def test_a_long_poll_waits_for_data(fetch: Fetch) -> None:
+    fetch.replicas.create("t")
+    assert fetch.send({("t", 0): 0}, max_wait_ms=500) == []
+    fetch.replicas.append("t", b"a")
+    assert offsets(fetch.one()) == [0]
+    assert len(fetch.replicas.manager.fetch_purgatory) == 0
+
+
+def test_a_long_poll_ends_empty_at_its_time(fetch: Fetch) -> None:
+    fetch.replicas.create("t")
+    fetch.send({("t", 0): 0}, max_wait_ms=500)
+    fetch.replicas.scheduler.run_for(499)
+    assert fetch.answers == []
+    fetch.replicas.scheduler.run_for(1)
+    partition = fetch.one()
+    assert (partition.records, partition.high_watermark, partition.error_code) == (b"", 0, 0)
+
+
+def test_min_bytes_counts_over_all_partitions(fetch: Fetch) -> None:
+    fetch.replicas.create("t", partitions=2)
+    fetch.replicas.append("t", b"v" * 100)
+    wanted = {("t", 0): 0, ("t", 1): 0}
+    assert fetch.send(wanted, min_bytes=300, max_wait_ms=500) == []
+    fetch.replicas.append("t", b"v" * 10, index=1)
+    assert fetch.answers == []
+    fetch.replicas.append("t", b"v" * 100, index=1)
+    assert {k: offsets(p) for k, p in fetch.partitions().items()} == {
+        ("t", 0): [0],
+        ("t", 1): [0, 1],
+    }
+
+
+def test_an_error_is_told_at_once(fetch: Fetch) -> None:
+    fetch.replicas.create("t")
+    fetch.replicas.append("t", b"a")
+    fetch.send({("t", 0): 9}, max_wait_ms=500)
+    assert fetch.one().error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    fetch.send({("t", 7): 0, ("none", 0): 0}, max_wait_ms=500)
+    assert [p.error_code for p in fetch.partitions().values()] == [3, 3]
+    fetch.send({("none", 0): 0}, version=13, max_wait_ms=500)
+    assert fetch.one().error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_a_deleted_topic_ends_a_long_poll(fetch: Fetch) -> None:
+    fetch.replicas.create("t")
+    fetch.send({("t", 0): 0}, max_wait_ms=500)
+    fetch.replicas.delete("t")
+    assert fetch.one().error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_max_bytes_bounds_all_but_the_first_batch(fetch: Fetch) -> None:
+    fetch.replicas.create("t", partitions=2)
+    for index in (0, 1):
+        fetch.replicas.append("t", b"v" * 1000, index=index)
+    fetch.send({("t", 0): 0, ("t", 1): 0}, max_bytes=100)
+    assert [offsets(p) for p in fetch.partitions().values()] == [[0], []]
+    fetch.send({("t", 0): 0, ("t", 1): 0}, partition_max_bytes=100)
+    assert [offsets(p) for p in fetch.partitions().values()] == [[0], []]
+
+
+def test_a_replica_id_is_refused(fetch: Fetch) -> None:
+    fetch.replicas.create("t")
+    fetch.send({("t", 0): 0}, version=12, replica_id=2)
+    assert fetch.one().error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    fetch.send({("t", 0): 0}, version=17, replica_state=ReplicaState(2, 1))
+    assert fetch.answers[-1].error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+# --- sessions ------------------------------------------------------------------------------------
+
+
+def open_session(fetch: Fetch, wanted: dict[tuple[str, int], int]) -> int:
+    fetch.send(wanted, version=13, session=(0, 0))
+    session_id = fetch.answers[-1].session_id
+    assert session_id > 0
+    assert fetch.partitions().keys() == wanted.keys()
+    return session_id
+
+
+def test_an_incremental_fetch_names_only_what_has_news(fetch: Fetch) -> None:
+    fetch.replicas.create("t", partitions=3)
+    session = open_session(fetch, {("t", i): 0 for i in range(3)})
+    fetch.send({}, version=13, session=(session, 1))
+    assert fetch.partitions() == {}
+    fetch.replicas.append("t", b"a", index=1)
+    fetch.send({}, version=13, session=(session, 2))
+    assert {k: offsets(p) for k, p in fetch.partitions().items()} == {("t", 1): [0]}
+    # Not taken yet: told again. Taken: silent.
+    fetch.send({}, version=13, session=(session, 3))
+    assert fetch.partitions().keys() == {("t", 1)}
+    fetch.send({("t", 1): 1}, version=13, session=(session, 4))
+    assert fetch.partitions() == {}
+
+
+def test_a_session_wakes_its_long_poll(fetch: Fetch) -> None:
+    fetch.replicas.create("t", partitions=2)
+    session = open_session(fetch, {("t", 0): 0, ("t", 1): 0})
+    count = len(fetch.answers)
+    fetch.send({}, version=13, session=(session, 1), max_wait_ms=500)
+    assert len(fetch.answers) == count
+    fetch.replicas.append("t", b"a", index=1)
+    assert {k: offsets(p) for k, p in fetch.partitions().items()} == {("t", 1): [0]}
+
+
+def test_a_moved_log_start_is_news(fetch: Fetch) -> None:
+    partition = fetch.replicas.create("t")
+    fetch.replicas.append("t", b"a")
+    session = open_session(fetch, {("t", 0): 1})
+    partition.delete_records(1)
+    fetch.send({}, version=13, session=(session, 1))
+    assert fetch.one().log_start_offset == 1
+
+
+def test_forgotten_partitions_are_not_told(fetch: Fetch) -> None:
+    fetch.replicas.create("t", partitions=2)
+    session = open_session(fetch, {("t", 0): 0, ("t", 1): 0})
+    fetch.replicas.append("t", b"a", index=0)
+    fetch.send({}, version=13, session=(session, 1), forgotten=(("t", 0),))
+    assert fetch.partitions() == {}
+
+
+def test_session_ids_and_epochs_are_checked(fetch: Fetch) -> None:
+    fetch.replicas.create("t")
+    session = open_session(fetch, {("t", 0): 0})
+    fetch.send({}, version=13, session=(session + 1, 1))
+    assert fetch.answers[-1].error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    fetch.send({}, version=13, session=(session, 2))
+    assert fetch.answers[-1].error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    fetch.send({}, version=12, session=(session, 1))
+    assert fetch.answers[-1].error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+
+
+def test_a_final_epoch_closes_the_session(fetch: Fetch) -> None:
+    fetch.replicas.create("t")
+    session = open_session(fetch, {("t", 0): 0})
+    fetch.send({("t", 0): 0}, version=13, session=(session, -1))
+    assert fetch.answers[-1].session_id == 0
+    assert len(fetch.replicas.manager.sessions) == 0
+
+
+def test_a_topic_that_comes_back_is_found_by_its_session(fetch: Fetch) -> None:
+    fetch.replicas.create("t")
+    fetch.send({("t", 0): 0}, version=12, session=(0, 0))
+    session = fetch.answers[-1].session_id
+    fetch.replicas.delete("t")
+    fetch.send({}, version=12, session=(session, 1))
+    assert fetch.one().error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    fetch.replicas.create("t")
+    fetch.send({}, version=12, session=(session, 2))
+    assert fetch.one().error_code == 0
+    fetch.replicas.append("t", b"a")
+    fetch.send({}, version=12, session=(session, 3))
+    assert offsets(fetch.one()) == [0]
+
+
+def test_partitions_take_turns_when_there_is_more_than_fits(fetch: Fetch) -> None:
+    fetch.replicas.create("t", partitions=3)
+    session = open_session(fetch, {("t", i): 0 for i in range(3)})
+    for index in range(3):
+        fetch.replicas.append("t", b"v" * 1000, index=index)
+    first = []
+    for epoch in range(1, 4):
+        fetch.send({}, version=13, session=(session, epoch), max_bytes=100)
+        first += [index for (_, index), p in fetch.partitions().items() if offsets(p)]
+    assert sorted(first) == [0, 1, 2]
+
+
+def test_what_goes_out_is_counted(fetch: Fetch) -> None:
+    partition = fetch.replicas.create("t")
+    fetch.replicas.append("t", b"a")
+    fetch.send({("t", 0): 0})
+    assert partition.counts.bytes_out == partition.log.size_bytes

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from broker.apis.context import RequestContext
+from broker.apis.list_offsets import ListOffsetsApi, refuse_list_offsets
+from protocol.errors import ErrorCode
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from tests.unit.broker.replica_fixture import Replicas
+
+
+class ListOffsets:
+    def __init__(self, folder: Path) -> None:
+        self.replicas = Replicas(str(folder))
+        self.api = ListOffsetsApi(self.replicas.manager)
+        self.start_ms = self.replicas.scheduler.wall_ms()
+
+    def ask(
+        self, *asked: ListOffsetsPartition, version: int = 10, replica_id: int = -1
+    ) -> list[ListOffsetsPartitionResponse]:
+        answers: list[ListOffsetsResponse] = []
+        context = RequestContext(2, version, 1, "me", "here", "PLAINTEXT", "c")
+        request = ListOffsetsRequest(replica_id, 0, [ListOffsetsTopic("t", list(asked))])
+        self.api.handle(context, request, answers.append)
+        return answers[0].topics[0].partitions
+
+    def at(self, timestamp: int, version: int = 10) -> tuple[int, int, int]:
+        """Error, timestamp and offset."""
+        (answer,) = self.ask(ListOffsetsPartition(0, timestamp=timestamp), version=version)
+        return answer.error_code, answer.timestamp, answer.offset
+
+
+@pytest.fixture
+def offsets(tmp_path: Path) -> ListOffsets:
+    """Three records, a second apart."""
+    offsets = ListOffsets(tmp_path)
+    offsets.replicas.create("t")
+    for value in (b"a", b"b", b"c"):
+        offsets.replicas.append("t", value)
+        offsets.replicas.scheduler.run_for(1000)
+    return offsets
+
+
+def test_the_named_times(offsets: ListOffsets) -> None:
+    offsets.replicas.partition("t").delete_records(1)
+    assert offsets.at(-1) == (0, -1, 3)
+    assert offsets.at(-2) == (0, -1, 1)
+    assert offsets.at(-3) == (0, offsets.start_ms + 2000, 2)
+    assert offsets.at(-4) == (0, -1, 1)
+    assert offsets.at(-5) == (0, -1, -1)
+    assert offsets.at(-6, version=11) == (0, -1, -1)
+
+
+def test_a_time_finds_the_first_record_at_or_after_it(offsets: ListOffsets) -> None:
+    start = offsets.start_ms
+    assert offsets.at(0) == (0, start, 0)
+    assert offsets.at(start + 1) == (0, start + 1000, 1)
+    assert offsets.at(start + 2000) == (0, start + 2000, 2)
+    assert offsets.at(start + 2001) == (0, -1, -1)
+
+
+@pytest.mark.parametrize(("timestamp", "version"), [(-3, 6), (-4, 7), (-5, 8), (-6, 10), (-7, 11)])
+def test_a_name_is_known_from_its_version_on(
+    offsets: ListOffsets, timestamp: int, version: int
+) -> None:
+    assert offsets.at(timestamp, version)[0] == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_refusals_are_per_partition(offsets: ListOffsets) -> None:
+    one, unknown = ListOffsetsPartition(0, timestamp=-1), ListOffsetsPartition(9, timestamp=-1)
+    assert [p.error_code for p in offsets.ask(one, unknown)] == [0, 3]
+    assert [p.error_code for p in offsets.ask(one, one)] == [42, 42]
+    fenced = ListOffsetsPartition(0, current_leader_epoch=9, timestamp=-1)
+    assert offsets.ask(fenced)[0].error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert offsets.ask(one, replica_id=5)[0].error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+def test_what_is_not_committed_is_not_told(offsets: ListOffsets) -> None:
+    offsets.replicas.move_leader("t", 1, isr=[1, 2])
+    offsets.replicas.append("t", b"d")
+    assert offsets.at(-1) == (0, -1, 3)
+    assert offsets.at(-3) == (0, -1, -1)
+    assert offsets.at(offsets.start_ms + 2500) == (0, -1, -1)
+
+
+def test_a_failure_of_ours_is_said_for_every_partition() -> None:
+    request = ListOffsetsRequest(topics=[ListOffsetsTopic("t", [ListOffsetsPartition(4)])])
+    (topic,) = refuse_list_offsets(request, ErrorCode.UNKNOWN_SERVER_ERROR).topics
+    assert [(p.partition_index, p.error_code) for p in topic.partitions] == [(4, -1)]

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.apis.context import RequestContext
+from broker.apis.produce import ProduceApi, refuse_produce
+from protocol.errors import ErrorCode, ProtocolError
+from protocol.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from tests.unit.broker.replica_fixture import Replicas, topic_id_of
+
+
+class Produce:
+    """The API on a folder, and what it answered."""
+
+    def __init__(self, folder: Path) -> None:
+        self.replicas = Replicas(str(folder))
+        self.api = ProduceApi(self.replicas.manager)
+        self.answers: list[Any] = []
+
+    def send(self, request: ProduceRequest, version: int = 12) -> None:
+        context = RequestContext(0, version, 1, "me", "here", "PLAINTEXT", "c")
+        self.api.handle(context, request, self.answers.append)
+
+    def one(
+        self, topic: str = "t", index: int = 0, acks: int = 1, records: Any = None, **options: Any
+    ) -> PartitionProduceResponse:
+        if records is None:
+            records = self.replicas.batch(b"value", **options)
+        data = [TopicProduceData(topic, partition_data=[PartitionProduceData(index, records)])]
+        self.send(ProduceRequest(None, acks, 1000, data))
+        return self.last()
+
+    def last(self) -> PartitionProduceResponse:
+        response: ProduceResponse = self.answers[-1]
+        ((partition,),) = [topic.partition_responses for topic in response.responses]
+        return partition
+
+
+@pytest.fixture
+def produce(tmp_path: Path) -> Produce:
+    return Produce(tmp_path)
+
+
+@pytest.mark.parametrize("acks", [1, -1])
+def test_appends_are_answered_with_their_offsets(produce: Produce, acks: int) -> None:
+    produce.replicas.create("t")
+    assert produce.one(acks=acks).base_offset == 0
+    second = produce.one(acks=acks)
+    assert (second.error_code, second.base_offset) == (0, 1)
+    assert (second.log_append_time_ms, second.log_start_offset) == (-1, 0)
+
+
+def test_acks_0_has_no_answer_and_an_error_closes_the_connection(produce: Produce) -> None:
+    partition = produce.replicas.create("t")
+    data = [TopicProduceData("t", partition_data=[PartitionProduceData(0, None)])]
+    data[0].partition_data[0].records = produce.replicas.batch(b"x")
+    produce.send(ProduceRequest(None, 0, 1000, data))
+    assert produce.answers == [None]
+    assert partition.log.log_end_offset == 1
+    data[0].name = "unknown"
+    with pytest.raises(ProtocolError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+        produce.send(ProduceRequest(None, 0, 1000, data))
+
+
+def test_other_acks_are_refused(produce: Produce) -> None:
+    partition = produce.replicas.create("t")
+    assert produce.one(acks=2).error_code == ErrorCode.INVALID_REQUIRED_ACKS
+    assert partition.log.log_end_offset == 0
+
+
+def test_one_bad_partition_does_not_touch_the_others(produce: Produce) -> None:
+    produce.replicas.create("t", partitions=2)
+    good, corrupt = produce.replicas.batch(b"a"), produce.replicas.batch(b"b")
+    corrupt[-1] ^= 1
+    data = [
+        PartitionProduceData(0, corrupt),
+        PartitionProduceData(1, good),
+        PartitionProduceData(2, produce.replicas.batch(b"c")),
+    ]
+    produce.send(ProduceRequest(None, 1, 1000, [TopicProduceData("t", partition_data=data)]))
+    (topic,) = produce.answers[-1].responses
+    assert [p.error_code for p in topic.partition_responses] == [
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.NONE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
+    assert produce.replicas.partition("t", 0).log.log_end_offset == 0
+
+
+def test_version_13_names_topics_by_id(produce: Produce) -> None:
+    produce.replicas.create("t")
+    for topic_id, error in [(topic_id_of("t"), 0), (b"?" * 16, ErrorCode.UNKNOWN_TOPIC_ID)]:
+        data = [PartitionProduceData(0, produce.replicas.batch(b"a"))]
+        topic = TopicProduceData("", topic_id, data)
+        produce.send(ProduceRequest(None, 1, 1000, [topic]), version=13)
+        assert produce.last().error_code == error
+        assert produce.answers[-1].responses[0].topic_id == topic_id
+
+
+@pytest.mark.parametrize("records", [None, memoryview(b"")])
+def test_a_partition_without_records_is_refused(produce: Produce, records: object) -> None:
+    produce.replicas.create("t")
+    data = [TopicProduceData("t", partition_data=[PartitionProduceData(0, records)])]  # type: ignore[arg-type]
+    produce.send(ProduceRequest(None, 1, 1000, data))
+    assert produce.last().error_code == ErrorCode.INVALID_RECORD
+
+
+def test_a_refusal_of_the_log_comes_with_its_words(produce: Produce) -> None:
+    produce.replicas.create("t", max_message_bytes="100")
+    answer = produce.one(records=produce.replicas.batch(b"v" * 200))
+    assert answer.error_code == ErrorCode.MESSAGE_TOO_LARGE
+    assert answer.error_message is not None
+    assert (answer.base_offset, produce.replicas.partition("t").log.log_end_offset) == (-1, 0)
+
+
+def test_transactions_are_refused_whole(produce: Produce) -> None:
+    partition = produce.replicas.create("t")
+    transactional = produce.one(
+        producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
+    assert transactional.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    data = [PartitionProduceData(0, produce.replicas.batch(b"a"))]
+    produce.send(ProduceRequest("tx", -1, 1000, [TopicProduceData("t", partition_data=data)]))
+    assert produce.last().error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert partition.log.log_end_offset == 0
+
+
+def test_an_idempotent_retry_gets_the_offset_of_its_first_try(produce: Produce) -> None:
+    partition = produce.replicas.create("t")
+    options = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    assert produce.one(**options).base_offset == 0
+    again = produce.one(**options)
+    assert (again.error_code, again.base_offset) == (0, 0)
+    assert partition.log.log_end_offset == 1
+    options["base_sequence"] = 5
+    assert produce.one(**options).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_acks_all_waits_for_the_in_sync_replicas(produce: Produce) -> None:
+    produce.replicas.create("t", replicas=[1, 2])
+    data = [PartitionProduceData(0, produce.replicas.batch(b"a"))]
+    produce.send(ProduceRequest(None, -1, 1000, [TopicProduceData("t", partition_data=data)]))
+    assert produce.answers == []
+    produce.replicas.move_leader("t", 1, isr=[1])
+    assert (produce.last().error_code, produce.last().base_offset) == (0, 0)
+    assert len(produce.replicas.manager.produce_purgatory) == 0
+
+
+def test_acks_all_times_out(produce: Produce) -> None:
+    produce.replicas.create("t", replicas=[1, 2])
+    data = [PartitionProduceData(0, produce.replicas.batch(b"a"))]
+    produce.send(ProduceRequest(None, -1, 1000, [TopicProduceData("t", partition_data=data)]))
+    produce.replicas.scheduler.run_for(1000)
+    assert produce.last().error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_acks_all_ends_when_leadership_is_lost(produce: Produce) -> None:
+    produce.replicas.create("t", replicas=[1, 2])
+    data = [PartitionProduceData(0, produce.replicas.batch(b"a"))]
+    produce.send(ProduceRequest(None, -1, 1000, [TopicProduceData("t", partition_data=data)]))
+    produce.replicas.move_leader("t", 2)
+    assert produce.last().error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_failure_of_ours_is_said_for_every_partition() -> None:
+    data = [PartitionProduceData(0), PartitionProduceData(1)]
+    request = ProduceRequest(None, 1, 0, [TopicProduceData("t", partition_data=data)])
+    (topic,) = refuse_produce(request, ErrorCode.UNKNOWN_SERVER_ERROR).responses
+    assert [(p.index, p.error_code) for p in topic.partition_responses] == [(0, -1), (1, -1)]
