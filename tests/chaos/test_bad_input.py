@@ -204,6 +204,26 @@ def test_mutated_traffic_is_answered_or_closed(unharmed: BrokerProcess, path: Pa
             assert key in MAY_WAIT, content.hex()
 
 
+# --- requests that can be read and mean nothing --------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["defaults", "random-1", "random-2", "nulls", "limits", "long"])
+def test_meaningless_values_are_refused_as_values(unharmed: BrokerProcess, kind: str) -> None:
+    for key, (oldest, latest) in served_versions(unharmed.port).items():
+        message = messages_of(ApiKey(key)).request
+        for version in range(max(oldest, message.MIN_VERSION), latest + 1):
+            body, _ = recorded(case(message.__name__).instance(version, kind), version)
+            flexible = version >= message.FLEXIBLE_FROM
+            head = request_head(key, version, flexible=flexible)
+            outcome = ask(unharmed.port, frame(head + body))
+            name = f"{ApiKey(key).name} v{version}"
+            if outcome:
+                decode_response(ApiKey(key), memoryview(outcome), version)
+            else:
+                # Produce with acks 0 closes when it fails, and is silent when it does not.
+                assert key == ApiKey.PRODUCE or (outcome is None and key in MAY_WAIT), name
+
+
 # --- others --------------------------------------------------------------------------------------
 
 
