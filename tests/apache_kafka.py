@@ -75,6 +75,7 @@ class ApacheKafka:
     `data_dir`     an existing, formatted folder (`log.dirs`) to open as it is; else a temporary one
                    is formatted, with `cluster_id` (a Kafka base64 uuid) or a fresh one
     `static_voters`  one `controller.quorum.voters` line in place of a dynamic (standalone) quorum
+    `features`     feature levels to format with, in place of the release's own
     `properties`   further server properties; they win over everything set here
     `heap`         -Xms and -Xmx, 1G as in Kafka's own start script
     `jvm_options`  in place of Kafka's own, for example `FAST_START` in a test of a few requests
@@ -88,6 +89,7 @@ class ApacheKafka:
         node_id: int = 1,
         cluster_id: str | None = None,
         static_voters: bool = False,
+        features: Mapping[str, int] | None = None,
         port: int | None = None,
         controller_port: int | None = None,
         properties: Mapping[str, str] | None = None,
@@ -101,6 +103,7 @@ class ApacheKafka:
         self.port = port or free_port()
         self.controller_port = controller_port or free_port()
         self._static_voters = static_voters
+        self._features = dict(features or {})
         self._extra = dict(properties or {})
         self._jvm = [*jvm_options, f"-Xms{heap}", f"-Xmx{heap}"]
         self._start_timeout_s = start_timeout_s
@@ -178,6 +181,8 @@ class ApacheKafka:
         options = ["-t", self.cluster_id, "-c", str(config)]
         if not self._static_voters:
             options.append("--standalone")
+        for feature, level in self._features.items():
+            options += ["--feature", f"{feature}={level}"]
         done = run_tool("kafka-storage", "format", *options)
         if done.returncode != 0:
             raise RuntimeError(f"kafka-storage format failed:\n{done.stdout}{done.stderr}")

@@ -1,0 +1,179 @@
+"""A data folder moves: Apache Kafka starts on what Ottla wrote, and Ottla on what Kafka wrote."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+
+from tests.apache_kafka import ApacheKafka
+from tests.java_tools import FAST_START
+
+pytestmark = [pytest.mark.java, pytest.mark.timeout(180)]
+
+TOPIC = "moving"
+GROUP = "movers"
+PARTITIONS = 3
+TIMESTAMP_MS = 1_700_000_000_000
+# What Ottla does not serve yet: a folder with them at a higher level is refused, as in Kafka.
+OUR_FEATURES = {
+    "eligible.leader.replicas.version": 0,
+    "group.version": 0,
+    "share.version": 0,
+    "streams.version": 0,
+    "transaction.version": 0,
+}
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What clients can see of a broker's data."""
+
+    cluster_id: str
+    topics: dict[str, int]
+    configs: dict[str, str]
+    records: list[tuple[Any, ...]]
+    committed: dict[int, int]
+
+
+def create_topic(bootstrap: str) -> None:
+    configs = {"retention.ms": "-1", "segment.bytes": str(1024 * 1024), "cleanup.policy": "delete"}
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    (created,) = admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1, config=configs)]).values()
+    created.result(30)
+
+
+def produce(bootstrap: str, first: int, count: int) -> None:
+    """Records of every compression, with and without keys, values and headers."""
+    for number, codec in enumerate(("none", "gzip", "snappy", "lz4", "zstd")):
+        producer = Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "compression.type": codec,
+                "enable.idempotence": True,
+                "linger.ms": 5,
+            }
+        )
+        for i in range(first, first + count):
+            producer.produce(
+                TOPIC,
+                partition=i % PARTITIONS,
+                key=None if i % 7 == 0 else f"key-{i}",
+                value=None if i % 11 == 0 else f"{codec} value {i} " * 20,
+                headers=[("number", str(i).encode()), ("nothing", None)] if number else [],
+                timestamp=TIMESTAMP_MS + i,
+            )
+        assert producer.flush(30) == 0
+
+
+def commit(bootstrap: str) -> None:
+    """Read some records in the group and commit them."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": GROUP,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+    )
+    try:
+        consumer.subscribe([TOPIC])
+        assert len(consumer.consume(100, 30)) == 100
+        consumer.commit(asynchronous=False)
+    finally:
+        consumer.close()
+
+
+def contents(bootstrap: str) -> Contents:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    metadata = admin.list_topics(timeout=30)
+    topics = {name: len(t.partitions) for name, t in sorted(metadata.topics.items())}
+    resource = ConfigResource(ResourceType.TOPIC, TOPIC)
+    described = admin.describe_configs([resource])[resource].result(30)
+    configs = {entry.name: entry.value for entry in described.values() if not entry.is_default}
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": GROUP,
+            "enable.auto.commit": False,
+            "enable.partition.eof": False,
+        }
+    )
+    try:
+        partitions = [TopicPartition(TOPIC, p, 0) for p in range(PARTITIONS)]
+        ends = [consumer.get_watermark_offsets(p, 30)[1] for p in partitions]
+        consumer.assign(partitions)
+        messages = consumer.consume(sum(ends), 60)
+        committed = consumer.committed(partitions, 30)
+    finally:
+        consumer.close()
+    assert len(messages) == sum(ends)
+    records = sorted(
+        (m.partition(), m.offset(), m.timestamp(), m.key(), m.value(), tuple(m.headers() or ()))
+        for m in messages
+    )
+    return Contents(
+        metadata.cluster_id, topics, configs, records, {p.partition: p.offset for p in committed}
+    )
+
+
+@pytest.mark.parametrize("end", ["stopped", "killed"])
+def test_apache_kafka_starts_on_ottlas_folder(
+    ottla_broker_factory: Callable[..., Any], tmp_path: Path, end: str
+) -> None:
+    data = tmp_path / "data"
+    ottla = ottla_broker_factory(data_dir=data)
+    create_topic(ottla.bootstrap_servers)
+    produce(ottla.bootstrap_servers, 0, 300)
+    commit(ottla.bootstrap_servers)
+    ours = contents(ottla.bootstrap_servers)
+    if end == "killed":
+        os.kill(ottla.pid, signal.SIGKILL)
+    ottla.close()
+
+    kafka = ApacheKafka(data_dir=data, static_voters=True, jvm_options=FAST_START, heap="512m")
+    with kafka:
+        theirs = contents(kafka.bootstrap)
+        assert_same(theirs, ours)
+        produce(kafka.bootstrap, 300, 30)
+        commit(kafka.bootstrap)
+        theirs = contents(kafka.bootstrap)
+        assert " ERROR " not in kafka.log_tail(1_000_000)
+    assert len(theirs.records) == len(ours.records) + 5 * 30
+
+    back = ottla_broker_factory(data_dir=data)
+    assert_same(contents(back.bootstrap_servers), theirs)
+    back.close()
+
+
+def test_ottla_starts_on_apache_kafkas_folder(
+    ottla_broker_factory: Callable[..., Any], tmp_path: Path
+) -> None:
+    kafka = ApacheKafka(
+        static_voters=True, features=OUR_FEATURES, jvm_options=FAST_START, heap="512m"
+    )
+    with kafka:
+        create_topic(kafka.bootstrap)
+        produce(kafka.bootstrap, 0, 300)
+        commit(kafka.bootstrap)
+        theirs = contents(kafka.bootstrap)
+        kafka.stop()
+        ottla = ottla_broker_factory(data_dir=kafka.data_dir)
+        assert_same(contents(ottla.bootstrap_servers), theirs)
+        produce(ottla.bootstrap_servers, 300, 30)
+        ottla.close()
+
+
+def assert_same(one: Contents, two: Contents) -> None:
+    assert one.cluster_id == two.cluster_id
+    assert one.topics == two.topics
+    assert one.configs == two.configs
+    assert one.committed == two.committed
+    assert one.records == two.records
