@@ -29,6 +29,9 @@ TXN_INDEX_SUFFIX = ".txnindex"
 DELETED_SUFFIX = ".deleted"
 
 RECENT_BATCHES_MAX = 512
+# Up to here a segment may go on after its last index entry before the index counts as cut short.
+# Generous, because `index.interval.bytes` may have been larger when the segment was written.
+_TAIL_MAX = 1024 * 1024
 
 
 def offset_name(offset: int) -> str:
@@ -86,13 +89,19 @@ class LogSegment:
         self._first_timestamp: int | None = None
         self._bytes_since_index = 0
         self._indexed_size = -1
-        self._recent_from = base_offset
+        # From this offset on the recent batches are all there are.
+        self._recent_from = base_offset if self.file.size == 0 else self._beyond
         self._recent_lasts: list[int] = []
         self._recent_positions: list[int] = []
 
     def path(self, suffix: str) -> str:
         """Where the file of this segment with `suffix` lies."""
         return f"{self.directory}/{self.base_offset:020d}{suffix}"
+
+    @property
+    def _beyond(self) -> int:
+        """An offset that no batch of this segment can have."""
+        return self.base_offset + RELATIVE_OFFSET_MAX + 1
 
     @property
     def size(self) -> int:
@@ -248,7 +257,7 @@ class LogSegment:
         self.time_index.open(self.path(TIME_INDEX_SUFFIX))
         self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last("")
         self._largest_known = True
-        self._check_last_entry()
+        self._check_entries()
         last, start = self.base_offset - 1, self.offset_index.last("")[1]
         for _, header in iterate_headers(self.file, start, self.file.size, LOOKUP_CHUNK_BYTES):
             last = header.last_offset
@@ -268,21 +277,38 @@ class LogSegment:
         self.time_index.release()
         self.offset_index.check(self.path(INDEX_SUFFIX), self.file.size)
         self.time_index.check(self.path(TIME_INDEX_SUFFIX))
-        self._check_last_entry()
+        self._check_entries()
         self.release_handles()
-        self._forget_recent(RELATIVE_OFFSET_MAX + self.base_offset + 1)
+        self._forget_recent(self._beyond)
 
-    def _check_last_entry(self) -> None:
-        """An index of other data shows where its last entry points at no batch of that offset."""
-        offset, position = self.offset_index.last(self.path(INDEX_SUFFIX))
-        if position == 0:
+    def _check_entries(self) -> None:
+        """Indexes of other data, or cut short, show at their last entries. Raises CorruptIndex."""
+        if not self.file.size:
             return
+        offset, position = self.offset_index.last(self.path(INDEX_SUFFIX))
+        timestamp, time_offset = self.time_index.last(self.path(TIME_INDEX_SUFFIX))
         try:
-            found = self._header_at(position).last_offset
+            if position and self._header_at(position).last_offset != offset:
+                raise CorruptIndex(f"no batch that ends with {offset} lies at position {position}")
+            if self._begins_after(position + max(self.config.index_interval_bytes, _TAIL_MAX)):
+                raise CorruptIndex(f"the last entry, at position {position}, is far from the end")
+            if timestamp >= 0:
+                header = next(header for _, header in self.headers_from(time_offset))
+                wrong = header.last_offset != time_offset or header.max_timestamp != timestamp
+            else:  # legal, and useless, where no record has a timestamp
+                wrong = self._header_at(0).max_timestamp >= 0
         except (CorruptBatch, StopIteration):
-            found = None
-        if found != offset:
-            raise CorruptIndex(f"no batch that ends with {offset} lies at position {position}")
+            raise CorruptIndex("an entry leads to no batch") from None
+        if wrong:
+            raise CorruptIndex(f"no batch ends with {time_offset} at timestamp {timestamp}")
+
+    def _begins_after(self, position: int) -> bool:
+        """Whether a batch begins beyond `position`, so that an entry would have to be near it."""
+        if position >= self.file.size:
+            return False
+        start = self.offset_index.last(self.path(INDEX_SUFFIX))[1]
+        walk = iterate_headers(self.file, start, self.file.size, _TAIL_MAX)
+        return any(at > position for at, _ in walk)
 
     def recover(
         self, on_batch: Callable[[RecordBatchHeader], None], *, cut: bool
@@ -385,7 +411,7 @@ class LogSegment:
         self.write_indexes()
         self.offset_index.release()
         self.time_index.release()
-        self._forget_recent(RELATIVE_OFFSET_MAX + self.base_offset + 1)
+        self._forget_recent(self._beyond)
 
     def sync_job(self) -> Callable[[], None]:
         """What makes this segment durable as it is now: for another thread, touches only files."""
