@@ -155,6 +155,33 @@ def test_configs_of_the_broker(tools: KafkaTools) -> None:
     assert len(everything) > 200
 
 
+def test_configs_of_all_brokers_become_a_topics_default(tools: KafkaTools, topic: str) -> None:
+    everyone = ("--entity-type", "brokers", "--entity-default")
+    of_topic = ("--entity-type", "topics", "--entity-name", topic, "--all")
+    altered = tools(
+        "kafka-configs", "--alter", *everyone, "--add-config", "message.max.bytes=2000000"
+    )
+    assert altered.lines == ["Completed updating default config for brokers in the cluster."]
+    try:
+        dynamic = "DYNAMIC_DEFAULT_BROKER_CONFIG:message.max.bytes=2000000"
+        described = config_lines(tools, *everyone)["message.max.bytes"]
+        assert described == f"2000000 sensitive=false synonyms={{{dynamic}}}"
+        inherited = config_lines(tools, *of_topic)["max.message.bytes"]
+        assert inherited.startswith(f"2000000 sensitive=false synonyms={{{dynamic}, ")
+    finally:
+        tools("kafka-configs", "--alter", *everyone, "--delete-config", "message.max.bytes")
+    assert "message.max.bytes" not in config_lines(tools, *everyone)
+    assert config_lines(tools, *of_topic)["max.message.bytes"].startswith("1048588 ")
+
+
+def test_configs_of_the_broker_refuses_what_is_read_only(tools: KafkaTools) -> None:
+    arguments = ["--bootstrap-server", tools.bootstrap, "--alter", "--entity-type", "brokers"]
+    arguments += ["--entity-name", "1", "--add-config", "num.partitions=3"]
+    refused = tools.run("kafka-configs", *arguments)
+    assert refused.exit == 1
+    assert "Cannot update these configs dynamically: [num.partitions]" in refused.stderr
+
+
 # --- console producer and consumer ---------------------------------------------------------------
 
 
