@@ -285,7 +285,8 @@ class RecoverableLog:
         if self._active is not old:
             self._producers.map_end_offset = base
             self._snapshots.take(self._producers)
-            self.flush()
+            # The old segment's indexes are new on disk, also where its data was flushed before.
+            self._flush_from(old.base_offset, None)
         return self._active
 
     def flush(self, done: Callable[[Exception | None], None] | None = None) -> None:
@@ -293,6 +294,9 @@ class RecoverableLog:
 
         A failed fsync takes the log directory offline: what it covered is never trusted again.
         """
+        self._flush_from(self.recovery_point, done)
+
+    def _flush_from(self, offset: int, done: Callable[[Exception | None], None] | None) -> None:
         end, truncations = self.log_end_offset, self._truncations
 
         def synced(_: object, error: Exception | None) -> None:
@@ -304,11 +308,12 @@ class RecoverableLog:
                 done(error)
 
         self._unflushed_messages = 0
-        self._environment.blocking.submit(self._sync_job(), synced)
+        self._environment.blocking.submit(self._sync_job(offset), synced)
 
-    def _sync_job(self) -> Callable[[], None]:
-        """Segments from the recovery point on, and the epochs of what lies before the end."""
-        return self._local.sync_job(self.recovery_point, self.leader_epochs.take_unsynced())
+    def _sync_job(self, from_offset: int) -> Callable[[], None]:
+        """What was not synced yet, from an offset on, and the epochs with it."""
+        start = min(from_offset, self.recovery_point)
+        return self._local.sync_job(start, self.leader_epochs.take_unsynced())
 
     def flush_now(self) -> None:
         """As `flush`, on this thread, before it returns. Raises LogDirFailure."""
@@ -316,7 +321,7 @@ class RecoverableLog:
         if self.recovery_point >= self.log_end_offset:
             return
         try:
-            self._sync_job()()
+            self._sync_job(self.recovery_point)()
         except OSError as error:
             raise self._failed("fsync", error) from error
         self.recovery_point = self.log_end_offset
