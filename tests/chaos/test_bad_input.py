@@ -31,7 +31,15 @@ REQUEST_MAX_BYTES = 104_857_600  # socket.request.max.bytes
 MEGABYTE = 1_000_000
 MUTATIONS = 12
 LIES_PER_VERSION = 60
-MAY_WAIT = {ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.PRODUCE}
+MAY_WAIT = {
+    ApiKey.FETCH,
+    ApiKey.JOIN_GROUP,
+    ApiKey.SYNC_GROUP,
+    ApiKey.PRODUCE,
+    # A mutation that asks for a thousand partitions gets them, later.
+    ApiKey.CREATE_TOPICS,
+    ApiKey.CREATE_PARTITIONS,
+}
 CLOSED = b""
 
 TLS_CLIENT_HELLO = bytes.fromhex("16030100f5010000f10303") + bytes(range(200))

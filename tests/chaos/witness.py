@@ -40,6 +40,7 @@ class Hostile:
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=5)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._received = bytearray()
 
     def send(self, data: bytes) -> None:
         """All of `data`; a broker that closes in the midst of it is right to."""
@@ -49,27 +50,29 @@ class Hostile:
             return
 
     def outcome(self, timeout_s: float = ANSWER_WITHIN_S) -> bytes | None:
-        """The answer's frame without its size, b"" where the broker closed, None for silence."""
+        """The next answer without its size, b"" where the broker closed, None for silence."""
         deadline = time.monotonic() + timeout_s
-        data = b""
+        received = self._received
         while True:
+            if len(received) >= 4:
+                (size,) = struct.unpack_from(">i", received)
+                if len(received) >= 4 + size:
+                    answer = bytes(received[4 : 4 + size])
+                    del received[: 4 + size]
+                    return answer
             left = deadline - time.monotonic()
             if left <= 0:
                 return None
             self._socket.settimeout(left)
             try:
-                chunk = self._socket.recv(65536)
+                chunk = self._socket.recv(1 << 20)
             except TimeoutError:
                 return None
             except ConnectionError:
                 return b""
             if not chunk:
                 return b""
-            data += chunk
-            if len(data) >= 4:
-                (size,) = struct.unpack_from(">i", data)
-                if len(data) >= 4 + size:
-                    return data[4 : 4 + size]
+            received += chunk
 
     def close(self) -> None:
         self._socket.close()
