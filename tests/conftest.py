@@ -10,7 +10,7 @@ import shutil
 
 import pytest
 
-from tests.java_tools import java_available
+from tests.java_tools import java_available, program_classpath, spark_jars
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,25 +29,42 @@ def _why_not(marker: str) -> str | None:
     return java_available().reason
 
 
-def _skipped(config: pytest.Config) -> list[str]:
-    if os.environ.get("CI"):
-        return []
-    reasons = {marker: _why_not(marker) for marker in ("java", "spark", "go")}
-    return [f"tests marked {m} are skipped: {why}" for m, why in reasons.items() if why]
-
-
-def pytest_report_header(config: pytest.Config) -> list[str]:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """One line for each toolchain that is missing."""
-    return _skipped(config)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what cannot run here."""
     if os.environ.get("CI"):
         return
+    for markers in (("java", "spark"), ("go",)):
+        reason = _why_not(markers[0])
+        if reason:
+            tests = " or ".join(markers)
+            terminalreporter.write_line(f"Tests marked {tests} were skipped: {reason}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what cannot run here; fetch jars now, where no test's time limit runs."""
+    strict = bool(os.environ.get("CI"))
     for marker in ("java", "spark", "go"):
         marked = [item for item in items if item.get_closest_marker(marker)]
-        reason = _why_not(marker) if marked else None
+        if not marked or config.option.collectonly:
+            continue
+        reason = None if strict else _why_not(marker)
+        if reason is None:
+            reason = _fetch(marker)
+            if strict and reason:
+                raise pytest.UsageError(reason)
         if reason:
             for item in marked:
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _fetch(marker: str) -> str | None:
+    """Jars and compiled programs for these tests, into the cache; why not, on one line."""
+    try:
+        if marker == "java":
+            program_classpath()
+        if marker == "spark":
+            spark_jars()
+    except (OSError, RuntimeError) as error:
+        return str(error).splitlines()[0]
+    return None

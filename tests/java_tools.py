@@ -150,7 +150,9 @@ def _copy_dependencies(pom: Path) -> Path:
         command += [f"-DoutputDirectory={scratch}", "-DincludeScope=runtime"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=MAVEN_TIMEOUT_S)
         if done.returncode != 0 or not any(scratch.glob("*.jar")):
-            raise RuntimeError(f"Maven could not copy the jars of {pom}:\n{done.stdout[-2000:]}")
+            where = pom.relative_to(PROJECT_DIR)
+            said = (done.stdout + done.stderr)[-2000:]
+            raise RuntimeError(f"Maven could not fetch the jars of {where}\n{said}")
 
     return built_once(_jar_folder(pom), build)
 
