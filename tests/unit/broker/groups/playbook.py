@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from broker.apis.context import Api, RequestContext
@@ -235,11 +236,9 @@ class Playbook:
                 session_timeout_ms=actor.session_ms,
                 rebalance_timeout_ms=actor.rebalance_ms,
             )
-            self._send(
-                actor, request, version, lambda answer, a=actor: self._joined(a, answer, version)
-            )
+            self._send(actor, request, version, partial(self._joined, actor, version))
 
-    def _joined(self, actor: Actor, answer: Any, version: int) -> None:
+    def _joined(self, actor: Actor, version: int, answer: Any) -> None:
         if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
             actor.member_id = answer.member_id
             self.join(actor.name, version=version)
@@ -267,7 +266,7 @@ class Playbook:
                 protocol_name=None,
                 protocol_type=None,
             )
-            self._send(actor, request, 4, lambda answer, a=actor: self._synced(a, answer))
+            self._send(actor, request, 4, partial(self._synced, actor))
 
     def _synced(self, actor: Actor, answer: Any) -> None:
         if answer.error_code:
@@ -280,12 +279,10 @@ class Playbook:
         for name in names:
             actor = self.actor(name)
             request = beat(self.group, actor.generation, actor.member_id, actor.instance_id)
-            self._send(
-                actor,
-                request,
-                4,
-                lambda answer, a=actor: self.say(a, f"beat {ErrorCode(answer.error_code).name}"),
-            )
+            self._send(actor, request, 4, partial(self._beaten, actor))
+
+    def _beaten(self, actor: Actor, answer: Any) -> None:
+        self.say(actor, f"beat {ErrorCode(answer.error_code).name}")
 
     def leave(self, *names: str) -> None:
         """LeaveGroup."""

@@ -366,9 +366,11 @@ def test_a_sync_for_another_protocol_is_refused() -> None:
     play.stable("a")
     wire = play.node.connect("a")
     me = play.actor("a").member_id
-    for changes in ({"protocol_type": "connect"}, {"protocol_name": "sticky"}):
-        answer = wire.call(syncing("g", 1, me, **changes), 5)
-        assert answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    for request in (
+        syncing("g", 1, me, protocol_type="connect"),
+        syncing("g", 1, me, protocol_name="sticky"),
+    ):
+        assert wire.call(request, 5).error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert wire.call(syncing("g", 1, me), 5).assignment == b"a"
 
 

@@ -1,0 +1,229 @@
+"""The state machine's table, and a group as data: membership, vote, records."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.groups.classic_group import (
+    COMPLETING_REBALANCE,
+    DEAD,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+    TRANSITIONS,
+    ClassicGroup,
+    ClassicGroupState,
+    GroupEvent,
+)
+from broker.groups.classic_member import ClassicMember
+from protocol.errors import ErrorCode
+from protocol.messages.group_records import GroupMetadataValue
+from protocol.messages.join_group import JoinGroupRequestProtocol
+from tests.group_conversation import subscription
+
+# Kafka's ClassicGroupState.validPreviousStates, read the other way round.
+KAFKA_PREVIOUS = {
+    EMPTY: [PREPARING_REBALANCE],
+    PREPARING_REBALANCE: [STABLE, COMPLETING_REBALANCE, EMPTY],
+    COMPLETING_REBALANCE: [PREPARING_REBALANCE],
+    STABLE: [COMPLETING_REBALANCE],
+    DEAD: [STABLE, PREPARING_REBALANCE, COMPLETING_REBALANCE, EMPTY],
+}
+
+
+def member(member_id: str, *protocols: str, instance: str | None = None) -> ClassicMember:
+    return ClassicMember(
+        member_id,
+        instance,
+        "c",
+        "/h",
+        1_000,
+        500,
+        "consumer",
+        [JoinGroupRequestProtocol(name, subscription("t")) for name in protocols or ("range",)],
+    )
+
+
+def group_of(*members: ClassicMember) -> ClassicGroup:
+    group = ClassicGroup("g")
+    for one in members:
+        group.add(one)
+    return group
+
+
+def test_the_table_is_kafkas() -> None:
+    for state in ClassicGroupState:
+        to = {target for target in TRANSITIONS[state].values() if target is not state}
+        assert to == {target for target, before in KAFKA_PREVIOUS.items() if state in before}
+
+
+def test_every_state_is_documented_with_action_and_transition() -> None:
+    text = ClassicGroupState.__doc__ or ""
+    parts = text.split("\n    ")
+    for state in ClassicGroupState:
+        assert any(part.strip().startswith(state.name) for part in parts), state
+    assert text.count("action:") == text.count("transition:") == len(ClassicGroupState)
+
+
+@pytest.mark.parametrize("state", list(ClassicGroupState))
+@pytest.mark.parametrize("event", list(GroupEvent))
+def test_only_what_the_table_allows_can_happen(state: ClassicGroupState, event: GroupEvent) -> None:
+    group = ClassicGroup("g")
+    group.state = state
+    if group.can(event):
+        group.fire(event, 77)
+        assert group.state is TRANSITIONS[state][event]
+        assert (group.previous_state, group.state_timestamp_ms) == (state, 77)
+    else:
+        with pytest.raises(AssertionError, match=event.value):
+            group.fire(event, 77)
+        assert group.state is state
+
+
+def test_the_first_member_leads_and_the_next_one_follows_it() -> None:
+    group = group_of(member("a"), member("b"), member("c"))
+    assert group.leader_id == "a"
+    group.remove("b")
+    assert group.leader_id == "a"
+    group.remove("a")
+    assert group.leader_id == "c"
+    group.remove("c")
+    assert group.leader_id is None
+    assert group.remove("c") is None
+
+
+def test_the_vote() -> None:
+    group = group_of(member("a", "x", "y"), member("b", "y", "x"), member("c", "z", "y", "x"))
+    assert group.select_protocol() == "y"
+    group.remove("c")
+    assert group.select_protocol() == "x", "a tie goes to the first vote"
+    group.update_member(group.members["a"], member("a", "y", "x").protocols, 1, 1)
+    assert group.select_protocol() == "y"
+
+
+def test_what_fits_in() -> None:
+    group = ClassicGroup("g")
+    assert group.supports("anything", member("a", "x").protocols)
+    assert not group.supports("", member("a", "x").protocols)
+    assert not group.supports("consumer", [])
+    group = group_of(member("a", "x", "y"), member("b", "y"))
+    group.state = STABLE
+    assert group.supports("consumer", member("c", "z", "y").protocols)
+    assert not group.supports("consumer", member("c", "x").protocols)
+    assert not group.supports("connect", member("c", "y").protocols)
+    assert not group.supports("consumer", [])
+    # Without members, while their successors are pending, any protocol is common.
+    group.remove("a")
+    group.remove("b")
+    assert group.supports("consumer", member("c", "x").protocols)
+
+
+def test_joins_are_counted() -> None:
+    group = group_of(member("a"), member("b"))
+    assert not group.has_all_members_joined
+    first, second = group.members.values()
+    assert group.park_join(first, lambda _: None) is None
+    assert group.park_join(second, lambda _: None) is None
+    assert group.has_all_members_joined
+    assert group.take_join(first) is not None
+    assert group.take_join(first) is None
+    assert (group.awaiting_join_count, group.has_all_members_joined) == (1, False)
+    group.remove("a")
+    assert group.has_all_members_joined
+    group.remove("b")
+    assert group.awaiting_join_count == 0
+
+
+def test_a_leader_who_has_not_joined_is_replaced_by_one_who_has() -> None:
+    group = group_of(member("a"), member("b"))
+    assert not group.elect_joined_leader()
+    group.park_join(group.members["b"], lambda _: None)
+    assert group.elect_joined_leader()
+    assert group.leader_id == "b"
+    assert not ClassicGroup("empty").elect_joined_leader()
+
+
+def test_validation_of_members() -> None:
+    group = group_of(member("a"), member("s", instance="S"))
+    assert group.validate_member("a", None) is ErrorCode.NONE
+    assert group.validate_member("x", None) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert group.validate_member("s", "S") is ErrorCode.NONE
+    assert group.validate_member("s", None) is ErrorCode.NONE
+    assert group.validate_member("old", "S") is ErrorCode.FENCED_INSTANCE_ID
+    assert group.validate_member("s", "X") is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_static_member_keeps_its_place_under_a_new_id() -> None:
+    group = group_of(member("a"), member("old", instance="S"), member("z"))
+    group.leader_id = "old"
+    group.members["old"].assignment = b"share"
+    new = group.replace_static_member("S", "old", "new")
+    assert list(group.members) == ["a", "new", "z"]
+    assert (group.leader_id, group.static_members) == ("new", {"S": "new"})
+    assert new.assignment == b"share"
+    group.remove("new")
+    assert group.static_members == {}
+
+
+def test_from_its_record_and_back() -> None:
+    group = group_of(member("a"), member("s", instance="S"))
+    group.state = PREPARING_REBALANCE
+    group.begin_generation(5)
+    value = group.record({"a": b"1"})
+    assert [one.assignment for one in value.members] == [b"1", b""]
+    again = ClassicGroup.restore("g", value, 9)
+    assert again.state is STABLE
+    assert again.record({"a": b"1"}) == value
+    assert (again.static_members, again.record_offset) == ({"S": "s"}, 9)
+    assert again.is_subscribed_to("t")
+    assert not again.is_subscribed_to("u")
+
+
+def test_an_empty_generation() -> None:
+    group = group_of(member("a"))
+    group.state = PREPARING_REBALANCE
+    group.begin_generation(5)
+    group.remove("a")
+    group.fire(GroupEvent.REBALANCE, 6)
+    value = group.empty_record(7)
+    group.install(value, 3, 8)
+    assert (group.state, group.generation_id, group.protocol_name) == (EMPTY, 2, None)
+    assert (group.state_timestamp_ms, group.record_offset) == (7, 3)
+    again = ClassicGroup.restore("g", value, 3)
+    assert (again.state, again.generation_id, again.state_timestamp_ms) == (EMPTY, 2, 7)
+    assert (again.protocol_type, again.leader_id) == ("consumer", None)
+
+
+def test_a_live_group_follows_only_its_own_record() -> None:
+    group = group_of(member("a"), member("b"))
+    group.state = PREPARING_REBALANCE
+    group.begin_generation(5)
+    value = group.record({})
+    value.members.pop()
+    with pytest.raises(AssertionError):
+        group.install(value, 1, 1)
+
+
+@pytest.mark.parametrize("metadata", [b"", b"\0", b"\0\0\0\0\0\5", b"\0\0\0\0\0\1\0\x09a"])
+def test_metadata_that_is_no_subscription_might_be_any(metadata: bytes) -> None:
+    value = GroupMetadataValue("consumer", 1, "range", "a", 0, [])
+    one = member("a").record("range", b"")
+    one.subscription = metadata
+    value.members.append(one)
+    group = ClassicGroup.restore("g", value, 0)
+    assert group.subscribed_topics is None
+    assert group.is_subscribed_to("anything")
+
+
+def test_groups_of_other_protocols_subscribe_to_nothing() -> None:
+    value = GroupMetadataValue("connect", 1, "v1", "a", 0, [])
+    assert not ClassicGroup.restore("g", value, 0).is_subscribed_to("t")
+    assert not ClassicGroup("simple").is_subscribed_to("t")
+    assert ClassicGroup("simple").is_simple
+
+
+def test_the_rebalance_time_out_is_the_longest_that_was_asked_for() -> None:
+    group = group_of(member("a"), member("b"))
+    group.members["b"].rebalance_timeout_ms = 5_000
+    assert group.rebalance_timeout_ms == 5_000
+    assert ClassicGroup("g").rebalance_timeout_ms == 0

@@ -1,0 +1,121 @@
+"""Who may commit and delete offsets, and when they expire (KIP-211), state by state."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.groups.classic_group import (
+    COMPLETING_REBALANCE,
+    DEAD,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+    ClassicGroup,
+    ClassicGroupState,
+)
+from broker.groups.classic_member import ClassicMember
+from broker.groups.offset_protocol import (
+    commit_error,
+    commit_error_without_group,
+    delete_group_error,
+    delete_offsets_error,
+    expiry_clock,
+)
+from broker.groups.offset_store import CommittedOffset
+from protocol.errors import ErrorCode
+from protocol.messages.join_group import JoinGroupRequestProtocol
+
+NONE = ErrorCode.NONE
+OFFSET = CommittedOffset(5, -1, "", 1_000, -1, bytes(16), 0)
+
+
+def group_in(state: ClassicGroupState, protocol_type: str = "consumer") -> ClassicGroup:
+    group = ClassicGroup("g")
+    if state is not EMPTY:
+        protocols = [JoinGroupRequestProtocol("p", b"")]
+        group.add(ClassicMember("m", "i", "c", "/h", 1, 1, protocol_type, protocols))
+    group.protocol_type = protocol_type
+    group.subscribed_topics = {}
+    group.state = state
+    group.generation_id = 3
+    group.state_timestamp_ms = 2_000
+    return group
+
+
+def test_without_a_group() -> None:
+    assert commit_error_without_group(-1, 9) is NONE
+    assert commit_error_without_group(0, 9) is ErrorCode.GROUP_ID_NOT_FOUND
+    assert commit_error_without_group(0, 8) is ErrorCode.ILLEGAL_GENERATION
+
+
+@pytest.mark.parametrize(
+    ("state", "outside", "member", "old"),
+    [
+        (EMPTY, "NONE", "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"),
+        (PREPARING_REBALANCE, "UNKNOWN_MEMBER_ID", "NONE", "ILLEGAL_GENERATION"),
+        (COMPLETING_REBALANCE, "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION"),
+        (STABLE, "UNKNOWN_MEMBER_ID", "NONE", "ILLEGAL_GENERATION"),
+        (DEAD, *["COORDINATOR_NOT_AVAILABLE"] * 3),
+    ],
+)
+def test_commits(state: ClassicGroupState, outside: str, member: str, old: str) -> None:
+    group = group_in(state)
+    assert commit_error(group, "", None, -1).name == outside
+    assert commit_error(group, "m", None, 3).name == member
+    assert commit_error(group, "m", None, 2).name == old
+
+
+def test_commits_of_static_members() -> None:
+    group = group_in(STABLE)
+    assert commit_error(group, "m", "i", 3) is NONE
+    assert commit_error(group, "other", "i", 3) is ErrorCode.FENCED_INSTANCE_ID
+    assert commit_error(group, "m", "x", 3) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert commit_error(group, "m", None, -1) is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_transactional_commits_are_not_held_up_by_a_rebalance() -> None:
+    group = group_in(COMPLETING_REBALANCE)
+    assert commit_error(group, "", None, -1, is_transactional=True) is NONE
+    assert commit_error(group, "m", None, 3, is_transactional=True) is NONE
+    assert commit_error(group, "m", None, 2, is_transactional=True) is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_deletes() -> None:
+    assert delete_group_error(group_in(EMPTY)) is NONE
+    assert delete_group_error(group_in(STABLE)) is ErrorCode.NON_EMPTY_GROUP
+    assert delete_group_error(group_in(DEAD)) is ErrorCode.GROUP_ID_NOT_FOUND
+    assert delete_offsets_error(group_in(EMPTY)) is NONE
+    assert delete_offsets_error(group_in(STABLE)) is NONE
+    assert delete_offsets_error(group_in(STABLE, "connect")) is ErrorCode.NON_EMPTY_GROUP
+    assert delete_offsets_error(group_in(DEAD)) is ErrorCode.GROUP_ID_NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "since"),
+    [
+        (EMPTY, "consumer", 2_000),
+        (EMPTY, "connect", 2_000),
+        (STABLE, "consumer", 1_000),
+        (STABLE, "connect", None),
+        (PREPARING_REBALANCE, "consumer", None),
+        (COMPLETING_REBALANCE, "consumer", None),
+    ],
+)
+def test_from_when_retention_counts(state: ClassicGroupState, kind: str, since: int | None) -> None:
+    clock = expiry_clock(group_in(state, kind))
+    assert (None if clock is None else clock(OFFSET)) == since
+
+
+def test_retention_of_simple_and_of_old_groups_counts_from_the_commit() -> None:
+    clock = expiry_clock(ClassicGroup("simple", 2_000))
+    assert clock is not None and clock(OFFSET) == 1_000
+    group = group_in(EMPTY)
+    group.state_timestamp_ms = -1
+    clock = expiry_clock(group)
+    assert clock is not None and clock(OFFSET) == 1_000
+
+
+def test_a_stable_group_whose_topics_are_unknown_expires_nothing() -> None:
+    group = group_in(STABLE)
+    group.subscribed_topics = None
+    assert expiry_clock(group) is None

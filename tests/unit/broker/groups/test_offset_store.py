@@ -1,0 +1,174 @@
+"""Committed offsets as data: commits, reads, transactions, removal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker.groups.group_records import offset_tombstone, read_group_record
+from broker.groups.offset_store import OffsetStore
+from broker.replication.coordinator_log import Record
+from protocol.errors import ErrorCode
+from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
+from protocol.messages.offset_fetch import OffsetFetchRequestTopics
+from tests.group_conversation import committing
+
+ID, OTHER_ID = bytes([1]) * 16, bytes([2]) * 16
+
+
+class Store(OffsetStore):
+    """Appends what it decides at once."""
+
+    def __init__(self) -> None:
+        super().__init__(metadata_max_bytes=8)
+        self.next_offset = 0
+
+    def put(self, group: str, offset: int, producer_id: int = -1, **changes: Any) -> list[int]:
+        records, answers = self.commit(committing(group, offset, topic="t", **changes), 1_000)
+        self.apply(records, producer_id)
+        return [partition.error_code for partition in answers[0].partitions]
+
+    def apply(self, records: list[Record], producer_id: int = -1) -> None:
+        for key, value in records:
+            found = read_group_record(key, value)
+            assert isinstance(found, tuple)
+            name, content = found
+            assert isinstance(name, OffsetCommitKey)
+            assert content is None or isinstance(content, OffsetCommitValue)
+            self.replay(name, content, self.next_offset, producer_id)
+            self.next_offset += 1
+
+    def offset(self, group: str = "g", partition: int = 0) -> int | None:
+        committed = self.get(group, "t", partition)
+        return None if committed is None else committed.offset
+
+
+def asked(topic_id: bytes = bytes(16), *partitions: int) -> list[OffsetFetchRequestTopics]:
+    return [OffsetFetchRequestTopics("t", topic_id, list(partitions or (0,)))]
+
+
+def test_the_last_commit_counts() -> None:
+    store = Store()
+    store.put("g", 5)
+    store.put("g", 3)
+    store.put("h", 9)
+    assert (store.offset("g"), store.offset("h"), store.offset("i")) == (3, 9, None)
+    assert list(store.group_ids()) == ["g", "h"]
+
+
+def test_metadata_over_the_limit_is_refused_partition_by_partition() -> None:
+    store = Store()
+    assert store.put("g", 5, metadata="12345678") == [0]
+    assert store.put("g", 6, metadata="123456789") == [ErrorCode.OFFSET_METADATA_TOO_LARGE]
+    assert store.offset() == 5
+
+
+def test_a_read_says_where_its_latest_record_is() -> None:
+    store = Store()
+    store.put("g", 5, partitions=[0, 1])
+    store.put("h", 5)
+    topics, latest = store.fetch("g", asked(bytes(16), 0, 1, 2), False)
+    assert [p.committed_offset for p in topics[0].partitions] == [5, 6, -1]
+    assert latest == 1
+    assert store.fetch("g", None, False)[0][0].partitions[1].committed_offset == 6
+    assert store.fetch("x", None, False) == ([], -1)
+
+
+def test_an_offset_of_an_earlier_topic_of_the_name_does_not_count() -> None:
+    store = Store()
+    store.put("g", 5, topic_id=ID)
+    assert store.fetch("g", asked(ID), False)[0][0].partitions[0].committed_offset == 5
+    assert store.fetch("g", asked(), False)[0][0].partitions[0].committed_offset == 5
+    assert store.fetch("g", asked(OTHER_ID), False)[0][0].partitions[0].committed_offset == -1
+
+
+def test_offsets_of_a_transaction_count_when_it_is_committed() -> None:
+    store = Store()
+    store.put("g", 5)
+    store.put("g", 8, producer_id=77)
+    assert store.offset() == 5
+    assert store.is_pending("g", "t", 0) and store.has_open_transaction("g")
+    unstable = store.fetch("g", asked(), True)[0][0].partitions[0]
+    assert (unstable.error_code, unstable.committed_offset) == (
+        ErrorCode.UNSTABLE_OFFSET_COMMIT,
+        -1,
+    )
+    assert store.fetch("g", asked(), False)[0][0].partitions[0].committed_offset == 5
+    store.replay_marker(77, committed=True)
+    assert store.offset() == 8
+    assert not store.is_pending("g", "t", 0)
+
+
+def test_offsets_of_a_transaction_never_count_when_it_is_aborted() -> None:
+    store = Store()
+    store.put("g", 8, producer_id=77)
+    store.replay_marker(77, committed=False)
+    store.replay_marker(78, committed=True)
+    assert store.offset() is None
+    assert not store.has_open_transaction("g")
+
+
+def test_a_later_commit_stays_when_an_earlier_transaction_ends() -> None:
+    store = Store()
+    store.put("g", 8, producer_id=77)
+    store.put("g", 3)
+    store.replay_marker(77, committed=True)
+    assert store.offset() == 3
+
+
+def test_deleting_removes_pending_offsets_too() -> None:
+    store = Store()
+    store.put("g", 8, producer_id=77)
+    records = store.delete("g", "t", 0)
+    assert records == [offset_tombstone("g", "t", 0)]
+    store.apply(records)
+    store.replay_marker(77, committed=True)
+    assert store.offset() is None
+    assert store.delete("g", "t", 0) == []
+
+
+def test_deleting_a_group_and_a_topic() -> None:
+    store = Store()
+    store.put("g", 1, partitions=[0, 1])
+    store.put("g", 1, producer_id=7, partitions=[1, 2])
+    store.put("h", 1)
+    assert store.delete_group("g") == [offset_tombstone("g", "t", p) for p in (0, 1, 2)]
+    assert [key for key, _ in store.delete_topic("t")] == [
+        offset_tombstone(*where)[0]
+        for where in [("g", "t", 0), ("g", "t", 1), ("h", "t", 0), ("g", "t", 2)]
+    ]
+    assert store.delete_topic("u") == []
+    store.apply(store.delete_group("g"))
+    assert list(store.group_ids()) == ["h"]
+    store.apply([offset_tombstone("x", "y", 0)])
+
+
+def _expired(
+    store: Store, now: int, subscribed: bool = False, since: int = 1_000
+) -> tuple[int, bool]:
+    records, nothing_left = store.expire("g", lambda _: subscribed, lambda _: since, now, 500)
+    return len(records), nothing_left
+
+
+def test_expiry_by_retention() -> None:
+    store = Store()
+    store.put("g", 1, partitions=[0, 1])
+    assert _expired(store, 1_499) == (0, False)
+    assert _expired(store, 1_500) == (2, True)
+    assert _expired(store, 1_500, subscribed=True) == (0, False)
+    assert _expired(store, 1_500, since=1_001) == (0, False)
+    store.put("g", 1, producer_id=7)
+    assert _expired(store, 1_500) == (1, False)
+
+
+def test_expiry_of_its_own() -> None:
+    store = Store()
+    store.put("g", 1, retention_time_ms=200)
+    assert _expired(store, 1_199) == (0, False)
+    assert _expired(store, 1_200) == (1, True)
+
+
+def test_a_group_without_offsets_has_nothing_left() -> None:
+    assert _expired(Store(), 0) == (0, True)
+    store = Store()
+    store.put("g", 1, producer_id=7)
+    assert _expired(store, 0) == (0, False)
