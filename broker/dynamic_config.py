@@ -82,14 +82,15 @@ def _contradiction(config: BrokerConfig, after: Mapping[str, str]) -> ApiError |
     return None
 
 
-def topic_defaults(config: BrokerConfig, image: MetadataImage) -> dict[str, ConfigValue]:
+def topic_defaults(config: BrokerConfig, image: MetadataImage) -> Mapping[str, ConfigValue]:
     """Defaults of topic configs on this broker: its file, and dynamic configs above it."""
-    texts = dict(config.originals)
-    for name in ("", str(config.node_id)):
-        for key, text in image.config(ResourceType.BROKER, name).items():
-            if key in APPLIED_KEYS and _is_valid(key, text):
-                texts[key] = text
-    return server_defaults(texts)
+    dynamic = {
+        key: text
+        for name in ("", str(config.node_id))
+        for key, text in image.config(ResourceType.BROKER, name).items()
+        if key in APPLIED_KEYS and _is_valid(key, text)
+    }
+    return server_defaults({**config.originals, **dynamic}) if dynamic else config.topic_defaults
 
 
 def _is_valid(name: str, text: str) -> bool:

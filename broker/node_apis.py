@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from broker.apis.alter_configs import AlterConfigsApis
 from broker.apis.api_versions import ApiVersionsApi
 from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.apis.broker_loggers import BrokerLoggers
@@ -55,6 +56,7 @@ def node_apis(node: Node) -> list[Api]:
         controller,
         config.queued_max_requests,
     )
+    loggers = BrokerLoggers()
     families: list[ApiFamily] = [
         ProduceApi(replicas),
         FetchApi(config, replicas),
@@ -74,9 +76,10 @@ def node_apis(node: Node) -> list[Api]:
         GroupOffsetsApi(node, groups),
         GroupAdminApi(groups),
         ForwardedApis(controller),
+        AlterConfigsApis(node, config, loggers, controller),
         DescribeTopicPartitionsApi(node, config.max_request_partition_size_limit),
         DescribeClusterApi(node, cluster_id, config.node_id),
-        DescribeConfigsApi(node, config, BrokerLoggers()),
+        DescribeConfigsApi(node, config, loggers),
         ListConfigResourcesApi(node),
         DeleteRecordsApi(replicas),
         DescribeLogDirsApi(config.log_dirs, node.logs),

@@ -126,7 +126,7 @@ class AlterConfigsApis:
                     self._set_levels(resource)
                 settled.append(_incremented(resource, ApiError(ErrorCode.NONE)))
             else:
-                remaining.append(resource)
+                remaining.append(self._with_lists_combined(resource))
         if not remaining:
             respond(incremental.IncrementalAlterConfigsResponse(responses=settled))
             return
@@ -165,6 +165,23 @@ class AlterConfigsApis:
             else:
                 after[change.name] = _combined(change, after)
         return after
+
+    def _with_lists_combined(
+        self, resource: incremental.AlterConfigsResource
+    ) -> incremental.AlterConfigsResource:
+        """Broker lists as they will be: the controller does not know which keys are lists."""
+        if resource.resource_type != ResourceType.BROKER:
+            return resource
+        after = self._after(resource.resource_name, resource.configs)
+        changes = [
+            one
+            if one.config_operation == _DELETE
+            else incremental.AlterableConfig(one.name, _SET, after[one.name])
+            for one in resource.configs
+        ]
+        return incremental.AlterConfigsResource(
+            resource.resource_type, resource.resource_name, changes
+        )
 
     # --- brokers ---------------------------------------------------------------------------------
 

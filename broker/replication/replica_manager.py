@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from broker.config import BrokerConfig
+from broker.dynamic_config import topic_defaults
 from broker.metrics import Metrics
 from broker.purgatory.purgatory import Purgatory
 from broker.replication.fetch_session import FetchSession, FetchSessionCache
@@ -41,7 +42,7 @@ class ReplicaManager:
         self.metrics = metrics
         self.node_id: int = config.node_id
         self.log_manager = log_manager
-        self._topic_defaults = config.topic_defaults
+        self._config = config
         self.scheduler = scheduler
         self.produce_purgatory = Purgatory("Produce", scheduler)
         self.fetch_purgatory = Purgatory("Fetch", scheduler)
@@ -102,6 +103,10 @@ class ReplicaManager:
         for resource_type, name in delta.changed_configs:
             if resource_type == ResourceType.TOPIC and name in image.topics.by_name:
                 self.log_manager.update_config(name, self.topic_config(name))
+        own = ((ResourceType.BROKER, ""), (ResourceType.BROKER, str(self.node_id)))
+        if any(resource in delta.changed_configs for resource in own):
+            for topic in dict.fromkeys(topic for topic, _ in self._partitions):
+                self.log_manager.update_config(topic, self.topic_config(topic))
 
     def _change(
         self, topic: str, topic_id: bytes, index: int, registration: PartitionRegistration
@@ -148,7 +153,7 @@ class ReplicaManager:
     def topic_config_in(self, image: MetadataImage, topic: str) -> LogConfig:
         """The same as `image` has it, which may be one that was not applied yet."""
         overrides = image.config(ResourceType.TOPIC, topic)
-        return LogConfig.from_overrides(overrides, self._topic_defaults)
+        return LogConfig.from_overrides(overrides, topic_defaults(self._config, image))
 
     def _tell_leadership(self, partition: Partition, leads: bool) -> None:
         for listener in self._leadership_listeners:

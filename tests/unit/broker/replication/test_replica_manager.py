@@ -79,3 +79,13 @@ def test_a_change_wakes_who_listens_and_who_waits(replicas: Replicas) -> None:
     partition.listeners[listener] = None
     replicas.append("t", b"a")
     assert listener.changes == 1
+
+
+def test_a_brokers_dynamic_configs_are_topic_defaults(replicas: Replicas) -> None:
+    partition, other = replicas.create("t", max_message_bytes="500"), replicas.create("u")
+    replicas.replay(ConfigRecord(ResourceType.BROKER, "", "message.max.bytes", "600"))
+    assert partition.log.config.max_message_bytes == 500
+    assert other.log.config.max_message_bytes == 600
+    replicas.replay(ConfigRecord(ResourceType.BROKER, "1", "message.max.bytes", "700"))
+    assert other.log.config.max_message_bytes == 700
+    assert replicas.create("v").log.config.max_message_bytes == 700

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from broker.apis.delete_records import DeleteRecordsApi, refuse_delete_records
+from protocol.errors import ErrorCode
+from protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from tests.unit.broker.apis.api_fixture import ask
+from tests.unit.broker.replica_fixture import Replicas
+
+VERSIONS = range(3)
+
+
+@pytest.fixture
+def replicas(tmp_path: Path) -> Replicas:
+    replicas = Replicas(str(tmp_path))
+    replicas.create("t", partitions=2)
+    for value in (b"a", b"b", b"c"):
+        replicas.append("t", value)
+    return replicas
+
+
+def delete(
+    replicas: Replicas, topic: str, *offsets: tuple[int, int], version: int = 2
+) -> list[tuple[int, int, int]]:
+    partitions = [DeleteRecordsPartition(index, offset) for index, offset in offsets]
+    request = DeleteRecordsRequest([DeleteRecordsTopic(topic, partitions)], 1000)
+    (answer,) = ask(DeleteRecordsApi(replicas.manager).handle, request, version).topics
+    assert answer.name == topic
+    return [(one.partition_index, one.low_watermark, one.error_code) for one in answer.partitions]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_moves_the_log_start(replicas: Replicas, version: int) -> None:
+    assert delete(replicas, "t", (0, 2), (1, 0), version=version) == [(0, 2, 0), (1, 0, 0)]
+    assert replicas.partition("t").log.log_start_offset == 2
+
+
+def test_minus_one_is_the_high_watermark(replicas: Replicas) -> None:
+    assert delete(replicas, "t", (0, -1)) == [(0, 3, 0)]
+
+
+def test_an_offset_below_the_start_changes_nothing(replicas: Replicas) -> None:
+    delete(replicas, "t", (0, 2))
+    assert delete(replicas, "t", (0, 1)) == [(0, 2, 0)]
+
+
+@pytest.mark.parametrize("offset", [4, -2])
+def test_offsets_out_of_range(replicas: Replicas, offset: int) -> None:
+    assert delete(replicas, "t", (0, offset)) == [(0, -1, ErrorCode.OFFSET_OUT_OF_RANGE)]
+    assert replicas.partition("t").log.log_start_offset == 0
+
+
+def test_one_bad_partition_does_not_stop_the_others(replicas: Replicas) -> None:
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert delete(replicas, "t", (9, 0), (0, 1)) == [(9, -1, unknown), (0, 1, 0)]
+    assert delete(replicas, "none", (0, 0)) == [(0, -1, unknown)]
+
+
+def test_the_last_mention_of_a_partition_counts(replicas: Replicas) -> None:
+    assert delete(replicas, "t", (0, 3), (0, 1)) == [(0, 1, 0)]
+
+
+def test_internal_and_compacted_topics_are_refused(replicas: Replicas) -> None:
+    replicas.create("__consumer_offsets")
+    error = ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert delete(replicas, "__consumer_offsets", (0, 0)) == [(0, -1, error)]
+    replicas.create("compacted", cleanup_policy="compact")
+    assert delete(replicas, "compacted", (0, 0)) == [(0, -1, ErrorCode.POLICY_VIOLATION)]
+    replicas.create("both", cleanup_policy="compact,delete")
+    assert delete(replicas, "both", (0, 0)) == [(0, 0, 0)]
+
+
+def test_only_the_leader_deletes(replicas: Replicas) -> None:
+    replicas.create("elsewhere", replicas=[1, 2], leader=2, cleanup_policy="compact")
+    error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert delete(replicas, "elsewhere", (0, 0)) == [(0, -1, error)]
+
+
+def test_refusal_names_every_partition() -> None:
+    partitions = [DeleteRecordsPartition(0, 1)]
+    request = DeleteRecordsRequest([DeleteRecordsTopic("t", partitions)])
+    (topic,) = refuse_delete_records(request, ErrorCode.UNKNOWN_SERVER_ERROR).topics
+    assert [one.error_code for one in topic.partitions] == [-1]

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from broker.apis.describe_producers import DescribeProducersApi, refuse_describe_producers
+from protocol.errors import ErrorCode
+from protocol.messages.describe_producers import (
+    DescribeProducersRequest,
+    PartitionResponse,
+    TopicRequest,
+)
+from tests.unit.broker.apis.api_fixture import ask
+from tests.unit.broker.replica_fixture import Replicas
+
+
+@pytest.fixture
+def replicas(tmp_path: Path) -> Replicas:
+    replicas = Replicas(str(tmp_path))
+    replicas.create("t")
+    return replicas
+
+
+def describe(replicas: Replicas, topic: str, index: int = 0) -> PartitionResponse:
+    request = DescribeProducersRequest([TopicRequest(topic, [index])])
+    response = ask(DescribeProducersApi(replicas.manager).handle, request, 0)
+    (partition,) = response.topics[0].partitions
+    assert isinstance(partition, PartitionResponse)
+    return partition
+
+
+def test_producers_of_a_partition(replicas: Replicas) -> None:
+    assert describe(replicas, "t").active_producers == []
+    partition, now_ms = replicas.partition("t"), replicas.scheduler.wall_ms()
+    for sequence in (0, 2):
+        batch = replicas.batch(b"a", b"b", producer_id=7, producer_epoch=3, base_sequence=sequence)
+        assert not partition.append_as_leader(batch, 1, now_ms).error  # type: ignore[union-attr]
+    (producer,) = describe(replicas, "t").active_producers
+    assert (producer.producer_id, producer.producer_epoch, producer.last_sequence) == (7, 3, 3)
+    assert producer.last_timestamp == replicas.scheduler.wall_ms()
+    assert producer.current_txn_start_offset == -1
+
+
+def test_partitions_that_are_not_here(replicas: Replicas) -> None:
+    replicas.create("elsewhere", replicas=[1, 2], leader=2)
+    assert describe(replicas, "none").error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert describe(replicas, "t", 1).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert describe(replicas, "elsewhere").error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    invalid = describe(replicas, "bad name!")
+    assert invalid.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert "bad name!" in (invalid.error_message or "")
+
+
+def test_refusal_names_every_partition() -> None:
+    request = DescribeProducersRequest([TopicRequest("t", [0, 1])])
+    response = refuse_describe_producers(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+    assert [one.error_code for one in response.topics[0].partitions] == [-1, -1]

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker.apis.context import RequestContext, Respond
+from broker.apis.init_producer_id import InitProducerIdApi
+from broker.apis.producer_id_manager import ProducerIdManager
+from protocol.errors import ErrorCode
+from protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
+from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from tests.simulation.sim_scheduler import SimScheduler
+from tests.unit.broker.apis.api_fixture import ask
+
+VERSIONS = range(6)
+
+
+class Server:
+    def __init__(self) -> None:
+        self.error = ErrorCode.NONE
+        manager = ProducerIdManager(SimScheduler(), 1, lambda: 0, self._allocate, 10)
+        self.api = InitProducerIdApi(manager)
+
+    def _allocate(self, _: RequestContext, __: Any, respond: Respond) -> None:
+        respond(AllocateProducerIdsResponse(0, self.error, 4000, 1000))
+
+    def init(self, request: InitProducerIdRequest, version: int = 5) -> tuple[int, int, int]:
+        response = ask(self.api.handle, request, version)
+        assert isinstance(response, InitProducerIdResponse)
+        return response.error_code, response.producer_id, response.producer_epoch
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_idempotent_producer_gets_a_fresh_id(version: int) -> None:
+    server = Server()
+    assert server.init(InitProducerIdRequest(None), version) == (0, 4000, 0)
+    assert server.init(InitProducerIdRequest(None), version) == (0, 4001, 0)
+
+
+@pytest.mark.parametrize("version", range(3, 6))
+def test_an_id_it_had_before_is_not_kept(version: int) -> None:
+    request = InitProducerIdRequest(None, producer_id=9, producer_epoch=2)
+    assert Server().init(request, version) == (0, 4000, 0)
+
+
+@pytest.mark.parametrize(
+    "request_", [{"producer_id": 9}, {"producer_epoch": 2}, {"transactional_id": ""}]
+)
+def test_requests_that_contradict_themselves(request_: dict[str, Any]) -> None:
+    request = InitProducerIdRequest(**{"transactional_id": None, **request_})
+    assert Server().init(request) == (ErrorCode.INVALID_REQUEST, -1, -1)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_transactional_id_is_refused_for_good(version: int) -> None:
+    error, *rest = Server().init(InitProducerIdRequest("t", 60_000), version)
+    assert rest == [-1, -1]
+    assert not ErrorCode(error).retriable
+    assert error != ErrorCode.NONE
+
+
+def test_without_ids_the_client_tries_again() -> None:
+    server = Server()
+    server.error = ErrorCode.NOT_CONTROLLER
+    answer = server.init(InitProducerIdRequest(None))
+    assert answer == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, -1, -1)
+    assert ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.retriable

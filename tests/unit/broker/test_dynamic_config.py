@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from broker.config import BrokerConfig
+from broker.dynamic_config import dynamic_config_fault, topic_defaults
+from controller.metadata_image import ResourceType
+from protocol.errors import ErrorCode
+from tests.unit.broker.apis.api_fixture import Cluster
+
+BROKER = ResourceType.BROKER
+
+
+def fault(
+    after: Mapping[str, str], before: Mapping[str, str] | None = None, *, one_broker: bool = True
+) -> str | None:
+    config = BrokerConfig.single_node()
+    error = dynamic_config_fault(config, before or {}, after, one_broker=one_broker)
+    if error is None:
+        return None
+    assert error.code is ErrorCode.INVALID_REQUEST
+    return error.message
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("log.retention.ms", "5"),
+        ("message.max.bytes", "5"),
+        ("log.cleanup.policy", "compact,delete"),
+        ("unclean.leader.election.enable", "true"),
+        ("of.some.plugin", "x"),
+    ],
+)
+def test_what_is_taken(name: str, text: str) -> None:
+    assert fault({name: text}) is None
+    assert fault({name: text}, one_broker=False) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        # the words of an Apache Kafka 4.3.0
+        ("node.id", "9", "Cannot update these configs dynamically: [node.id]"),
+        ("log.retention.hours", "1", "Cannot update these configs dynamically: [log.retention.ho"),
+        ("num.io.threads", "x", "Invalid value x for configuration num.io.threads: Not a number "),
+        ("min.insync.replicas", "0", "Invalid value 0 for configuration min.insync.replicas: Val"),
+        ("log.cleanup.policy", "foo", "Invalid value foo for configuration log.cleanup.policy: S"),
+        ("log.retention.ms", "0", "log.retention.ms must be unlimited (-1) or"),
+    ],
+)
+def test_what_kafka_refuses(name: str, text: str, words: str) -> None:
+    assert words in (fault({name: text}) or "")
+
+
+def test_what_concerns_one_broker_is_not_set_for_all() -> None:
+    words = "Cannot update these configs at default cluster level, broker id must be specified: "
+    assert fault({"listeners": "PLAINTEXT://:1"}, one_broker=False) == f"{words}[listeners]"
+
+
+@pytest.mark.parametrize("name", ["num.io.threads", "max.connections"])
+def test_what_is_not_put_into_force_is_refused_by_name(name: str) -> None:
+    message = fault({name: "9"}) or ""
+    assert f"[{name}]" in message
+    assert "Ottla" in message
+    listener = "listener.name.plaintext.ssl.keystore.location"
+    assert listener in (fault({listener: "/x"}) or "")
+
+
+def test_what_was_there_before_does_not_stand_in_the_way() -> None:
+    stored = {"num.io.threads": "9", "log.retention.ms": "5"}
+    assert fault({**stored, "log.retention.ms": "6"}, stored) is None
+    assert fault({"log.retention.ms": "5"}, stored) is None
+
+
+def test_topic_defaults_come_from_the_file_all_brokers_and_this_one() -> None:
+    cluster = Cluster()
+    config = BrokerConfig.single_node({"log.retention.hours": "1", "message.max.bytes": "2000"})
+
+    def defaults() -> tuple[object, object]:
+        values = topic_defaults(config, cluster.image)
+        return values["retention.ms"], values["max.message.bytes"]
+
+    assert defaults() == (3_600_000, 2000)
+    cluster.set_config(BROKER, "", "log.retention.ms", "7000")
+    cluster.set_config(BROKER, "", "message.max.bytes", "3000")
+    assert defaults() == (7000, 3000)
+    cluster.set_config(BROKER, "1", "message.max.bytes", "4000")
+    cluster.set_config(BROKER, "2", "message.max.bytes", "5000")
+    assert defaults() == (7000, 4000)
+
+
+def test_what_another_release_wrote_does_not_stop_a_start() -> None:
+    cluster = Cluster()
+    cluster.set_config(BROKER, "", "log.retention.ms", "soon")
+    cluster.set_config(BROKER, "", "num.io.threads", "9")
+    assert topic_defaults(BrokerConfig.single_node(), cluster.image)["retention.ms"] == 604_800_000
