@@ -49,7 +49,7 @@ def _interval_fault(value: str) -> ApiError | None:
     if not INTERVAL_MS_MIN <= int(value) <= INTERVAL_MS_MAX:
         text = (
             f"Invalid value {value} for interval.ms, interval must be between "
-            f"{INTERVAL_MS_MIN} and {INTERVAL_MS_MAX}"
+            f"{INTERVAL_MS_MIN} and {INTERVAL_MS_MAX} (1 hour)"
         )
         return ApiError(ErrorCode.INVALID_REQUEST, text)
     return None

@@ -76,6 +76,9 @@ class ConfigurationControl:
         new_topic: bool = False,
     ) -> list[MetadataRecord] | ApiError:
         """Records for `changes`, or why not. `new_topic`: the topic is being made."""
+        nulls = [c.name for c in changes if c.value is None and c.operation == ConfigOperation.SET]
+        if nulls:
+            return _null_values(nulls, new_topic)
         before = image.config(resource_type, name)
         after = dict(before)
         for change in changes:
@@ -91,7 +94,7 @@ class ConfigurationControl:
         before = image.config(resource_type, name)
         nulls = [key for key, value in configs.items() if value is None]
         if nulls:
-            return _null_values(resource_type, nulls)
+            return _null_values(nulls, False)
         after = {key: value for key, value in configs.items() if value is not None}
         return self._checked(image, resource_type, name, before, after, False)
 
@@ -102,8 +105,7 @@ class ConfigurationControl:
         if operation == ConfigOperation.DELETE:
             after.pop(name, None)
         elif operation == ConfigOperation.SET:
-            if change.value is None:
-                return _null_values(resource_type, [name])
+            assert change.value is not None, "checked before"
             after[name] = change.value
         elif operation in (ConfigOperation.APPEND, ConfigOperation.SUBTRACT):
             if not self._is_list(resource_type, name):
@@ -123,19 +125,15 @@ class ConfigurationControl:
         return None
 
     def _is_list(self, resource_type: int, name: str) -> bool:
-        definitions: Mapping[int, ConfigDef | None] = {
-            ResourceType.TOPIC: LOG_CONFIG_DEF,
-            ResourceType.GROUP: self._group_config_def,
-        }
-        if resource_type == ResourceType.CLIENT_METRICS:
-            return name in ("metrics", "match")
-        definition = definitions.get(resource_type)
-        key = None if definition is None else definition.get(name)
+        """Whether a key takes APPEND and SUBTRACT. Kafka knows lists of topics and brokers only."""
+        if resource_type == ResourceType.BROKER:
+            return True  # the broker that took the request has looked
+        key = LOG_CONFIG_DEF.get(name) if resource_type == ResourceType.TOPIC else None
         return key is not None and key.type is ConfigType.LIST
 
     def _default_list(self, resource_type: int, name: str) -> str:
         if resource_type != ResourceType.TOPIC:
-            return ""
+            return self._static.get(name, "")
         return format_value(self._defaults.get(name)) or ""
 
     def _checked(
@@ -249,8 +247,8 @@ def _parts(value: str) -> list[str]:
     return [part for part in (piece.strip() for piece in value.split(",")) if part]
 
 
-def _null_values(resource_type: int, names: Sequence[str]) -> ApiError:
-    if resource_type == ResourceType.TOPIC:
+def _null_values(names: Sequence[str], new_topic: bool) -> ApiError:
+    if new_topic:
         text = f"Null value not supported for topic configs: {','.join(sorted(names))}"
         return ApiError(ErrorCode.INVALID_CONFIG, text)
     text = f"Null value not supported for : {','.join(sorted(names))}"

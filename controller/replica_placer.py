@@ -85,7 +85,8 @@ def _refusal(brokers: Sequence[UsableBroker], replication_factor: int) -> str | 
     if replication_factor > len(brokers):
         return (
             f"The target replication factor of {replication_factor} cannot be reached because "
-            f"only {len(brokers)} broker(s) are registered."
+            f"only {len(brokers)} broker(s) are registered or some brokers have all their log "
+            "directories cordoned."
         )
     return None
 

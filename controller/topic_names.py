@@ -20,7 +20,7 @@ def topic_name_fault(name: str) -> str | None:
     if not name:
         return "Topic name is invalid: the empty string is not allowed"
     if name in (".", ".."):
-        return "Topic name is invalid: '.' or '..' is not allowed"
+        return f"Topic name is invalid: '{name}' is not allowed"
     if len(name) > MAX_NAME_LENGTH:
         return (
             f"Topic name is invalid: the length of '{name}' is longer than the max allowed "

@@ -118,6 +118,7 @@ class TopicRequests:
         topics = view.image.topics
         results: list[DeletableTopicResult] = []
         doomed: list[bytes] = []
+        answered: list[object] = []
         counts: Counter[object] = Counter()
         for state in states:
             by_name = topics.get(state.name) if state.name is not None else None
@@ -128,13 +129,14 @@ class TopicRequests:
             if state.name is not None:
                 topic = topics.get(state.name)
             key = topic.id if topic is not None else state.name or state.topic_id
+            if error is None and counts[key] > 1 and key in answered:
+                continue
+            answered.append(key)
             if error is None and counts[key] > 1:
                 shown = "topic name" if state.name is not None else "topic id"
                 error = ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate {shown}.")
             if error is None and topic is None:
-                by_id = state.name is None
-                unknown = ErrorCode.UNKNOWN_TOPIC_ID if by_id else _UNKNOWN
-                error = ApiError(unknown)
+                error = _UNKNOWN_ID if state.name is None else _UNKNOWN_NAME
             if error is not None:
                 results.append(_refused_deletion(state, error))
             elif topic is not None:
@@ -170,7 +172,10 @@ class TopicRequests:
         self._timeouts.submit("create partitions", decide, reply, request.timeout_ms)
 
 
-_UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+_UNKNOWN_NAME = ApiError(
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition."
+)
+_UNKNOWN_ID = ApiError(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
 
 
 def _state_error(state: DeleteTopicState) -> ApiError | None:
