@@ -65,7 +65,10 @@ class Node:
     """A broker that is its own controller."""
 
     def __init__(self, config: BrokerConfig, ports: NodePorts, storage: LogDirectories) -> None:
-        """Open the metadata log. Raises OSError where that fails."""
+        """Lock the folders and open the metadata log.
+
+        Raises LogDirLocked where another process has them, and OSError.
+        """
         self.config = config
         self.ports = ports
         self.storage = storage
@@ -80,6 +83,10 @@ class Node:
             config.producer_id_expiration_ms,
         )
         settings = controller_settings(config, storage)
+        self.logs = LogManager(
+            environment, _log_manager_settings(config), self._topic_config, ports.random_bytes
+        )
+        self.logs.lock()
         self.controller = ControllerNode(
             settings,
             environment,
@@ -87,9 +94,6 @@ class Node:
             read_bootstrap(ports.filesystem, config.metadata_log_dir),
             lambda error: ports.halt(f"the metadata log failed: {error}"),
             group_config_def=GROUP_CONFIG_DEF,
-        )
-        self.logs = LogManager(
-            environment, _log_manager_settings(config), self._topic_config, ports.random_bytes
         )
         self.replicas = ReplicaManager(
             config, self.logs, ports.scheduler, ports.random_bytes, self.metrics
@@ -155,10 +159,10 @@ class Node:
         try:
             for line in self.logs.load():
                 _log.warning("%s", line)
-        except OSError as failure:
+            self.controller.add_listener(self._follow)
+        except Exception as failure:  # noqa: BLE001  whoever starts the node decides on it
             done(failure)
             return
-        self.controller.add_listener(self._follow)
         self.logs.start()
         self.lifecycle.unfence(lambda: done(None))
 
@@ -213,8 +217,8 @@ class Node:
 
     def finish_stop(self) -> None:
         """Close the logs and leave them clean; no job is under way any more."""
-        self.logs.close(self.broker_epoch())
         self.controller.close()
+        self.logs.close(self.broker_epoch())
 
 
 def _log_manager_settings(config: BrokerConfig) -> LogManagerSettings:

@@ -27,6 +27,7 @@ from broker.node_storage import format_storage, is_formatted, open_storage
 from broker.scheduler import BlockingPool, LoopScheduler
 from broker.start_error import StartError
 from storage.filesystem import LocalFilesystem
+from storage.log_dirs import LogDirLocked
 
 if TYPE_CHECKING:
     from broker.metrics_server import MetricsServer
@@ -87,7 +88,10 @@ class Server:
             random_bytes=os.urandom,
             halt=_halt,
         )
-        self.node = Node(config, ports, storage)
+        try:
+            self.node = Node(config, ports, storage)
+        except LogDirLocked as error:
+            raise StartError(f"{error} Stop it, or use another folder (log.dirs)") from error
         self.sockets = SocketServer(
             [_listener(endpoint) for endpoint in config.broker_listeners],
             _network_settings(config),

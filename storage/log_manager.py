@@ -121,13 +121,26 @@ class LogManager:
 
     # ---- start ---------------------------------------------------------------------------------
 
-    def load(self) -> list[str]:
-        """Lock the directories, open every log in them, and give the recovery report.
+    def lock(self) -> None:
+        """Hold the directories against other processes, before anything in them is opened.
 
         A directory that fails goes offline (ask `online_dirs`). Raises LogDirLocked.
         """
-        epochs = []
+        filesystem = self._environment.filesystem
         for log_dir in self._dirs.values():
+            try:
+                filesystem.make_dirs(log_dir.path)
+                log_dir.lock = lock_dir(filesystem, log_dir.path)
+            except OSError as error:
+                self._environment.failures.fail(log_dir.path, "locking", error)
+
+    def load(self) -> list[str]:
+        """Open every log in the directories, which are locked, and give the recovery report.
+
+        A directory that fails goes offline (ask `online_dirs`).
+        """
+        epochs = []
+        for log_dir in self._online():
             try:
                 epochs.append(self._load_dir(log_dir))
             except OSError as error:
@@ -139,8 +152,7 @@ class LogManager:
 
     def _load_dir(self, log_dir: _LogDir) -> int | None:
         filesystem, path = self._environment.filesystem, log_dir.path
-        filesystem.make_dirs(path)
-        log_dir.lock = lock_dir(filesystem, path)
+        assert log_dir.lock is not None, f"{path} is opened before it is locked"
         epoch = take_clean_marker(filesystem, path)
         recovery = read_offsets(filesystem, log_dir.recovery_points.path)
         starts = read_offsets(filesystem, log_dir.log_starts.path)

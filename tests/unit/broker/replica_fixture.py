@@ -48,6 +48,7 @@ class Replicas:
         self.manager = ReplicaManager(
             self.config, self.logs, self.scheduler, self.random_bytes, Metrics()
         )
+        self.logs.lock()
         self.logs.load()
         self.image = MetadataImage()
         self._offset = 0

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from broker.config import BrokerConfig
+from broker.node_settings import controller_settings
+from controller.storage_format import LogDirectories
+
+
+def test_the_controller_is_told_what_the_file_says() -> None:
+    config = BrokerConfig.single_node(
+        {
+            "log.dirs": "a,b",
+            "metadata.log.dir": "b",
+            "num.partitions": "7",
+            "broker.session.timeout.ms": "1234",
+            "delete.topic.enable": "false",
+            "log.segment.bytes": "2097152",
+        }
+    )
+    storage = LogDirectories("cluster", 1, {"a": b"a" * 16, "b": b"b" * 16})
+    settings = controller_settings(config, storage)
+    assert (settings.node_id, settings.cluster_id, settings.voters) == (1, "cluster", (1,))
+    assert (settings.metadata_log_dir, settings.directory_id) == ("b", b"b" * 16)
+    assert settings.num_partitions == 7
+    assert settings.broker_session_timeout_ms == 1234
+    assert settings.delete_topic_enable is False
+    assert settings.server_config["log.segment.bytes"] == "2097152"

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from broker.config import BrokerConfig
+from broker.node_storage import format_storage, is_formatted, open_storage
+from broker.start_error import StartError
+from storage.filesystem import LocalFilesystem
+
+FILESYSTEM = LocalFilesystem()
+
+
+def config(*folders: Path, **overrides: str) -> BrokerConfig:
+    return BrokerConfig.single_node({"log.dirs": ",".join(map(str, folders)), **overrides})
+
+
+def opened(one: BrokerConfig) -> object:
+    return open_storage(one, FILESYSTEM, os.urandom, 1)
+
+
+def test_empty_folders_are_formatted_once(tmp_path: Path) -> None:
+    one = config(tmp_path / "a", tmp_path / "b")
+    assert not is_formatted(one, FILESYSTEM)
+    first = open_storage(one, FILESYSTEM, os.urandom, 1)
+    assert is_formatted(one, FILESYSTEM)
+    assert open_storage(one, FILESYSTEM, os.urandom, 2) == first
+    assert len(set(first.directory_ids.values())) == 2
+
+
+def test_a_chosen_cluster_id_is_kept(tmp_path: Path) -> None:
+    one = config(tmp_path / "a")
+    made = format_storage(one, FILESYSTEM, os.urandom, 1, "AAAAAAAAAAAAAAAAAAAAAQ")
+    assert made.cluster_id == "AAAAAAAAAAAAAAAAAAAAAQ"
+    assert open_storage(one, FILESYSTEM, os.urandom, 2).cluster_id == made.cluster_id
+
+
+def test_a_cluster_id_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="--cluster-id nonsense"):
+        format_storage(config(tmp_path / "a"), FILESYSTEM, os.urandom, 1, "nonsense")
+    assert not (tmp_path / "a").exists()
+
+
+def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "photo.jpg").write_bytes(b"x")
+    with pytest.raises(StartError, match=r"not empty \(it has photo.jpg\)"):
+        opened(config(tmp_path))
+    assert [p.name for p in tmp_path.iterdir()] == ["photo.jpg"]
+
+
+def test_another_nodes_folder_is_refused(tmp_path: Path) -> None:
+    opened(config(tmp_path / "a"))
+    other = config(
+        tmp_path / "a", **{"node.id": "2", "controller.quorum.voters": "2@localhost:9093"}
+    )
+    with pytest.raises(StartError, match="belongs to node 1, but node.id is 2"):
+        opened(other)
+
+
+def test_a_folder_added_later_is_refused(tmp_path: Path) -> None:
+    opened(config(tmp_path / "a"))
+    with pytest.raises(StartError, match="is not formatted, but others are"):
+        opened(config(tmp_path / "a", tmp_path / "b"))
+
+
+def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
+    opened(config(tmp_path / "a"))
+    (tmp_path / "a" / "meta.properties").write_text("rubbish")
+    with pytest.raises(StartError, match="meta.properties is damaged"):
+        opened(config(tmp_path / "a"))

@@ -1,0 +1,109 @@
+"""The shell around a node, on real sockets: start, answer, stop, and what stops a start."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.config import BrokerConfig
+from broker.server import Server, format_folders
+from broker.start_error import StartError
+from protocol.api_keys import ApiKey
+from protocol.message_codec import decode_response, encode_request
+from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+
+
+def config(folder: Path, port: int = 0, **overrides: str) -> BrokerConfig:
+    return BrokerConfig.single_node(
+        {
+            "log.dirs": str(folder),
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:0",
+            "controller.quorum.voters": "1@127.0.0.1:9093",
+            **overrides,
+        }
+    )
+
+
+async def ask(port: int, request: Any, version: int) -> Any:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(encode_request(request, version, 1, "test"))
+    size = int.from_bytes(await reader.readexactly(4), "big")
+    frame = memoryview(await reader.readexactly(size))
+    writer.close()
+    await writer.wait_closed()
+    return decode_response(ApiKey(request.API_KEY), frame, version)[1]
+
+
+async def test_a_server_advertises_the_port_it_bound_and_answers_on_it(tmp_path: Path) -> None:
+    server = Server(config(tmp_path))
+    (endpoint,) = await server.start()
+    assert (endpoint.host, endpoint.listener_name) == ("127.0.0.1", "PLAINTEXT")
+    assert endpoint.port == server.sockets.ports["PLAINTEXT"] != 0
+    assert (await ask(endpoint.port, ApiVersionsRequest("t", "1"), 3)).error_code == 0
+    (broker,) = (await ask(endpoint.port, MetadataRequest(topics=[]), 9)).brokers
+    assert (broker.host, broker.port) == (endpoint.host, endpoint.port)
+    await server.stop()
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+async def test_a_stop_answers_parked_requests_first(tmp_path: Path) -> None:
+    server = Server(config(tmp_path))
+    (endpoint,) = await server.start()
+    port = endpoint.port
+    await ask(port, MetadataRequest([MetadataRequestTopic(name="t")]), 9)
+    while server.node.replicas.partition("t", 0) is None:
+        await asyncio.sleep(0.005)
+    wanted = FetchTopic("t", partitions=[FetchPartition(0, partition_max_bytes=100)])
+    poll = FetchRequest(max_wait_ms=60_000, min_bytes=1, max_bytes=100, topics=[wanted])
+    asked = asyncio.create_task(ask(port, poll, 11))
+    while not len(server.node.replicas.fetch_purgatory):
+        await asyncio.sleep(0.005)
+    async with asyncio.timeout(5):
+        await server.stop()
+    assert (await asked).responses[0].partitions[0].error_code == 0
+
+
+async def test_a_port_in_use_stops_the_start_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        server = Server(config(tmp_path, taken.getsockname()[1]))
+        with pytest.raises(StartError, match="is another broker running"):
+            await server.start()
+        await server.stop()
+
+
+async def test_a_folder_in_use_stops_the_start(tmp_path: Path) -> None:
+    first = Server(config(tmp_path))
+    await first.start()
+    with pytest.raises(StartError, match="another process is using this directory"):
+        Server(config(tmp_path))
+    await first.stop()
+
+
+async def test_metrics_are_served_on_a_port_of_their_own(tmp_path: Path) -> None:
+    server = Server(config(tmp_path, **{"ottla.metrics.port": "0"}))
+    (endpoint,) = await server.start()
+    await ask(endpoint.port, ApiVersionsRequest("t", "1"), 3)
+    assert server._metrics_server is not None
+    reader, writer = await asyncio.open_connection("localhost", server._metrics_server.port)
+    writer.write(b"GET /metrics HTTP/1.0\r\n\r\n")
+    text = (await reader.read()).decode()
+    writer.close()
+    await writer.wait_closed()
+    assert 'kafka_network_requestmetrics_requests_total{request="API_VERSIONS"} 1.0' in text
+    assert "kafka_server_replicamanager_leadercount 0.0" in text
+    await server.stop()
+
+
+def test_format_says_what_it_did_and_does_it_once(tmp_path: Path) -> None:
+    one = config(tmp_path / "data")
+    (line,) = format_folders(one, "AAAAAAAAAAAAAAAAAAAAAQ")
+    assert "formatted" in line
+    assert "AAAAAAAAAAAAAAAAAAAAAQ" in line
+    (line,) = format_folders(one, None)
+    assert "formatted before" in line
