@@ -335,9 +335,10 @@ class RecoverableLog:
         try:
             self._producers.map_end_offset = self.log_end_offset
             self._snapshots.take(self._producers)
-            if self._active.write_indexes():
-                self._active.sync_job()()
-            self.flush_now()
+            indexes_are_new = self._active.write_indexes()
+            if indexes_are_new or self.recovery_point < self.log_end_offset:
+                self._sync_job(self._active.base_offset)()
+                self.recovery_point = self.log_end_offset
             self._local.close()
         except OSError as error:
             raise self._failed("closing", error) from error
