@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from broker.apis.context import Api
+from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
+from protocol.errors import ErrorCode
+from tests.unit.broker.test_node import Running
+
+# What the first release is to serve, and nothing else.
+SERVED = """
+    PRODUCE FETCH LIST_OFFSETS METADATA OFFSET_COMMIT OFFSET_FETCH FIND_COORDINATOR JOIN_GROUP
+    HEARTBEAT LEAVE_GROUP SYNC_GROUP DESCRIBE_GROUPS LIST_GROUPS API_VERSIONS CREATE_TOPICS
+    DELETE_TOPICS DELETE_RECORDS INIT_PRODUCER_ID OFFSET_FOR_LEADER_EPOCH DESCRIBE_CONFIGS
+    ALTER_CONFIGS DESCRIBE_LOG_DIRS CREATE_PARTITIONS DELETE_GROUPS INCREMENTAL_ALTER_CONFIGS
+    OFFSET_DELETE DESCRIBE_CLUSTER DESCRIBE_PRODUCERS LIST_CONFIG_RESOURCES
+    DESCRIBE_TOPIC_PARTITIONS
+"""
+
+
+def test_what_is_served_has_kafkas_whole_range_and_a_way_to_say_that_it_failed(
+    tmp_path: Path,
+) -> None:
+    running = Running(tmp_path)
+    apis: dict[int, Api] = running.node.requests.apis
+    assert {ApiKey(key).name for key in apis} == set(SERVED.split())
+    for key, api in apis.items():
+        assert (api.oldest, api.latest) == STABLE_VERSIONS[ApiKey(key)]
+        messages = messages_of(api.key)
+        if api.refuse is None:
+            response = messages.response()
+            assert hasattr(response, "error_code"), api.key
+        else:
+            api.refuse(messages.request(), ErrorCode.UNKNOWN_SERVER_ERROR)
+    running.stop()
