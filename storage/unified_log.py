@@ -49,6 +49,10 @@ _OFFLINE = Refusal(ErrorCode.KAFKA_STORAGE_ERROR, "The log directory is offline.
 
 _ASSIGNED = Struct(">qii")  # base offset, batch length, leader epoch
 _BODY = slice(21, None)
+_HEADER_LENGTH = 49  # of a batch without records, as its own length counts
+# The smallest record: length, attributes, two deltas, two empty lengths, no header. A batch packed
+# tighter goes the long way, which knows how far its codec can go.
+_RECORD_BYTES_MIN = 7
 
 
 class UnifiedLog(RecoverableLog):
@@ -80,7 +84,8 @@ class UnifiedLog(RecoverableLog):
                 and length + 12 == size <= self._max_message_bytes
                 and magic == 2
                 and 0 <= attributes <= 4  # a known codec, and no other bit
-                and count == delta + 1 > 0
+                and 0 < count == delta + 1
+                and count * _RECORD_BYTES_MIN <= length - _HEADER_LENGTH
                 and 7 * count <= length - 49  # more do not go in, unless they are compressed
                 and max_timestamp - now_ms <= self._after_max_ms
                 and crc32c.crc32c(records[_BODY]) == crc

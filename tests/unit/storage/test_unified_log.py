@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from struct import pack_into
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
-from protocol.record_batch import crc_is_valid, iterate_batches, read_header
+from protocol.record_batch import crc_is_valid, crc_of, iterate_batches, read_header
 from protocol.records import iterate_records
 from storage.fetch_data import EpochEndOffset, FetchDataInfo
 from storage.file_records import FileRecords
@@ -118,9 +119,14 @@ def test_a_refused_batch_leaves_no_trace() -> None:
     changes = filesystem.changes
     damaged = batch(b"b")
     damaged[66] ^= 1
+    boast = batch(b"b")
+    pack_into(">i", boast, 23, 10**6 - 1)
+    pack_into(">i", boast, 57, 10**6)
+    pack_into(">I", boast, 17, crc_of(boast, 0, len(boast)))
     for records, error in (
         (batch(b"v" * 200), ErrorCode.MESSAGE_TOO_LARGE),
         (damaged, ErrorCode.CORRUPT_MESSAGE),
+        (boast, ErrorCode.INVALID_RECORD),
         (batch(b"v", base_offset=1), ErrorCode.INVALID_RECORD),
         (batch(b"v", timestamp=NOW_MS + 3_600_001), ErrorCode.INVALID_TIMESTAMP),
         (memoryview(bytearray(b"")), ErrorCode.INVALID_RECORD),
