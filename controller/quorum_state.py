@@ -9,7 +9,8 @@ is the role:
                  of a voter), UNATTACHED (a later epoch, a vote)
     PROSPECTIVE  asks, without raising the epoch, whether it would be elected (pre-vote, KIP-996)
                  → CANDIDATE (a majority would), UNATTACHED (a majority would not, a later epoch),
-                 FOLLOWER (hears of a leader)
+                 FOLLOWER (hears from a leader; a majority would not, or time-out, and it knows of a
+                 leader), PROSPECTIVE (time-out, and it knows of none)
     CANDIDATE    raised the epoch, voted for itself, asks for votes
                  → LEADER (a majority), PROSPECTIVE (time-out, or refused by a majority),
                  UNATTACHED (a later epoch), FOLLOWER (hears of a leader)
@@ -53,7 +54,7 @@ class Role(Enum):
 
 LEGAL: dict[Role, tuple[Role, ...]] = {
     Role.UNATTACHED: (Role.UNATTACHED, Role.FOLLOWER, Role.PROSPECTIVE),
-    Role.PROSPECTIVE: (Role.CANDIDATE, Role.UNATTACHED, Role.FOLLOWER),
+    Role.PROSPECTIVE: (Role.PROSPECTIVE, Role.CANDIDATE, Role.UNATTACHED, Role.FOLLOWER),
     Role.CANDIDATE: (Role.LEADER, Role.PROSPECTIVE, Role.UNATTACHED, Role.FOLLOWER),
     Role.LEADER: (Role.RESIGNED, Role.UNATTACHED, Role.FOLLOWER),
     Role.FOLLOWER: (Role.PROSPECTIVE, Role.UNATTACHED, Role.FOLLOWER),

@@ -76,7 +76,9 @@ class Raft:
     @property
     def leader_id(self) -> int | None:
         """Who leads this epoch, as far as this node knows."""
-        return self.election.leader_id if self.role is not Role.RESIGNED else None
+        leader_id = self.election.leader_id
+        has_resigned = leader_id == self.config.node_id and self.role is not Role.LEADER
+        return None if has_resigned else leader_id
 
     # --- the one way in ------------------------------------------------------------------------
 
@@ -136,8 +138,9 @@ class Raft:
 
     def _persist(self, election: ElectionState) -> None:
         assert election.epoch >= self.election.epoch, "an epoch never goes back"
-        self.election = election
-        self._ready.persist = election
+        if election != self.election:
+            self.election = election
+            self._ready.persist = election
 
     def _tell_leader(self) -> None:
         self._ready.leader = m.Leader(self.leader_id, self.epoch)
@@ -201,13 +204,16 @@ class Raft:
     def _lost_election(self, now_ms: float) -> None:
         """A majority said no. Wait before the next try: less than a time-out, and not all alike."""
         if self.role is Role.PROSPECTIVE:
-            leader_id = self.election.leader_id
-            if leader_id is not None and leader_id != self.config.node_id:
-                self._become_follower(self.epoch, leader_id, now_ms)
+            if self._misses_leader():
+                self._become_follower(self.epoch, self.election.leader_id or 0, now_ms)
                 return
             self._become(Role.UNATTACHED)
         backoff = self.config.election_backoff_max_ms
         self._deadline_ms = now_ms + backoff // 2 + self._draw(backoff)
+
+    def _misses_leader(self) -> bool:
+        """Whether somebody else leads this epoch, as far as is known."""
+        return self.election.leader_id not in (None, self.config.node_id)
 
     def _become_leader(self, granting: tuple[int, ...], now_ms: float) -> None:
         self._become(Role.LEADER)
@@ -235,7 +241,10 @@ class Raft:
             return
         if self.role is Role.LEADER:
             self._step_down(now_ms)
-        elif self.role is Role.CANDIDATE or self.is_voter:
+        elif self.role is Role.PROSPECTIVE and self._misses_leader():
+            # Nobody else misses it: try to fetch again before the next attempt.
+            self._become_follower(self.epoch, self.election.leader_id or 0, now_ms)
+        elif self.is_voter:
             self._become_prospective(now_ms)
         else:
             # An observer whose leader does not answer asks any voter who leads now.
@@ -299,8 +308,14 @@ class Raft:
     def _answer(self, event: m.Received, message: m.Message) -> None:
         self._ready.send.append(m.SendReply(event.source, message, event.correlation))
 
-    def _learn(self, epoch: int, leader_id: int | None, now_ms: float) -> None:
-        """Follow what another node says about the epoch and its leader."""
+    def _learn(
+        self, epoch: int, leader_id: int | None, now_ms: float, from_leader: bool = False
+    ) -> None:
+        """Follow what another node says about the epoch and its leader.
+
+        A prospective knows whom it misses: only that leader itself brings it back, not others
+        who name it.
+        """
         if epoch < self.epoch or leader_id == self.config.node_id:
             return
         if epoch > self.epoch:
@@ -309,9 +324,11 @@ class Raft:
             else:
                 self._become_follower(epoch, leader_id, now_ms)
         elif leader_id is not None and self.role is not Role.FOLLOWER:
+            known = self.election.leader_id
             assert self.role is not Role.LEADER, f"two leaders in epoch {epoch}"
-            assert self.election.leader_id in (None, leader_id), f"two leaders in epoch {epoch}"
-            self._become_follower(epoch, leader_id, now_ms)
+            assert known in (None, leader_id), f"two leaders in epoch {epoch}"
+            if known is None or from_leader:
+                self._become_follower(epoch, leader_id, now_ms)
 
     def _on_vote(self, event: m.Received, vote: m.Vote, now_ms: float) -> None:
         if vote.epoch > self.epoch:
@@ -348,13 +365,15 @@ class Raft:
             self._count_vote(event.source, reply.granted, now_ms)
 
     def _on_begin_epoch(self, event: m.Received, begin: m.BeginQuorumEpoch, now_ms: float) -> None:
-        self._learn(begin.epoch, begin.leader_id, now_ms)
+        self._learn(begin.epoch, begin.leader_id, now_ms, from_leader=True)
         self._answer(event, m.EpochReply(self.epoch, self.leader_id))
 
     def _on_end_epoch(self, event: m.Received, end: m.EndQuorumEpoch, now_ms: float) -> None:
         self._learn(end.epoch, end.leader_id, now_ms)
         if self.role is Role.FOLLOWER and end.epoch == self.epoch and self.is_voter:
-            # The further back in the list, the longer the wait, so that the first has a start.
+            # The leader itself says that it is gone, so others may be let through (KIP-996), and
+            # the further back in its list, the longer the wait, so that the first has a start.
+            self._heard_from_leader = False
             successors = (*end.successors, self.config.node_id)
             place = successors.index(self.config.node_id)
             self._deadline_ms = now_ms + place * self.config.election_backoff_max_ms // 2
