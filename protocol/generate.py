@@ -287,7 +287,7 @@ class ModuleWriter:
 
     def _read_array(self, out: Lines, f: FieldSpec, versions: Versions, compact: bool) -> None:
         kind = "compact_" if compact else ""
-        size = FIXED_SIZES.get(f.type, 1 if compact or f.struct else 2)
+        size = least_size(f, versions, compact)
         out.add(f"n, pos = p.read_{kind}array_length(buf, pos, {size})")
         nullable = f.nullable & versions
         if not nullable:
@@ -504,6 +504,36 @@ def is_fixed(f: FieldSpec) -> bool:
 
 def reader(f: FieldSpec, nullable: bool, compact: bool) -> str:
     return f"read_{'compact_' if compact else ''}{'nullable_' if nullable else ''}{f.type}"
+
+
+def least_size(f: FieldSpec, context: Versions, flexible: bool) -> int:
+    """The least number of bytes that one element of `f` takes in any version of `context`.
+
+    An array length is held against it: so a short frame cannot ask for a long list.
+    """
+    if f.struct:
+        return max(least_struct_size(f.struct, context, flexible), 1)
+    if f.type in FIXED_SIZES:
+        return FIXED_SIZES[f.type]
+    if flexible:
+        return 1
+    return 2 if f.type == "string" else 4
+
+
+def least_struct_size(struct: StructSpec, context: Versions, flexible: bool) -> int:
+    """The least number of bytes of a struct: empty strings, empty arrays, no tagged fields."""
+    size = 1 if flexible else 0
+    for f in struct.fields:
+        if f.tagged & context or not f.versions.covers(context):
+            continue
+        compact = flexible and not f.always_classic
+        if f.is_array:
+            size += 1 if compact else 4
+        elif f.struct and f.nullable & context:
+            size += 1
+        else:
+            size += least_size(f, context, compact)
+    return size
 
 
 def runs(struct: StructSpec, context: Versions) -> Iterator[tuple[Versions, list[FieldSpec]]]:

@@ -79,7 +79,7 @@ class AddPartitionsToTxnTransaction:
                 producer_epoch = 0
                 verify_only = False
             if version >= 4:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 3)
                 if n < 0:
                     p.refuse_null_array()
                 topics = []
@@ -134,7 +134,7 @@ class AddPartitionsToTxnRequest:
         v3_and_below_topics: list[AddPartitionsToTxnTopic]
         if version >= 3:
             if version >= 4:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 14)
                 if n < 0:
                     p.refuse_null_array()
                 transactions = []
@@ -154,7 +154,7 @@ class AddPartitionsToTxnRequest:
                 v3_and_below_producer_id = 0
                 v3_and_below_producer_epoch = 0
             if version == 3:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 3)
                 if n < 0:
                     p.refuse_null_array()
                 v3_and_below_topics = []
@@ -172,7 +172,7 @@ class AddPartitionsToTxnRequest:
         v3_and_below_transactional_id, pos = p.read_string(buf, pos)
         v3_and_below_producer_id, v3_and_below_producer_epoch = _qh.unpack_from(buf, pos)
         pos += 10
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         v3_and_below_topics = []
@@ -241,7 +241,7 @@ class AddPartitionsToTxnTopicResult:
         results_by_partition: list[AddPartitionsToTxnPartitionResult]
         if version >= 3:
             name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 7)
             if n < 0:
                 p.refuse_null_array()
             results_by_partition = []
@@ -254,7 +254,7 @@ class AddPartitionsToTxnTopicResult:
                 pos += 1
             return cls(name, results_by_partition), pos
         name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         results_by_partition = []
@@ -291,7 +291,7 @@ class AddPartitionsToTxnResult:
             else:
                 transactional_id = ""
             if version >= 4:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 3)
                 if n < 0:
                     p.refuse_null_array()
                 topic_results = []
@@ -347,7 +347,7 @@ class AddPartitionsToTxnResponse:
             else:
                 error_code = 0
             if version >= 4:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 3)
                 if n < 0:
                     p.refuse_null_array()
                 results_by_transaction = []
@@ -357,7 +357,7 @@ class AddPartitionsToTxnResponse:
             else:
                 results_by_transaction = []
             if version == 3:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 3)
                 if n < 0:
                     p.refuse_null_array()
                 results_by_topic_v3_and_below = []
@@ -375,7 +375,7 @@ class AddPartitionsToTxnResponse:
         pos += 4
         error_code = 0
         results_by_transaction = []
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         results_by_topic_v3_and_below = []

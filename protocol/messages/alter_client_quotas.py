@@ -86,14 +86,14 @@ class AlterClientQuotasRequestEntryData:
         entity: list[AlterClientQuotasRequestEntityData]
         ops: list[OpData]
         if version >= 1:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             entity = []
             for _ in range(n):
                 item_entity, pos = AlterClientQuotasRequestEntityData.read(buf, pos, version)
                 entity.append(item_entity)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 11)
             if n < 0:
                 p.refuse_null_array()
             ops = []
@@ -105,14 +105,14 @@ class AlterClientQuotasRequestEntryData:
             else:
                 pos += 1
             return cls(entity, ops), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         entity = []
         for _ in range(n):
             item_entity, pos = AlterClientQuotasRequestEntityData.read(buf, pos, version)
             entity.append(item_entity)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 11)
         if n < 0:
             p.refuse_null_array()
         ops = []
@@ -153,7 +153,7 @@ class AlterClientQuotasRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterClientQuotasRequest, int]:
         entries: list[AlterClientQuotasRequestEntryData]
         if version >= 1:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             entries = []
@@ -167,7 +167,7 @@ class AlterClientQuotasRequest:
             else:
                 pos += 1
             return cls(entries, validate_only), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         entries = []
@@ -236,7 +236,7 @@ class AlterClientQuotasResponseEntryData:
             (error_code,) = _h.unpack_from(buf, pos)
             pos += 2
             error_message, pos = p.read_compact_nullable_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             entity = []
@@ -251,7 +251,7 @@ class AlterClientQuotasResponseEntryData:
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
         error_message, pos = p.read_nullable_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         entity = []
@@ -292,7 +292,7 @@ class AlterClientQuotasResponse:
         if version >= 1:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 p.refuse_null_array()
             entries = []
@@ -306,7 +306,7 @@ class AlterClientQuotasResponse:
             return cls(throttle_time_ms, entries), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         entries = []

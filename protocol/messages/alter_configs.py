@@ -57,7 +57,7 @@ class AlterConfigsResource:
             (resource_type,) = _b.unpack_from(buf, pos)
             pos += 1
             resource_name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             configs = []
@@ -72,7 +72,7 @@ class AlterConfigsResource:
         (resource_type,) = _b.unpack_from(buf, pos)
         pos += 1
         resource_name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         configs = []
@@ -111,7 +111,7 @@ class AlterConfigsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterConfigsRequest, int]:
         resources: list[AlterConfigsResource]
         if version >= 2:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
             resources = []
@@ -125,7 +125,7 @@ class AlterConfigsRequest:
             else:
                 pos += 1
             return cls(resources, validate_only), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         resources = []
@@ -210,7 +210,7 @@ class AlterConfigsResponse:
         if version >= 2:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 6)
             if n < 0:
                 p.refuse_null_array()
             responses = []
@@ -224,7 +224,7 @@ class AlterConfigsResponse:
             return cls(throttle_time_ms, responses), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         responses = []

@@ -65,7 +65,7 @@ class AlterPartitionRequestPartitionData:
         else:
             new_isr = []
         if version == 3:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 13)
             if n < 0:
                 p.refuse_null_array()
             new_isr_with_epochs = []
@@ -105,7 +105,7 @@ class AlterPartitionRequestTopicData:
         partitions: list[AlterPartitionRequestPartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 14)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -142,7 +142,7 @@ class AlterPartitionRequest:
         topics: list[AlterPartitionRequestTopicData]
         broker_id, broker_epoch = _iq.unpack_from(buf, pos)
         pos += 12
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -209,7 +209,7 @@ class AlterPartitionResponseTopicData:
         partitions: list[AlterPartitionResponsePartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 21)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -246,7 +246,7 @@ class AlterPartitionResponse:
         topics: list[AlterPartitionResponseTopicData]
         throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
         pos += 6
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topics = []

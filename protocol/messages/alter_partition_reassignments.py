@@ -55,7 +55,7 @@ class ReassignableTopic:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReassignableTopic, int]:
         partitions: list[ReassignablePartition]
         name, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -97,7 +97,7 @@ class AlterPartitionReassignmentsRequest:
             pos += 1
         else:
             allow_replication_factor_change = True
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -153,7 +153,7 @@ class ReassignableTopicResponse:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReassignableTopicResponse, int]:
         partitions: list[ReassignablePartitionResponse]
         name, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -201,7 +201,7 @@ class AlterPartitionReassignmentsResponse:
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
         error_message, pos = p.read_compact_nullable_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         responses = []

@@ -62,7 +62,7 @@ class AlterReplicaLogDir:
         topics: list[AlterReplicaLogDirTopic]
         if version >= 2:
             path, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -75,7 +75,7 @@ class AlterReplicaLogDir:
                 pos += 1
             return cls(path, topics), pos
         path, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -111,7 +111,7 @@ class AlterReplicaLogDirsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDirsRequest, int]:
         dirs: list[AlterReplicaLogDir]
         if version >= 2:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             dirs = []
@@ -123,7 +123,7 @@ class AlterReplicaLogDirsRequest:
             else:
                 pos += 1
             return cls(dirs), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         dirs = []
@@ -181,7 +181,7 @@ class AlterReplicaLogDirTopicResult:
         partitions: list[AlterReplicaLogDirPartitionResult]
         if version >= 2:
             topic_name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 7)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -194,7 +194,7 @@ class AlterReplicaLogDirTopicResult:
                 pos += 1
             return cls(topic_name, partitions), pos
         topic_name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -233,7 +233,7 @@ class AlterReplicaLogDirsResponse:
         if version >= 2:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             results = []
@@ -247,7 +247,7 @@ class AlterReplicaLogDirsResponse:
             return cls(throttle_time_ms, results), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         results = []

@@ -42,7 +42,7 @@ class AlterShareGroupOffsetsRequestTopic:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterShareGroupOffsetsRequestTopic, int]:
         partitions: list[AlterShareGroupOffsetsRequestPartition]
         topic_name, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 13)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -77,7 +77,7 @@ class AlterShareGroupOffsetsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterShareGroupOffsetsRequest, int]:
         topics: list[AlterShareGroupOffsetsRequestTopic]
         group_id, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -134,7 +134,7 @@ class AlterShareGroupOffsetsResponseTopic:
         topic_name, pos = p.read_compact_string(buf, pos)
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -175,7 +175,7 @@ class AlterShareGroupOffsetsResponse:
         throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
         pos += 6
         error_message, pos = p.read_compact_nullable_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 19)
         if n < 0:
             p.refuse_null_array()
         responses = []

@@ -79,14 +79,14 @@ class AlterUserScramCredentialsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterUserScramCredentialsRequest, int]:
         deletions: list[ScramCredentialDeletion]
         upsertions: list[ScramCredentialUpsertion]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         deletions = []
         for _ in range(n):
             item_deletions, pos = ScramCredentialDeletion.read(buf, pos, version)
             deletions.append(item_deletions)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 9)
         if n < 0:
             p.refuse_null_array()
         upsertions = []
@@ -150,7 +150,7 @@ class AlterUserScramCredentialsResponse:
         results: list[AlterUserScramCredentialsResult]
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 5)
         if n < 0:
             p.refuse_null_array()
         results = []

@@ -162,7 +162,7 @@ class ApiVersionsResponse:
         if version >= 3:
             (error_code,) = _h.unpack_from(buf, pos)
             pos += 2
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 7)
             if n < 0:
                 p.refuse_null_array()
             api_keys = []
@@ -179,7 +179,7 @@ class ApiVersionsResponse:
             for _ in range(tags):
                 tag, pos, end = p.read_tag(buf, pos)
                 if tag == 0:
-                    n, pos = p.read_compact_array_length(buf, pos, 1)
+                    n, pos = p.read_compact_array_length(buf, pos, 6)
                     if n < 0:
                         p.refuse_null_array()
                     supported_features = []
@@ -192,7 +192,7 @@ class ApiVersionsResponse:
                     pos += 8
                     p.check_tag_end(1, pos, end)
                 elif tag == 2:
-                    n, pos = p.read_compact_array_length(buf, pos, 1)
+                    n, pos = p.read_compact_array_length(buf, pos, 6)
                     if n < 0:
                         p.refuse_null_array()
                     finalized_features = []
@@ -209,7 +209,7 @@ class ApiVersionsResponse:
             return cls(error_code, api_keys, throttle_time_ms, supported_features, finalized_features_epoch, finalized_features, zk_migration_ready), pos
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         api_keys = []

@@ -43,7 +43,7 @@ class AssignReplicasToDirsRequestTopicData:
         partitions: list[AssignReplicasToDirsRequestPartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 5)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -74,7 +74,7 @@ class AssignReplicasToDirsRequestDirectoryData:
         topics: list[AssignReplicasToDirsRequestTopicData]
         (id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -111,7 +111,7 @@ class AssignReplicasToDirsRequest:
         directories: list[AssignReplicasToDirsRequestDirectoryData]
         broker_id, broker_epoch = _iq.unpack_from(buf, pos)
         pos += 12
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         directories = []
@@ -162,7 +162,7 @@ class AssignReplicasToDirsResponseTopicData:
         partitions: list[AssignReplicasToDirsResponsePartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -193,7 +193,7 @@ class AssignReplicasToDirsResponseDirectoryData:
         topics: list[AssignReplicasToDirsResponseTopicData]
         (id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -230,7 +230,7 @@ class AssignReplicasToDirsResponse:
         directories: list[AssignReplicasToDirsResponseDirectoryData]
         throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
         pos += 6
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         directories = []

@@ -59,7 +59,7 @@ class BeginQuorumEpochRequestTopicData:
         partitions: list[BeginQuorumEpochRequestPartitionData]
         if version >= 1:
             topic_name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 29)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -72,7 +72,7 @@ class BeginQuorumEpochRequestTopicData:
                 pos += 1
             return cls(topic_name, partitions), pos
         topic_name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 12)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -149,14 +149,14 @@ class BeginQuorumEpochRequest:
             cluster_id, pos = p.read_compact_nullable_string(buf, pos)
             (voter_id,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
                 item_topics, pos = BeginQuorumEpochRequestTopicData.read(buf, pos, version)
                 topics.append(item_topics)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 p.refuse_null_array()
             leader_endpoints = []
@@ -170,7 +170,7 @@ class BeginQuorumEpochRequest:
             return cls(cluster_id, voter_id, topics, leader_endpoints), pos
         cluster_id, pos = p.read_nullable_string(buf, pos)
         voter_id = -1
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -237,7 +237,7 @@ class BeginQuorumEpochResponseTopicData:
         partitions: list[BeginQuorumEpochResponsePartitionData]
         if version >= 1:
             topic_name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 15)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -250,7 +250,7 @@ class BeginQuorumEpochResponseTopicData:
                 pos += 1
             return cls(topic_name, partitions), pos
         topic_name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 14)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -325,7 +325,7 @@ class BeginQuorumEpochResponse:
         if version >= 1:
             (error_code,) = _h.unpack_from(buf, pos)
             pos += 2
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -337,7 +337,7 @@ class BeginQuorumEpochResponse:
             for _ in range(tags):
                 tag, pos, end = p.read_tag(buf, pos)
                 if tag == 0:
-                    n, pos = p.read_compact_array_length(buf, pos, 1)
+                    n, pos = p.read_compact_array_length(buf, pos, 8)
                     if n < 0:
                         p.refuse_null_array()
                     node_endpoints = []
@@ -350,7 +350,7 @@ class BeginQuorumEpochResponse:
             return cls(error_code, topics, node_endpoints), pos
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []

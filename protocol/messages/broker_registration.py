@@ -94,14 +94,14 @@ class BrokerRegistrationRequest:
         cluster_id, pos = p.read_compact_string(buf, pos)
         (incarnation_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         listeners = []
         for _ in range(n):
             item_listeners, pos = Listener.read(buf, pos, version)
             listeners.append(item_listeners)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         features = []

@@ -89,7 +89,7 @@ class ConsumerGroupHeartbeatRequest:
         else:
             subscribed_topic_regex = None
         server_assignor, pos = p.read_compact_nullable_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             topic_partitions = None
         else:
@@ -163,7 +163,7 @@ class Assignment:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Assignment, int]:
         topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPartitions]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topic_partitions = []

@@ -54,7 +54,7 @@ class ConsumerProtocolAssignment:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerProtocolAssignment, int]:
         assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition]
         user_data: bytes | None
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         assigned_partitions = []
@@ -128,7 +128,7 @@ class ConsumerProtocolSubscription:
             topics.append(item_topics)
         user_data, pos = p.read_nullable_bytes(buf, pos)
         if version >= 1:
-            n, pos = p.read_array_length(buf, pos, 1)
+            n, pos = p.read_array_length(buf, pos, 6)
             if n < 0:
                 p.refuse_null_array()
             owned_partitions = []
@@ -296,14 +296,14 @@ class LeaderChangeMessage:
         granting_voters: list[LeaderChangeMessageVoter]
         version_, leader_id = _hi.unpack_from(buf, pos)
         pos += 6
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 5)
         if n < 0:
             p.refuse_null_array()
         voters = []
         for _ in range(n):
             item_voters, pos = LeaderChangeMessageVoter.read(buf, pos, version)
             voters.append(item_voters)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 5)
         if n < 0:
             p.refuse_null_array()
         granting_voters = []
@@ -431,7 +431,7 @@ class VotersRecordVoter:
         endpoints: list[Endpoint]
         voter_id, voter_directory_id = _iU.unpack_from(buf, pos)
         pos += 20
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 5)
         if n < 0:
             p.refuse_null_array()
         endpoints = []
@@ -468,7 +468,7 @@ class VotersRecord:
         voters: list[VotersRecordVoter]
         (version_,) = _h.unpack_from(buf, pos)
         pos += 2
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 27)
         if n < 0:
             p.refuse_null_array()
         voters = []

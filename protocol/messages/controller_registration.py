@@ -82,14 +82,14 @@ class ControllerRegistrationRequest:
         features: list[Feature]
         controller_id, incarnation_id, zk_migration_ready = _iUT.unpack_from(buf, pos)
         pos += 21
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         listeners = []
         for _ in range(n):
             item_listeners, pos = Listener.read(buf, pos, version)
             listeners.append(item_listeners)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         features = []

@@ -83,7 +83,7 @@ class CreateAclsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateAclsRequest, int]:
         creations: list[AclCreation]
         if version >= 2:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 8)
             if n < 0:
                 p.refuse_null_array()
             creations = []
@@ -95,7 +95,7 @@ class CreateAclsRequest:
             else:
                 pos += 1
             return cls(creations), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 10)
         if n < 0:
             p.refuse_null_array()
         creations = []
@@ -164,7 +164,7 @@ class CreateAclsResponse:
         if version >= 2:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
             results = []
@@ -178,7 +178,7 @@ class CreateAclsResponse:
             return cls(throttle_time_ms, results), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         results = []

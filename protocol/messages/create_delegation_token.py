@@ -69,7 +69,7 @@ class CreateDelegationTokenRequest:
                 owner_principal_name, pos = p.read_compact_nullable_string(buf, pos)
             else:
                 owner_principal_name = ""
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             renewers = []
@@ -85,7 +85,7 @@ class CreateDelegationTokenRequest:
             return cls(owner_principal_type, owner_principal_name, renewers, max_lifetime_ms), pos
         owner_principal_type = ""
         owner_principal_name = ""
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         renewers = []

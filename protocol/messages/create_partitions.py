@@ -61,7 +61,7 @@ class CreatePartitionsTopic:
             name, pos = p.read_compact_string(buf, pos)
             (count,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 2)
             if n < 0:
                 assignments = None
             else:
@@ -77,7 +77,7 @@ class CreatePartitionsTopic:
         name, pos = p.read_string(buf, pos)
         (count,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             assignments = None
         else:
@@ -124,7 +124,7 @@ class CreatePartitionsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsRequest, int]:
         topics: list[CreatePartitionsTopic]
         if version >= 2:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 7)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -138,7 +138,7 @@ class CreatePartitionsRequest:
             else:
                 pos += 1
             return cls(topics, timeout_ms, validate_only), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 10)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -216,7 +216,7 @@ class CreatePartitionsResponse:
         if version >= 2:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 p.refuse_null_array()
             results = []
@@ -230,7 +230,7 @@ class CreatePartitionsResponse:
             return cls(throttle_time_ms, results), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         results = []

@@ -104,14 +104,14 @@ class CreatableTopic:
             name, pos = p.read_compact_string(buf, pos)
             num_partitions, replication_factor = _ih.unpack_from(buf, pos)
             pos += 6
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 6)
             if n < 0:
                 p.refuse_null_array()
             assignments = []
             for _ in range(n):
                 item_assignments, pos = CreatableReplicaAssignment.read(buf, pos, version)
                 assignments.append(item_assignments)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             configs = []
@@ -126,14 +126,14 @@ class CreatableTopic:
         name, pos = p.read_string(buf, pos)
         num_partitions, replication_factor = _ih.unpack_from(buf, pos)
         pos += 6
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         assignments = []
         for _ in range(n):
             item_assignments, pos = CreatableReplicaAssignment.read(buf, pos, version)
             assignments.append(item_assignments)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         configs = []
@@ -179,7 +179,7 @@ class CreateTopicsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateTopicsRequest, int]:
         topics: list[CreatableTopic]
         if version >= 5:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 10)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -193,7 +193,7 @@ class CreateTopicsRequest:
             else:
                 pos += 1
             return cls(topics, timeout_ms, validate_only), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 16)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -283,7 +283,7 @@ class CreatableTopicResult:
             error_message, pos = p.read_compact_nullable_string(buf, pos)
             num_partitions, replication_factor = _ih.unpack_from(buf, pos)
             pos += 6
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 6)
             if n < 0:
                 configs = None
             else:
@@ -359,7 +359,7 @@ class CreateTopicsResponse:
         if version >= 5:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 12)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -373,7 +373,7 @@ class CreateTopicsResponse:
             return cls(throttle_time_ms, topics), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []

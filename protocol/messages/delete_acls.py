@@ -86,7 +86,7 @@ class DeleteAclsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsRequest, int]:
         filters: list[DeleteAclsFilter]
         if version >= 2:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 8)
             if n < 0:
                 p.refuse_null_array()
             filters = []
@@ -98,7 +98,7 @@ class DeleteAclsRequest:
             else:
                 pos += 1
             return cls(filters), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 10)
         if n < 0:
             p.refuse_null_array()
         filters = []
@@ -202,7 +202,7 @@ class DeleteAclsFilterResult:
             (error_code,) = _h.unpack_from(buf, pos)
             pos += 2
             error_message, pos = p.read_compact_nullable_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 11)
             if n < 0:
                 p.refuse_null_array()
             matching_acls = []
@@ -217,7 +217,7 @@ class DeleteAclsFilterResult:
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
         error_message, pos = p.read_nullable_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 14)
         if n < 0:
             p.refuse_null_array()
         matching_acls = []
@@ -258,7 +258,7 @@ class DeleteAclsResponse:
         if version >= 2:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 p.refuse_null_array()
             filter_results = []
@@ -272,7 +272,7 @@ class DeleteAclsResponse:
             return cls(throttle_time_ms, filter_results), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         filter_results = []

@@ -50,7 +50,7 @@ class DeleteRecordsTopic:
         partitions: list[DeleteRecordsPartition]
         if version >= 2:
             name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 13)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -63,7 +63,7 @@ class DeleteRecordsTopic:
                 pos += 1
             return cls(name, partitions), pos
         name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 12)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -100,7 +100,7 @@ class DeleteRecordsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsRequest, int]:
         topics: list[DeleteRecordsTopic]
         if version >= 2:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -114,7 +114,7 @@ class DeleteRecordsRequest:
             else:
                 pos += 1
             return cls(topics, timeout_ms), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -177,7 +177,7 @@ class DeleteRecordsTopicResult:
         partitions: list[DeleteRecordsPartitionResult]
         if version >= 2:
             name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 15)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -190,7 +190,7 @@ class DeleteRecordsTopicResult:
                 pos += 1
             return cls(name, partitions), pos
         name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 14)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -229,7 +229,7 @@ class DeleteRecordsResponse:
         if version >= 2:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -243,7 +243,7 @@ class DeleteRecordsResponse:
             return cls(throttle_time_ms, topics), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []

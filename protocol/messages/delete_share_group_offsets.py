@@ -44,7 +44,7 @@ class DeleteShareGroupOffsetsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteShareGroupOffsetsRequest, int]:
         topics: list[DeleteShareGroupOffsetsRequestTopic]
         group_id, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 2)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -111,7 +111,7 @@ class DeleteShareGroupOffsetsResponse:
         throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
         pos += 6
         error_message, pos = p.read_compact_nullable_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 21)
         if n < 0:
             p.refuse_null_array()
         responses = []

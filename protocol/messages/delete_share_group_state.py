@@ -42,7 +42,7 @@ class DeleteStateData:
         partitions: list[PartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 5)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -77,7 +77,7 @@ class DeleteShareGroupStateRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteShareGroupStateRequest, int]:
         topics: list[DeleteStateData]
         group_id, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -132,7 +132,7 @@ class DeleteStateResult:
         partitions: list[PartitionResult]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -165,7 +165,7 @@ class DeleteShareGroupStateResponse:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteShareGroupStateResponse, int]:
         results: list[DeleteStateResult]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         results = []

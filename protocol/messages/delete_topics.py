@@ -68,7 +68,7 @@ class DeleteTopicsRequest:
         topic_names: list[str]
         if version >= 4:
             if version == 6:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 18)
                 if n < 0:
                     p.refuse_null_array()
                 topics = []
@@ -195,7 +195,7 @@ class DeleteTopicsResponse:
         if version >= 4:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
             responses = []
@@ -209,7 +209,7 @@ class DeleteTopicsResponse:
             return cls(throttle_time_ms, responses), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         responses = []

@@ -130,7 +130,7 @@ class DescribeAclsResource:
             resource_name, pos = p.read_compact_string(buf, pos)
             (pattern_type,) = _b.unpack_from(buf, pos)
             pos += 1
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 p.refuse_null_array()
             acls = []
@@ -147,7 +147,7 @@ class DescribeAclsResource:
         resource_name, pos = p.read_string(buf, pos)
         (pattern_type,) = _b.unpack_from(buf, pos)
         pos += 1
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         acls = []
@@ -194,7 +194,7 @@ class DescribeAclsResponse:
             throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
             pos += 6
             error_message, pos = p.read_compact_nullable_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 p.refuse_null_array()
             resources = []
@@ -209,7 +209,7 @@ class DescribeAclsResponse:
         throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
         pos += 6
         error_message, pos = p.read_nullable_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         resources = []

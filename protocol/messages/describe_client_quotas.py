@@ -65,7 +65,7 @@ class DescribeClientQuotasRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeClientQuotasRequest, int]:
         components: list[ComponentData]
         if version >= 1:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
             components = []
@@ -79,7 +79,7 @@ class DescribeClientQuotasRequest:
             else:
                 pos += 1
             return cls(components, strict), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 5)
         if n < 0:
             p.refuse_null_array()
         components = []
@@ -175,14 +175,14 @@ class EntryData:
         entity: list[EntityData]
         values: list[ValueData]
         if version >= 1:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             entity = []
             for _ in range(n):
                 item_entity, pos = EntityData.read(buf, pos, version)
                 entity.append(item_entity)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 10)
             if n < 0:
                 p.refuse_null_array()
             values = []
@@ -194,14 +194,14 @@ class EntryData:
             else:
                 pos += 1
             return cls(entity, values), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         entity = []
         for _ in range(n):
             item_entity, pos = EntityData.read(buf, pos, version)
             entity.append(item_entity)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 10)
         if n < 0:
             p.refuse_null_array()
         values = []
@@ -248,7 +248,7 @@ class DescribeClientQuotasResponse:
             throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
             pos += 6
             error_message, pos = p.read_compact_nullable_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 entries = None
             else:
@@ -264,7 +264,7 @@ class DescribeClientQuotasResponse:
         throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
         pos += 6
         error_message, pos = p.read_nullable_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 8)
         if n < 0:
             entries = None
         else:

@@ -123,7 +123,7 @@ class DescribeClusterResponse:
         cluster_id, pos = p.read_compact_string(buf, pos)
         (controller_id,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 11)
         if n < 0:
             p.refuse_null_array()
         brokers = []

@@ -92,7 +92,7 @@ class DescribeConfigsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeConfigsRequest, int]:
         resources: list[DescribeConfigsResource]
         if version >= 4:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
             resources = []
@@ -106,7 +106,7 @@ class DescribeConfigsRequest:
             else:
                 pos += 1
             return cls(resources, include_synonyms, include_documentation), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         resources = []
@@ -196,7 +196,7 @@ class DescribeConfigsResourceResult:
             value, pos = p.read_compact_nullable_string(buf, pos)
             read_only, config_source, is_sensitive = _TbT.unpack_from(buf, pos)
             pos += 3
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
             synonyms = []
@@ -215,7 +215,7 @@ class DescribeConfigsResourceResult:
         value, pos = p.read_nullable_string(buf, pos)
         read_only, config_source, is_sensitive = _TbT.unpack_from(buf, pos)
         pos += 3
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 5)
         if n < 0:
             p.refuse_null_array()
         synonyms = []
@@ -276,7 +276,7 @@ class DescribeConfigsResult:
             (resource_type,) = _b.unpack_from(buf, pos)
             pos += 1
             resource_name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 9)
             if n < 0:
                 p.refuse_null_array()
             configs = []
@@ -294,7 +294,7 @@ class DescribeConfigsResult:
         (resource_type,) = _b.unpack_from(buf, pos)
         pos += 1
         resource_name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 11)
         if n < 0:
             p.refuse_null_array()
         configs = []
@@ -339,7 +339,7 @@ class DescribeConfigsResponse:
         if version >= 4:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 7)
             if n < 0:
                 p.refuse_null_array()
             results = []
@@ -353,7 +353,7 @@ class DescribeConfigsResponse:
             return cls(throttle_time_ms, results), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 11)
         if n < 0:
             p.refuse_null_array()
         results = []

@@ -55,7 +55,7 @@ class DescribeDelegationTokenRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeDelegationTokenRequest, int]:
         owners: list[DescribeDelegationTokenOwner] | None
         if version >= 2:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 owners = None
             else:
@@ -68,7 +68,7 @@ class DescribeDelegationTokenRequest:
             else:
                 pos += 1
             return cls(owners), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             owners = None
         else:
@@ -156,7 +156,7 @@ class DescribedDelegationToken:
             pos += 24
             token_id, pos = p.read_compact_string(buf, pos)
             hmac, pos = p.read_compact_bytes(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             renewers = []
@@ -176,7 +176,7 @@ class DescribedDelegationToken:
         pos += 24
         token_id, pos = p.read_string(buf, pos)
         hmac, pos = p.read_bytes(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         renewers = []
@@ -228,7 +228,7 @@ class DescribeDelegationTokenResponse:
         if version >= 2:
             (error_code,) = _h.unpack_from(buf, pos)
             pos += 2
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 30)
             if n < 0:
                 p.refuse_null_array()
             tokens = []
@@ -244,7 +244,7 @@ class DescribeDelegationTokenResponse:
             return cls(error_code, tokens, throttle_time_ms), pos
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 38)
         if n < 0:
             p.refuse_null_array()
         tokens = []

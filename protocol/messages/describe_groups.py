@@ -150,7 +150,7 @@ class DescribedGroup:
             group_state, pos = p.read_compact_string(buf, pos)
             protocol_type, pos = p.read_compact_string(buf, pos)
             protocol_data, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 7)
             if n < 0:
                 p.refuse_null_array()
             members = []
@@ -171,7 +171,7 @@ class DescribedGroup:
         group_state, pos = p.read_string(buf, pos)
         protocol_type, pos = p.read_string(buf, pos)
         protocol_data, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 14)
         if n < 0:
             p.refuse_null_array()
         members = []
@@ -228,7 +228,7 @@ class DescribeGroupsResponse:
         if version >= 5:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 12)
             if n < 0:
                 p.refuse_null_array()
             groups = []
@@ -245,7 +245,7 @@ class DescribeGroupsResponse:
             pos += 4
         else:
             throttle_time_ms = 0
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 14)
         if n < 0:
             p.refuse_null_array()
         groups = []

@@ -68,7 +68,7 @@ class DescribeLogDirsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeLogDirsRequest, int]:
         topics: list[DescribableLogDirTopic] | None
         if version >= 2:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 topics = None
             else:
@@ -81,7 +81,7 @@ class DescribeLogDirsRequest:
             else:
                 pos += 1
             return cls(topics), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             topics = None
         else:
@@ -148,7 +148,7 @@ class DescribeLogDirsTopic:
         partitions: list[DescribeLogDirsPartition]
         if version >= 2:
             name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 22)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -161,7 +161,7 @@ class DescribeLogDirsTopic:
                 pos += 1
             return cls(name, partitions), pos
         name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 21)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -200,7 +200,7 @@ class DescribeLogDirsResult:
             (error_code,) = _h.unpack_from(buf, pos)
             pos += 2
             log_dir, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -226,7 +226,7 @@ class DescribeLogDirsResult:
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
         log_dir, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -280,7 +280,7 @@ class DescribeLogDirsResponse:
                 pos += 2
             else:
                 error_code = 0
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 p.refuse_null_array()
             results = []
@@ -295,7 +295,7 @@ class DescribeLogDirsResponse:
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
         error_code = 0
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         results = []

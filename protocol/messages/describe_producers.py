@@ -52,7 +52,7 @@ class DescribeProducersRequest:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeProducersRequest, int]:
         topics: list[TopicRequest]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -110,7 +110,7 @@ class PartitionResponse:
         partition_index, error_code = _ih.unpack_from(buf, pos)
         pos += 6
         error_message, pos = p.read_compact_nullable_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 37)
         if n < 0:
             p.refuse_null_array()
         active_producers = []
@@ -141,7 +141,7 @@ class TopicResponse:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicResponse, int]:
         partitions: list[PartitionResponse]
         name, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 9)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -177,7 +177,7 @@ class DescribeProducersResponse:
         topics: list[TopicResponse]
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []

@@ -46,7 +46,7 @@ class DescribeQuorumRequestTopicData:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeQuorumRequestTopicData, int]:
         partitions: list[DescribeQuorumRequestPartitionData]
         topic_name, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 5)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -79,7 +79,7 @@ class DescribeQuorumRequest:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeQuorumRequest, int]:
         topics: list[DescribeQuorumRequestTopicData]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -164,14 +164,14 @@ class DescribeQuorumResponsePartitionData:
             error_message = ""
         leader_id, leader_epoch, high_watermark = _iiq.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 13)
         if n < 0:
             p.refuse_null_array()
         current_voters = []
         for _ in range(n):
             item_current_voters, pos = ReplicaState.read(buf, pos, version)
             current_voters.append(item_current_voters)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 13)
         if n < 0:
             p.refuse_null_array()
         observers = []
@@ -207,7 +207,7 @@ class DescribeQuorumResponseTopicData:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeQuorumResponseTopicData, int]:
         partitions: list[DescribeQuorumResponsePartitionData]
         topic_name, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 25)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -279,7 +279,7 @@ class Node:
         else:
             node_id = 0
         if version == 2:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 p.refuse_null_array()
             listeners = []
@@ -327,7 +327,7 @@ class DescribeQuorumResponse:
             error_message, pos = p.read_compact_nullable_string(buf, pos)
         else:
             error_message = ""
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -335,7 +335,7 @@ class DescribeQuorumResponse:
             item_topics, pos = DescribeQuorumResponseTopicData.read(buf, pos, version)
             topics.append(item_topics)
         if version == 2:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 6)
             if n < 0:
                 p.refuse_null_array()
             nodes = []

@@ -51,7 +51,7 @@ class DescribeShareGroupOffsetsRequestGroup:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequestGroup, int]:
         topics: list[DescribeShareGroupOffsetsRequestTopic] | None
         group_id, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             topics = None
         else:
@@ -88,7 +88,7 @@ class DescribeShareGroupOffsetsRequest:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequest, int]:
         groups: list[DescribeShareGroupOffsetsRequestGroup]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         groups = []
@@ -157,7 +157,7 @@ class DescribeShareGroupOffsetsResponseTopic:
         topic_name, pos = p.read_compact_string(buf, pos)
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 20)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -191,7 +191,7 @@ class DescribeShareGroupOffsetsResponseGroup:
         topics: list[DescribeShareGroupOffsetsResponseTopic]
         error_message: str | None
         group_id, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 19)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -232,7 +232,7 @@ class DescribeShareGroupOffsetsResponse:
         groups: list[DescribeShareGroupOffsetsResponseGroup]
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         groups = []

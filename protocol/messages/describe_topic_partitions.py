@@ -69,7 +69,7 @@ class DescribeTopicPartitionsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeTopicPartitionsRequest, int]:
         topics: list[TopicRequest]
         cursor: DescribeTopicPartitionsRequestCursor | None
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 2)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -195,7 +195,7 @@ class DescribeTopicPartitionsResponseTopic:
         name, pos = p.read_compact_nullable_string(buf, pos)
         topic_id, is_internal = _UT.unpack_from(buf, pos)
         pos += 17
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 20)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -260,7 +260,7 @@ class DescribeTopicPartitionsResponse:
         next_cursor: DescribeTopicPartitionsResponseCursor | None
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 26)
         if n < 0:
             p.refuse_null_array()
         topics = []

@@ -92,7 +92,7 @@ class TransactionState:
         transaction_state, pos = p.read_compact_string(buf, pos)
         transaction_timeout_ms, transaction_start_time_ms, producer_id, producer_epoch = _iqqh.unpack_from(buf, pos)
         pos += 22
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -131,7 +131,7 @@ class DescribeTransactionsResponse:
         transaction_states: list[TransactionState]
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 28)
         if n < 0:
             p.refuse_null_array()
         transaction_states = []

@@ -43,7 +43,7 @@ class DescribeUserScramCredentialsRequest:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeUserScramCredentialsRequest, int]:
         users: list[UserName] | None
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 2)
         if n < 0:
             users = None
         else:
@@ -102,7 +102,7 @@ class DescribeUserScramCredentialsResult:
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
         error_message, pos = p.read_compact_nullable_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         credential_infos = []
@@ -144,7 +144,7 @@ class DescribeUserScramCredentialsResponse:
         throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
         pos += 6
         error_message, pos = p.read_compact_nullable_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         results = []

@@ -71,7 +71,7 @@ class ElectLeadersRequest:
         if version >= 2:
             (election_type,) = _b.unpack_from(buf, pos)
             pos += 1
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 topic_partitions = None
             else:
@@ -91,7 +91,7 @@ class ElectLeadersRequest:
             pos += 1
         else:
             election_type = 0
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             topic_partitions = None
         else:
@@ -169,7 +169,7 @@ class ReplicaElectionResult:
         partition_result: list[PartitionResult]
         if version >= 2:
             topic, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 8)
             if n < 0:
                 p.refuse_null_array()
             partition_result = []
@@ -182,7 +182,7 @@ class ReplicaElectionResult:
                 pos += 1
             return cls(topic, partition_result), pos
         topic, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         partition_result = []
@@ -222,7 +222,7 @@ class ElectLeadersResponse:
         if version >= 2:
             throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
             pos += 6
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             replica_election_results = []
@@ -241,7 +241,7 @@ class ElectLeadersResponse:
             pos += 2
         else:
             error_code = 0
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         replica_election_results = []

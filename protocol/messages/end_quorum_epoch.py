@@ -59,7 +59,7 @@ class EndQuorumEpochRequestPartitionData:
             partition_index, leader_id, leader_epoch = _iii.unpack_from(buf, pos)
             pos += 12
             preferred_successors = []
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 21)
             if n < 0:
                 p.refuse_null_array()
             preferred_candidates = []
@@ -104,7 +104,7 @@ class EndQuorumEpochRequestTopicData:
         partitions: list[EndQuorumEpochRequestPartitionData]
         if version >= 1:
             topic_name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 14)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -117,7 +117,7 @@ class EndQuorumEpochRequestTopicData:
                 pos += 1
             return cls(topic_name, partitions), pos
         topic_name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 16)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -191,14 +191,14 @@ class EndQuorumEpochRequest:
         leader_endpoints: list[LeaderEndpoint]
         if version >= 1:
             cluster_id, pos = p.read_compact_nullable_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
                 item_topics, pos = EndQuorumEpochRequestTopicData.read(buf, pos, version)
                 topics.append(item_topics)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 p.refuse_null_array()
             leader_endpoints = []
@@ -211,7 +211,7 @@ class EndQuorumEpochRequest:
                 pos += 1
             return cls(cluster_id, topics, leader_endpoints), pos
         cluster_id, pos = p.read_nullable_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -277,7 +277,7 @@ class EndQuorumEpochResponseTopicData:
         partitions: list[EndQuorumEpochResponsePartitionData]
         if version >= 1:
             topic_name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 15)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -290,7 +290,7 @@ class EndQuorumEpochResponseTopicData:
                 pos += 1
             return cls(topic_name, partitions), pos
         topic_name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 14)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -365,7 +365,7 @@ class EndQuorumEpochResponse:
         if version >= 1:
             (error_code,) = _h.unpack_from(buf, pos)
             pos += 2
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -377,7 +377,7 @@ class EndQuorumEpochResponse:
             for _ in range(tags):
                 tag, pos, end = p.read_tag(buf, pos)
                 if tag == 0:
-                    n, pos = p.read_compact_array_length(buf, pos, 1)
+                    n, pos = p.read_compact_array_length(buf, pos, 8)
                     if n < 0:
                         p.refuse_null_array()
                     node_endpoints = []
@@ -390,7 +390,7 @@ class EndQuorumEpochResponse:
             return cls(error_code, topics, node_endpoints), pos
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []

@@ -155,7 +155,7 @@ class FetchTopic:
                 pos += 16
             else:
                 topic_id = p.ZERO_UUID
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 33)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -169,7 +169,7 @@ class FetchTopic:
             return cls(topic, topic_id, partitions), pos
         topic, pos = p.read_string(buf, pos)
         topic_id = p.ZERO_UUID
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 16)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -290,14 +290,14 @@ class FetchRequest:
                 replica_id = -1
             max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _iiibii.unpack_from(buf, pos)
             pos += 21
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 2)
             if n < 0:
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
                 item_topics, pos = FetchTopic.read(buf, pos, version)
                 topics.append(item_topics)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 2)
             if n < 0:
                 p.refuse_null_array()
             forgotten_topics_data = []
@@ -331,7 +331,7 @@ class FetchRequest:
         else:
             session_id = 0
             session_epoch = -1
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -339,7 +339,7 @@ class FetchRequest:
             item_topics, pos = FetchTopic.read(buf, pos, version)
             topics.append(item_topics)
         if version >= 7:
-            n, pos = p.read_array_length(buf, pos, 1)
+            n, pos = p.read_array_length(buf, pos, 6)
             if n < 0:
                 p.refuse_null_array()
             forgotten_topics_data = []
@@ -529,7 +529,7 @@ class PartitionData:
         if version >= 12:
             partition_index, error_code, high_watermark, last_stable_offset, log_start_offset = _ihqqq.unpack_from(buf, pos)
             pos += 30
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 17)
             if n < 0:
                 aborted_transactions = None
             else:
@@ -568,7 +568,7 @@ class PartitionData:
         diverging_epoch = None
         current_leader = None
         snapshot_id = None
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 16)
         if n < 0:
             aborted_transactions = None
         else:
@@ -650,7 +650,7 @@ class FetchableTopicResponse:
                 pos += 16
             else:
                 topic_id = p.ZERO_UUID
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 37)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -664,7 +664,7 @@ class FetchableTopicResponse:
             return cls(topic, topic_id, partitions), pos
         topic, pos = p.read_string(buf, pos)
         topic_id = p.ZERO_UUID
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 30)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -765,7 +765,7 @@ class FetchResponse:
         if version >= 12:
             throttle_time_ms, error_code, session_id = _ihi.unpack_from(buf, pos)
             pos += 10
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 2)
             if n < 0:
                 p.refuse_null_array()
             responses = []
@@ -777,7 +777,7 @@ class FetchResponse:
             for _ in range(tags):
                 tag, pos, end = p.read_tag(buf, pos)
                 if tag == 0 and version >= 16:
-                    n, pos = p.read_compact_array_length(buf, pos, 1)
+                    n, pos = p.read_compact_array_length(buf, pos, 11)
                     if n < 0:
                         p.refuse_null_array()
                     node_endpoints = []
@@ -796,7 +796,7 @@ class FetchResponse:
         else:
             error_code = 0
             session_id = 0
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         responses = []

@@ -90,7 +90,7 @@ class FetchSnapshotRequestTopicSnapshot:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchSnapshotRequestTopicSnapshot, int]:
         partitions: list[FetchSnapshotRequestPartitionSnapshot]
         name, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 30)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -129,7 +129,7 @@ class FetchSnapshotRequest:
         topics: list[FetchSnapshotRequestTopicSnapshot]
         replica_id, max_bytes = _ii.unpack_from(buf, pos)
         pos += 8
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -261,7 +261,7 @@ class FetchSnapshotResponseTopicSnapshot:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchSnapshotResponseTopicSnapshot, int]:
         partitions: list[FetchSnapshotResponsePartitionSnapshot]
         name, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 37)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -338,7 +338,7 @@ class FetchSnapshotResponse:
         node_endpoints: list[NodeEndpoint]
         throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
         pos += 6
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -350,7 +350,7 @@ class FetchSnapshotResponse:
         for _ in range(tags):
             tag, pos, end = p.read_tag(buf, pos)
             if tag == 0 and version == 1:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 8)
                 if n < 0:
                     p.refuse_null_array()
                 node_endpoints = []

@@ -187,7 +187,7 @@ class FindCoordinatorResponse:
             else:
                 port = 0
             if version >= 4:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 14)
                 if n < 0:
                     p.refuse_null_array()
                 coordinators = []

@@ -113,14 +113,14 @@ class ConsumerGroupCurrentMemberAssignmentValue:
         partitions_pending_revocation: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions]
         member_epoch, previous_member_epoch, state = _iib.unpack_from(buf, pos)
         pos += 9
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         assigned_partitions = []
         for _ in range(n):
             item_assigned_partitions, pos = ConsumerGroupCurrentMemberAssignmentValueTopicPartitions.read(buf, pos, version)
             assigned_partitions.append(item_assigned_partitions)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         partitions_pending_revocation = []
@@ -196,7 +196,7 @@ class ClassicMemberMetadata:
         supported_protocols: list[ClassicProtocol]
         (session_timeout_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         supported_protocols = []
@@ -421,7 +421,7 @@ class TopicMetadata:
         topic_name, pos = p.read_compact_string(buf, pos)
         (num_partitions,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         partition_metadata = []
@@ -456,7 +456,7 @@ class ConsumerGroupPartitionMetadataValue:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupPartitionMetadataValue, int]:
         topics: list[TopicMetadata]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 23)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -595,7 +595,7 @@ class ConsumerGroupTargetAssignmentMemberValue:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupTargetAssignmentMemberValue, int]:
         topic_partitions: list[ConsumerGroupTargetAssignmentMemberValueTopicPartition]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topic_partitions = []
@@ -787,7 +787,7 @@ class GroupMetadataValue:
             leader, pos = p.read_compact_nullable_string(buf, pos)
             (current_state_timestamp,) = _q.unpack_from(buf, pos)
             pos += 8
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 15)
             if n < 0:
                 p.refuse_null_array()
             members = []
@@ -809,7 +809,7 @@ class GroupMetadataValue:
             pos += 8
         else:
             current_state_timestamp = -1
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         members = []
@@ -1060,7 +1060,7 @@ class ShareGroupCurrentMemberAssignmentValue:
         assigned_partitions: list[ShareGroupCurrentMemberAssignmentValueTopicPartitions]
         member_epoch, previous_member_epoch, state = _iib.unpack_from(buf, pos)
         pos += 9
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         assigned_partitions = []
@@ -1274,21 +1274,21 @@ class ShareGroupStatePartitionMetadataValue:
         initializing_topics: list[TopicPartitionsInfo]
         initialized_topics: list[TopicPartitionsInfo]
         deleting_topics: list[ShareGroupStatePartitionMetadataValueTopicInfo]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 19)
         if n < 0:
             p.refuse_null_array()
         initializing_topics = []
         for _ in range(n):
             item_initializing_topics, pos = TopicPartitionsInfo.read(buf, pos, version)
             initializing_topics.append(item_initializing_topics)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 19)
         if n < 0:
             p.refuse_null_array()
         initialized_topics = []
         for _ in range(n):
             item_initialized_topics, pos = TopicPartitionsInfo.read(buf, pos, version)
             initialized_topics.append(item_initialized_topics)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         deleting_topics = []
@@ -1375,7 +1375,7 @@ class ShareGroupTargetAssignmentMemberValue:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupTargetAssignmentMemberValue, int]:
         topic_partitions: list[ShareGroupTargetAssignmentMemberValueTopicPartition]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topic_partitions = []
@@ -1553,42 +1553,42 @@ class StreamsGroupCurrentMemberAssignmentValue:
         warmup_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds]
         member_epoch, previous_member_epoch, state = _iib.unpack_from(buf, pos)
         pos += 9
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         active_tasks = []
         for _ in range(n):
             item_active_tasks, pos = StreamsGroupCurrentMemberAssignmentValueTaskIds.read(buf, pos, version)
             active_tasks.append(item_active_tasks)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         standby_tasks = []
         for _ in range(n):
             item_standby_tasks, pos = StreamsGroupCurrentMemberAssignmentValueTaskIds.read(buf, pos, version)
             standby_tasks.append(item_standby_tasks)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         warmup_tasks = []
         for _ in range(n):
             item_warmup_tasks, pos = StreamsGroupCurrentMemberAssignmentValueTaskIds.read(buf, pos, version)
             warmup_tasks.append(item_warmup_tasks)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         active_tasks_pending_revocation = []
         for _ in range(n):
             item_active_tasks_pending_revocation, pos = StreamsGroupCurrentMemberAssignmentValueTaskIds.read(buf, pos, version)
             active_tasks_pending_revocation.append(item_active_tasks_pending_revocation)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         standby_tasks_pending_revocation = []
         for _ in range(n):
             item_standby_tasks_pending_revocation, pos = StreamsGroupCurrentMemberAssignmentValueTaskIds.read(buf, pos, version)
             standby_tasks_pending_revocation.append(item_standby_tasks_pending_revocation)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         warmup_tasks_pending_revocation = []
@@ -1723,7 +1723,7 @@ class StreamsGroupMemberMetadataValue:
             user_endpoint = None
         else:
             user_endpoint, pos = Endpoint.read(buf, pos, version)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         client_tags = []
@@ -1820,7 +1820,7 @@ class StreamsGroupMetadataValue:
                 pos += 4
                 p.check_tag_end(0, pos, end)
             elif tag == 1:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 3)
                 if n < 0:
                     last_assignment_configs = None
                 else:
@@ -1920,21 +1920,21 @@ class StreamsGroupTargetAssignmentMemberValue:
         active_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds]
         standby_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds]
         warmup_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         active_tasks = []
         for _ in range(n):
             item_active_tasks, pos = StreamsGroupTargetAssignmentMemberValueTaskIds.read(buf, pos, version)
             active_tasks.append(item_active_tasks)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         standby_tasks = []
         for _ in range(n):
             item_standby_tasks, pos = StreamsGroupTargetAssignmentMemberValueTaskIds.read(buf, pos, version)
             standby_tasks.append(item_standby_tasks)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         warmup_tasks = []
@@ -2070,7 +2070,7 @@ class StreamsGroupTopologyValueTopicInfo:
         name, pos = p.read_compact_string(buf, pos)
         partitions, replication_factor = _ih.unpack_from(buf, pos)
         pos += 6
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topic_configs = []
@@ -2167,7 +2167,7 @@ class Subtopology:
         for _ in range(n):
             item_source_topic_regex, pos = p.read_compact_string(buf, pos)
             source_topic_regex.append(item_source_topic_regex)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 9)
         if n < 0:
             p.refuse_null_array()
         state_changelog_topics = []
@@ -2181,14 +2181,14 @@ class Subtopology:
         for _ in range(n):
             item_repartition_sink_topics, pos = p.read_compact_string(buf, pos)
             repartition_sink_topics.append(item_repartition_sink_topics)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 9)
         if n < 0:
             p.refuse_null_array()
         repartition_source_topics = []
         for _ in range(n):
             item_repartition_source_topics, pos = StreamsGroupTopologyValueTopicInfo.read(buf, pos, version)
             repartition_source_topics.append(item_repartition_source_topics)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         copartition_groups = []
@@ -2239,7 +2239,7 @@ class StreamsGroupTopologyValue:
         subtopologies: list[Subtopology]
         (epoch,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         subtopologies = []

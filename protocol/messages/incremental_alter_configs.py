@@ -64,7 +64,7 @@ class AlterConfigsResource:
             (resource_type,) = _b.unpack_from(buf, pos)
             pos += 1
             resource_name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
             configs = []
@@ -79,7 +79,7 @@ class AlterConfigsResource:
         (resource_type,) = _b.unpack_from(buf, pos)
         pos += 1
         resource_name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 5)
         if n < 0:
             p.refuse_null_array()
         configs = []
@@ -118,7 +118,7 @@ class IncrementalAlterConfigsRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[IncrementalAlterConfigsRequest, int]:
         resources: list[AlterConfigsResource]
         if version >= 1:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
             resources = []
@@ -132,7 +132,7 @@ class IncrementalAlterConfigsRequest:
             else:
                 pos += 1
             return cls(resources, validate_only), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         resources = []
@@ -217,7 +217,7 @@ class IncrementalAlterConfigsResponse:
         if version >= 1:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 6)
             if n < 0:
                 p.refuse_null_array()
             responses = []
@@ -231,7 +231,7 @@ class IncrementalAlterConfigsResponse:
             return cls(throttle_time_ms, responses), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         responses = []

@@ -44,7 +44,7 @@ class InitializeStateData:
         partitions: list[PartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 17)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -79,7 +79,7 @@ class InitializeShareGroupStateRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[InitializeShareGroupStateRequest, int]:
         topics: list[InitializeStateData]
         group_id, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -134,7 +134,7 @@ class InitializeStateResult:
         partitions: list[PartitionResult]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -167,7 +167,7 @@ class InitializeShareGroupStateResponse:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[InitializeShareGroupStateResponse, int]:
         results: list[InitializeStateResult]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         results = []

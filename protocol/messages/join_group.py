@@ -72,7 +72,7 @@ class JoinGroupRequest:
             member_id, pos = p.read_compact_string(buf, pos)
             group_instance_id, pos = p.read_compact_nullable_string(buf, pos)
             protocol_type, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             protocols = []
@@ -102,7 +102,7 @@ class JoinGroupRequest:
         else:
             group_instance_id = None
         protocol_type, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         protocols = []
@@ -218,7 +218,7 @@ class JoinGroupResponse:
             else:
                 skip_assignment = False
             member_id, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
             members = []
@@ -242,7 +242,7 @@ class JoinGroupResponse:
         leader, pos = p.read_string(buf, pos)
         skip_assignment = False
         member_id, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         members = []

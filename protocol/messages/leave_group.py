@@ -77,7 +77,7 @@ class LeaveGroupRequest:
         if version >= 4:
             group_id, pos = p.read_compact_string(buf, pos)
             member_id = ""
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             members = []
@@ -95,7 +95,7 @@ class LeaveGroupRequest:
         else:
             member_id = ""
         if version == 3:
-            n, pos = p.read_array_length(buf, pos, 1)
+            n, pos = p.read_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
             members = []
@@ -189,7 +189,7 @@ class LeaveGroupResponse:
         if version >= 4:
             throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
             pos += 6
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 p.refuse_null_array()
             members = []
@@ -209,7 +209,7 @@ class LeaveGroupResponse:
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
         if version == 3:
-            n, pos = p.read_array_length(buf, pos, 1)
+            n, pos = p.read_array_length(buf, pos, 6)
             if n < 0:
                 p.refuse_null_array()
             members = []

@@ -87,7 +87,7 @@ class ListConfigResourcesResponse:
         config_resources: list[ConfigResource]
         throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
         pos += 6
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 2)
         if n < 0:
             p.refuse_null_array()
         config_resources = []

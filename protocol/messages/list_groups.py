@@ -134,7 +134,7 @@ class ListGroupsResponse:
         if version >= 3:
             throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
             pos += 6
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             groups = []
@@ -153,7 +153,7 @@ class ListGroupsResponse:
             throttle_time_ms = 0
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         groups = []

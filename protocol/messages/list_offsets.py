@@ -65,7 +65,7 @@ class ListOffsetsTopic:
         partitions: list[ListOffsetsPartition]
         if version >= 6:
             name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 17)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -78,7 +78,7 @@ class ListOffsetsTopic:
                 pos += 1
             return cls(name, partitions), pos
         name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 12)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -119,7 +119,7 @@ class ListOffsetsRequest:
         if version >= 6:
             replica_id, isolation_level = _ib.unpack_from(buf, pos)
             pos += 5
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -143,7 +143,7 @@ class ListOffsetsRequest:
             pos += 1
         else:
             isolation_level = 0
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -218,7 +218,7 @@ class ListOffsetsTopicResponse:
         partitions: list[ListOffsetsPartitionResponse]
         if version >= 6:
             name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 27)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -231,7 +231,7 @@ class ListOffsetsTopicResponse:
                 pos += 1
             return cls(name, partitions), pos
         name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 22)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -270,7 +270,7 @@ class ListOffsetsResponse:
         if version >= 6:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -287,7 +287,7 @@ class ListOffsetsResponse:
             pos += 4
         else:
             throttle_time_ms = 0
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []

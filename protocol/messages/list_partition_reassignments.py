@@ -54,7 +54,7 @@ class ListPartitionReassignmentsRequest:
         topics: list[ListPartitionReassignmentsTopics] | None
         (timeout_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             topics = None
         else:
@@ -134,7 +134,7 @@ class OngoingTopicReassignment:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OngoingTopicReassignment, int]:
         partitions: list[OngoingPartitionReassignment]
         name, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -174,7 +174,7 @@ class ListPartitionReassignmentsResponse:
         throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
         pos += 6
         error_message, pos = p.read_compact_nullable_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []

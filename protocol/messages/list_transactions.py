@@ -119,7 +119,7 @@ class ListTransactionsResponse:
         for _ in range(n):
             item_unknown_state_filters, pos = p.read_compact_string(buf, pos)
             unknown_state_filters.append(item_unknown_state_filters)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 11)
         if n < 0:
             p.refuse_null_array()
         transaction_states = []

@@ -71,7 +71,7 @@ class MetadataRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[MetadataRequest, int]:
         topics: list[MetadataRequestTopic] | None
         if version >= 9:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 2)
             if n < 0:
                 topics = None
             else:
@@ -93,7 +93,7 @@ class MetadataRequest:
             else:
                 pos += 1
             return cls(topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 2)
         if n < 0 and not (version >= 1):
             p.refuse_null_array()
         if n < 0:
@@ -305,7 +305,7 @@ class MetadataResponseTopic:
                 topic_id = p.ZERO_UUID
             (is_internal,) = _T.unpack_from(buf, pos)
             pos += 1
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 18)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -328,7 +328,7 @@ class MetadataResponseTopic:
             pos += 1
         else:
             is_internal = False
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -390,7 +390,7 @@ class MetadataResponse:
         if version >= 9:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 11)
             if n < 0:
                 p.refuse_null_array()
             brokers = []
@@ -400,7 +400,7 @@ class MetadataResponse:
             cluster_id, pos = p.read_compact_nullable_string(buf, pos)
             (controller_id,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 10)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -427,7 +427,7 @@ class MetadataResponse:
             pos += 4
         else:
             throttle_time_ms = 0
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 10)
         if n < 0:
             p.refuse_null_array()
         brokers = []
@@ -443,7 +443,7 @@ class MetadataResponse:
             pos += 4
         else:
             controller_id = -1
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         topics = []

@@ -295,7 +295,7 @@ class ClientQuotaRecord:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ClientQuotaRecord, int]:
         entity: list[EntityData]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         entity = []
@@ -929,14 +929,14 @@ class RegisterBrokerRecord:
             is_migrating_zk_broker = False
         incarnation_id, broker_epoch = _Uq.unpack_from(buf, pos)
         pos += 24
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         end_points = []
         for _ in range(n):
             item_end_points, pos = BrokerEndpoint.read(buf, pos, version)
             end_points.append(item_end_points)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         features = []
@@ -1087,14 +1087,14 @@ class RegisterControllerRecord:
         features: list[ControllerFeature]
         controller_id, incarnation_id, zk_migration_ready = _iUT.unpack_from(buf, pos)
         pos += 21
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         end_points = []
         for _ in range(n):
             item_end_points, pos = ControllerEndpoint.read(buf, pos, version)
             end_points.append(item_end_points)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         features = []

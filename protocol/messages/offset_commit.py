@@ -76,7 +76,7 @@ class OffsetCommitRequestTopic:
                 pos += 16
             else:
                 topic_id = p.ZERO_UUID
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 18)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -90,7 +90,7 @@ class OffsetCommitRequestTopic:
             return cls(name, topic_id, partitions), pos
         name, pos = p.read_string(buf, pos)
         topic_id = p.ZERO_UUID
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 14)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -141,7 +141,7 @@ class OffsetCommitRequest:
             member_id, pos = p.read_compact_string(buf, pos)
             group_instance_id, pos = p.read_compact_nullable_string(buf, pos)
             retention_time_ms = -1
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 2)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -166,7 +166,7 @@ class OffsetCommitRequest:
             pos += 8
         else:
             retention_time_ms = -1
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -244,7 +244,7 @@ class OffsetCommitResponseTopic:
                 pos += 16
             else:
                 topic_id = p.ZERO_UUID
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 7)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -258,7 +258,7 @@ class OffsetCommitResponseTopic:
             return cls(name, topic_id, partitions), pos
         name, pos = p.read_string(buf, pos)
         topic_id = p.ZERO_UUID
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -300,7 +300,7 @@ class OffsetCommitResponse:
         if version >= 8:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 2)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -317,7 +317,7 @@ class OffsetCommitResponse:
             pos += 4
         else:
             throttle_time_ms = 0
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []

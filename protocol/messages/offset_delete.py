@@ -36,7 +36,7 @@ class OffsetDeleteRequestTopic:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetDeleteRequestTopic, int]:
         partitions: list[OffsetDeleteRequestPartition]
         name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -66,7 +66,7 @@ class OffsetDeleteRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetDeleteRequest, int]:
         topics: list[OffsetDeleteRequestTopic]
         group_id, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -106,7 +106,7 @@ class OffsetDeleteResponseTopic:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetDeleteResponseTopic, int]:
         partitions: list[OffsetDeleteResponsePartition]
         name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -138,7 +138,7 @@ class OffsetDeleteResponse:
         topics: list[OffsetDeleteResponseTopic]
         error_code, throttle_time_ms = _hi.unpack_from(buf, pos)
         pos += 6
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []

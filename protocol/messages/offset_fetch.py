@@ -141,7 +141,7 @@ class OffsetFetchRequestGroup:
             else:
                 member_epoch = -1
             if version >= 8:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 2)
                 if n < 0:
                     topics = None
                 else:
@@ -204,7 +204,7 @@ class OffsetFetchRequest:
             else:
                 group_id = ""
             if version <= 7:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 3)
                 if n < 0:
                     topics = None
                 else:
@@ -215,7 +215,7 @@ class OffsetFetchRequest:
             else:
                 topics = []
             if version >= 8:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 3)
                 if n < 0:
                     p.refuse_null_array()
                 groups = []
@@ -235,7 +235,7 @@ class OffsetFetchRequest:
                 pos += 1
             return cls(group_id, topics, groups, require_stable), pos
         group_id, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0 and not (version >= 2):
             p.refuse_null_array()
         if n < 0:
@@ -353,7 +353,7 @@ class OffsetFetchResponseTopic:
             else:
                 name = ""
             if version <= 7:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 20)
                 if n < 0:
                     p.refuse_null_array()
                 partitions = []
@@ -368,7 +368,7 @@ class OffsetFetchResponseTopic:
                 pos += 1
             return cls(name, partitions), pos
         name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 16)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -466,7 +466,7 @@ class OffsetFetchResponseTopics:
             else:
                 topic_id = p.ZERO_UUID
             if version >= 8:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 20)
                 if n < 0:
                     p.refuse_null_array()
                 partitions = []
@@ -515,7 +515,7 @@ class OffsetFetchResponseGroup:
             else:
                 group_id = ""
             if version >= 8:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 2)
                 if n < 0:
                     p.refuse_null_array()
                 topics = []
@@ -574,7 +574,7 @@ class OffsetFetchResponse:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
             if version <= 7:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 3)
                 if n < 0:
                     p.refuse_null_array()
                 topics = []
@@ -589,7 +589,7 @@ class OffsetFetchResponse:
             else:
                 error_code = 0
             if version >= 8:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 5)
                 if n < 0:
                     p.refuse_null_array()
                 groups = []
@@ -608,7 +608,7 @@ class OffsetFetchResponse:
             pos += 4
         else:
             throttle_time_ms = 0
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []

@@ -51,7 +51,7 @@ class OffsetForLeaderTopic:
         partitions: list[OffsetForLeaderPartition]
         if version >= 4:
             topic, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 13)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -64,7 +64,7 @@ class OffsetForLeaderTopic:
                 pos += 1
             return cls(topic, partitions), pos
         topic, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 12)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -103,7 +103,7 @@ class OffsetForLeaderEpochRequest:
         if version >= 4:
             (replica_id,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -120,7 +120,7 @@ class OffsetForLeaderEpochRequest:
             pos += 4
         else:
             replica_id = -2
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -183,7 +183,7 @@ class OffsetForLeaderTopicResult:
         partitions: list[EpochEndOffset]
         if version >= 4:
             topic, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 19)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -196,7 +196,7 @@ class OffsetForLeaderTopicResult:
                 pos += 1
             return cls(topic, partitions), pos
         topic, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -235,7 +235,7 @@ class OffsetForLeaderEpochResponse:
         if version >= 4:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -249,7 +249,7 @@ class OffsetForLeaderEpochResponse:
             return cls(throttle_time_ms, topics), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []

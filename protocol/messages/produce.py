@@ -68,7 +68,7 @@ class TopicProduceData:
                 pos += 16
             else:
                 topic_id = p.ZERO_UUID
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 6)
             if n < 0:
                 p.refuse_null_array()
             partition_data = []
@@ -82,7 +82,7 @@ class TopicProduceData:
             return cls(name, topic_id, partition_data), pos
         name, pos = p.read_string(buf, pos)
         topic_id = p.ZERO_UUID
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         partition_data = []
@@ -128,7 +128,7 @@ class ProduceRequest:
             transactional_id, pos = p.read_compact_nullable_string(buf, pos)
             acks, timeout_ms = _hi.unpack_from(buf, pos)
             pos += 6
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 2)
             if n < 0:
                 p.refuse_null_array()
             topic_data = []
@@ -143,7 +143,7 @@ class ProduceRequest:
         transactional_id, pos = p.read_nullable_string(buf, pos)
         acks, timeout_ms = _hi.unpack_from(buf, pos)
         pos += 6
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topic_data = []
@@ -259,7 +259,7 @@ class PartitionProduceResponse:
         if version >= 9:
             index, error_code, base_offset, log_append_time_ms, log_start_offset = _ihqqq.unpack_from(buf, pos)
             pos += 30
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 6)
             if n < 0:
                 p.refuse_null_array()
             record_errors = []
@@ -285,7 +285,7 @@ class PartitionProduceResponse:
         else:
             log_start_offset = -1
         if version == 8:
-            n, pos = p.read_array_length(buf, pos, 1)
+            n, pos = p.read_array_length(buf, pos, 6)
             if n < 0:
                 p.refuse_null_array()
             record_errors = []
@@ -350,7 +350,7 @@ class TopicProduceResponse:
                 pos += 16
             else:
                 topic_id = p.ZERO_UUID
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 33)
             if n < 0:
                 p.refuse_null_array()
             partition_responses = []
@@ -364,7 +364,7 @@ class TopicProduceResponse:
             return cls(name, topic_id, partition_responses), pos
         name, pos = p.read_string(buf, pos)
         topic_id = p.ZERO_UUID
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 22)
         if n < 0:
             p.refuse_null_array()
         partition_responses = []
@@ -461,7 +461,7 @@ class ProduceResponse:
         responses: list[TopicProduceResponse]
         node_endpoints: list[NodeEndpoint]
         if version >= 9:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 2)
             if n < 0:
                 p.refuse_null_array()
             responses = []
@@ -475,7 +475,7 @@ class ProduceResponse:
             for _ in range(tags):
                 tag, pos, end = p.read_tag(buf, pos)
                 if tag == 0 and version >= 10:
-                    n, pos = p.read_compact_array_length(buf, pos, 1)
+                    n, pos = p.read_compact_array_length(buf, pos, 11)
                     if n < 0:
                         p.refuse_null_array()
                     node_endpoints = []
@@ -486,7 +486,7 @@ class ProduceResponse:
                 else:
                     pos = end
             return cls(responses, throttle_time_ms, node_endpoints), pos
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         responses = []

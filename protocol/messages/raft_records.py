@@ -71,7 +71,7 @@ class QuorumStateData:
         else:
             applied_offset = 0
         if version == 0:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 current_voters = None
             else:

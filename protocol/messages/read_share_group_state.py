@@ -45,7 +45,7 @@ class ReadStateData:
         partitions: list[PartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 9)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -80,7 +80,7 @@ class ReadShareGroupStateRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadShareGroupStateRequest, int]:
         topics: list[ReadStateData]
         group_id, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -141,7 +141,7 @@ class PartitionResult:
         error_message, pos = p.read_compact_nullable_string(buf, pos)
         state_epoch, start_offset = _iq.unpack_from(buf, pos)
         pos += 12
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 20)
         if n < 0:
             p.refuse_null_array()
         state_batches = []
@@ -174,7 +174,7 @@ class ReadStateResult:
         partitions: list[PartitionResult]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 21)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -207,7 +207,7 @@ class ReadShareGroupStateResponse:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadShareGroupStateResponse, int]:
         results: list[ReadStateResult]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         results = []

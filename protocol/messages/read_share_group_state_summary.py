@@ -45,7 +45,7 @@ class ReadStateSummaryData:
         partitions: list[PartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 9)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -80,7 +80,7 @@ class ReadShareGroupStateSummaryRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadShareGroupStateSummaryRequest, int]:
         topics: list[ReadStateSummaryData]
         group_id, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -149,7 +149,7 @@ class ReadStateSummaryResult:
         partitions: list[PartitionResult]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 24)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -182,7 +182,7 @@ class ReadShareGroupStateSummaryResponse:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadShareGroupStateSummaryResponse, int]:
         results: list[ReadStateSummaryResult]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         results = []

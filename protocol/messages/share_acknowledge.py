@@ -55,7 +55,7 @@ class AcknowledgePartition:
         acknowledgement_batches: list[AcknowledgementBatch]
         (partition_index,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         acknowledgement_batches = []
@@ -86,7 +86,7 @@ class AcknowledgeTopic:
         partitions: list[AcknowledgePartition]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -134,7 +134,7 @@ class ShareAcknowledgeRequest:
             pos += 1
         else:
             is_renew_ack = False
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -216,7 +216,7 @@ class ShareAcknowledgeTopicResponse:
         partitions: list[PartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 17)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -294,14 +294,14 @@ class ShareAcknowledgeResponse:
             pos += 4
         else:
             acquisition_lock_timeout_ms = 0
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         responses = []
         for _ in range(n):
             item_responses, pos = ShareAcknowledgeTopicResponse.read(buf, pos, version)
             responses.append(item_responses)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 11)
         if n < 0:
             p.refuse_null_array()
         node_endpoints = []

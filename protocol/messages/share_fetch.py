@@ -60,7 +60,7 @@ class FetchPartition:
         (partition_index,) = _i.unpack_from(buf, pos)
         pos += 4
         partition_max_bytes = 0
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         acknowledgement_batches = []
@@ -91,7 +91,7 @@ class FetchTopic:
         partitions: list[FetchPartition]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -176,14 +176,14 @@ class ShareFetchRequest:
         else:
             share_acquire_mode = 0
             is_renew_ack = False
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topics = []
         for _ in range(n):
             item_topics, pos = FetchTopic.read(buf, pos, version)
             topics.append(item_topics)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         forgotten_topics_data = []
@@ -276,7 +276,7 @@ class PartitionData:
         acknowledge_error_message, pos = p.read_compact_nullable_string(buf, pos)
         current_leader, pos = LeaderIdAndEpoch.read(buf, pos, version)
         records, pos = p.read_compact_records(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 19)
         if n < 0:
             p.refuse_null_array()
         acquired_records = []
@@ -312,7 +312,7 @@ class ShareFetchableTopicResponse:
         partitions: list[PartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 22)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -387,14 +387,14 @@ class ShareFetchResponse:
         error_message, pos = p.read_compact_nullable_string(buf, pos)
         (acquisition_lock_timeout_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         responses = []
         for _ in range(n):
             item_responses, pos = ShareFetchableTopicResponse.read(buf, pos, version)
             responses.append(item_responses)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 11)
         if n < 0:
             p.refuse_null_array()
         node_endpoints = []

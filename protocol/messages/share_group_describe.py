@@ -89,7 +89,7 @@ class Assignment:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Assignment, int]:
         topic_partitions: list[TopicPartitions]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 19)
         if n < 0:
             p.refuse_null_array()
         topic_partitions = []
@@ -180,7 +180,7 @@ class DescribedGroup:
         group_epoch, assignment_epoch = _ii.unpack_from(buf, pos)
         pos += 8
         assignor_name, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 12)
         if n < 0:
             p.refuse_null_array()
         members = []
@@ -224,7 +224,7 @@ class ShareGroupDescribeResponse:
         groups: list[DescribedGroup]
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 20)
         if n < 0:
             p.refuse_null_array()
         groups = []

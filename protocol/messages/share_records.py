@@ -81,7 +81,7 @@ class ShareSnapshotValue:
         state_batches: list[ShareSnapshotValueStateBatch]
         snapshot_epoch, state_epoch, leader_epoch, start_offset, create_timestamp, write_timestamp = _iiiqqq.unpack_from(buf, pos)
         pos += 36
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 20)
         if n < 0:
             p.refuse_null_array()
         state_batches = []
@@ -180,7 +180,7 @@ class ShareUpdateValue:
         state_batches: list[ShareUpdateValueStateBatch]
         snapshot_epoch, leader_epoch, start_offset = _iiq.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 20)
         if n < 0:
             p.refuse_null_array()
         state_batches = []

@@ -47,7 +47,7 @@ class ProducerSnapshot:
         producer_entries: list[ProducerEntry]
         (crc,) = _I.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 46)
         if n < 0:
             p.refuse_null_array()
         producer_entries = []

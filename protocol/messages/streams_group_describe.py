@@ -87,7 +87,7 @@ class TopicInfo:
         name, pos = p.read_compact_string(buf, pos)
         partitions, replication_factor = _ih.unpack_from(buf, pos)
         pos += 6
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topic_configs = []
@@ -138,14 +138,14 @@ class Subtopology:
         for _ in range(n):
             item_repartition_sink_topics, pos = p.read_compact_string(buf, pos)
             repartition_sink_topics.append(item_repartition_sink_topics)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 9)
         if n < 0:
             p.refuse_null_array()
         state_changelog_topics = []
         for _ in range(n):
             item_state_changelog_topics, pos = TopicInfo.read(buf, pos, version)
             state_changelog_topics.append(item_state_changelog_topics)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 9)
         if n < 0:
             p.refuse_null_array()
         repartition_source_topics = []
@@ -185,7 +185,7 @@ class Topology:
         subtopologies: list[Subtopology] | None
         (epoch,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 6)
         if n < 0:
             subtopologies = None
         else:
@@ -293,21 +293,21 @@ class Assignment:
         active_tasks: list[TaskIds]
         standby_tasks: list[TaskIds]
         warmup_tasks: list[TaskIds]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         active_tasks = []
         for _ in range(n):
             item_active_tasks, pos = TaskIds.read(buf, pos, version)
             active_tasks.append(item_active_tasks)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         standby_tasks = []
         for _ in range(n):
             item_standby_tasks, pos = TaskIds.read(buf, pos, version)
             standby_tasks.append(item_standby_tasks)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         warmup_tasks = []
@@ -374,21 +374,21 @@ class Member:
             user_endpoint = None
         else:
             user_endpoint, pos = Endpoint.read(buf, pos, version)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         client_tags = []
         for _ in range(n):
             item_client_tags, pos = KeyValue.read(buf, pos, version)
             client_tags.append(item_client_tags)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 14)
         if n < 0:
             p.refuse_null_array()
         task_offsets = []
         for _ in range(n):
             item_task_offsets, pos = TaskOffset.read(buf, pos, version)
             task_offsets.append(item_task_offsets)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 14)
         if n < 0:
             p.refuse_null_array()
         task_end_offsets = []
@@ -463,7 +463,7 @@ class DescribedGroup:
             topology = None
         else:
             topology, pos = Topology.read(buf, pos, version)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 28)
         if n < 0:
             p.refuse_null_array()
         members = []
@@ -511,7 +511,7 @@ class StreamsGroupDescribeResponse:
         groups: list[DescribedGroup]
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 20)
         if n < 0:
             p.refuse_null_array()
         groups = []

@@ -52,7 +52,7 @@ class TopicInfo:
         name, pos = p.read_compact_string(buf, pos)
         partitions, replication_factor = _ih.unpack_from(buf, pos)
         pos += 6
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topic_configs = []
@@ -149,7 +149,7 @@ class Subtopology:
         for _ in range(n):
             item_source_topic_regex, pos = p.read_compact_string(buf, pos)
             source_topic_regex.append(item_source_topic_regex)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 9)
         if n < 0:
             p.refuse_null_array()
         state_changelog_topics = []
@@ -163,14 +163,14 @@ class Subtopology:
         for _ in range(n):
             item_repartition_sink_topics, pos = p.read_compact_string(buf, pos)
             repartition_sink_topics.append(item_repartition_sink_topics)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 9)
         if n < 0:
             p.refuse_null_array()
         repartition_source_topics = []
         for _ in range(n):
             item_repartition_source_topics, pos = TopicInfo.read(buf, pos, version)
             repartition_source_topics.append(item_repartition_source_topics)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         copartition_groups = []
@@ -216,7 +216,7 @@ class Topology:
         subtopologies: list[Subtopology]
         (epoch,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         subtopologies = []
@@ -360,7 +360,7 @@ class StreamsGroupHeartbeatRequest:
             topology = None
         else:
             topology, pos = Topology.read(buf, pos, version)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             active_tasks = None
         else:
@@ -368,7 +368,7 @@ class StreamsGroupHeartbeatRequest:
             for _ in range(n):
                 item_active_tasks, pos = StreamsGroupHeartbeatRequestTaskIds.read(buf, pos, version)
                 active_tasks.append(item_active_tasks)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             standby_tasks = None
         else:
@@ -376,7 +376,7 @@ class StreamsGroupHeartbeatRequest:
             for _ in range(n):
                 item_standby_tasks, pos = StreamsGroupHeartbeatRequestTaskIds.read(buf, pos, version)
                 standby_tasks.append(item_standby_tasks)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             warmup_tasks = None
         else:
@@ -390,7 +390,7 @@ class StreamsGroupHeartbeatRequest:
             user_endpoint = None
         else:
             user_endpoint, pos = StreamsGroupHeartbeatRequestEndpoint.read(buf, pos, version)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             client_tags = None
         else:
@@ -398,7 +398,7 @@ class StreamsGroupHeartbeatRequest:
             for _ in range(n):
                 item_client_tags, pos = KeyValue.read(buf, pos, version)
                 client_tags.append(item_client_tags)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 14)
         if n < 0:
             task_offsets = None
         else:
@@ -406,7 +406,7 @@ class StreamsGroupHeartbeatRequest:
             for _ in range(n):
                 item_task_offsets, pos = TaskOffset.read(buf, pos, version)
                 task_offsets.append(item_task_offsets)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 14)
         if n < 0:
             task_end_offsets = None
         else:
@@ -589,14 +589,14 @@ class EndpointToPartitions:
         active_partitions: list[TopicPartition]
         standby_partitions: list[TopicPartition]
         user_endpoint, pos = StreamsGroupHeartbeatResponseEndpoint.read(buf, pos, version)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         active_partitions = []
         for _ in range(n):
             item_active_partitions, pos = TopicPartition.read(buf, pos, version)
             active_partitions.append(item_active_partitions)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         standby_partitions = []
@@ -656,7 +656,7 @@ class StreamsGroupHeartbeatResponse:
         member_id, pos = p.read_compact_string(buf, pos)
         member_epoch, heartbeat_interval_ms, acceptable_recovery_lag, task_offset_interval_ms = _iiii.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             status = None
         else:
@@ -664,7 +664,7 @@ class StreamsGroupHeartbeatResponse:
             for _ in range(n):
                 item_status, pos = Status.read(buf, pos, version)
                 status.append(item_status)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             active_tasks = None
         else:
@@ -672,7 +672,7 @@ class StreamsGroupHeartbeatResponse:
             for _ in range(n):
                 item_active_tasks, pos = StreamsGroupHeartbeatResponseTaskIds.read(buf, pos, version)
                 active_tasks.append(item_active_tasks)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             standby_tasks = None
         else:
@@ -680,7 +680,7 @@ class StreamsGroupHeartbeatResponse:
             for _ in range(n):
                 item_standby_tasks, pos = StreamsGroupHeartbeatResponseTaskIds.read(buf, pos, version)
                 standby_tasks.append(item_standby_tasks)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             warmup_tasks = None
         else:
@@ -690,7 +690,7 @@ class StreamsGroupHeartbeatResponse:
                 warmup_tasks.append(item_warmup_tasks)
         (endpoint_information_epoch,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 7)
         if n < 0:
             partitions_by_user_endpoint = None
         else:

@@ -77,7 +77,7 @@ class SyncGroupRequest:
                 protocol_name, pos = p.read_compact_nullable_string(buf, pos)
             else:
                 protocol_name = None
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             assignments = []
@@ -99,7 +99,7 @@ class SyncGroupRequest:
             group_instance_id = None
         protocol_type = None
         protocol_name = None
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         assignments = []

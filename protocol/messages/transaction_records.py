@@ -98,7 +98,7 @@ class TransactionLogValue:
         if version >= 1:
             producer_id, producer_epoch, transaction_timeout_ms, transaction_status = _qhib.unpack_from(buf, pos)
             pos += 15
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 transaction_partitions = None
             else:
@@ -143,7 +143,7 @@ class TransactionLogValue:
         next_producer_epoch = -1
         transaction_timeout_ms, transaction_status = _ib.unpack_from(buf, pos)
         pos += 5
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             transaction_partitions = None
         else:

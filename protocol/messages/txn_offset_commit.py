@@ -67,7 +67,7 @@ class TxnOffsetCommitRequestTopic:
         partitions: list[TxnOffsetCommitRequestPartition]
         if version >= 3:
             name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 18)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -80,7 +80,7 @@ class TxnOffsetCommitRequestTopic:
                 pos += 1
             return cls(name, partitions), pos
         name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 14)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -130,7 +130,7 @@ class TxnOffsetCommitRequest:
             pos += 14
             member_id, pos = p.read_compact_string(buf, pos)
             group_instance_id, pos = p.read_compact_nullable_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -149,7 +149,7 @@ class TxnOffsetCommitRequest:
         generation_id = -1
         member_id = ""
         group_instance_id = None
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -215,7 +215,7 @@ class TxnOffsetCommitResponseTopic:
         partitions: list[TxnOffsetCommitResponsePartition]
         if version >= 3:
             name, pos = p.read_compact_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 7)
             if n < 0:
                 p.refuse_null_array()
             partitions = []
@@ -228,7 +228,7 @@ class TxnOffsetCommitResponseTopic:
                 pos += 1
             return cls(name, partitions), pos
         name, pos = p.read_string(buf, pos)
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -267,7 +267,7 @@ class TxnOffsetCommitResponse:
         if version >= 3:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -281,7 +281,7 @@ class TxnOffsetCommitResponse:
             return cls(throttle_time_ms, topics), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_array_length(buf, pos, 1)
+        n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []

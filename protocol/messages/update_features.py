@@ -69,7 +69,7 @@ class UpdateFeaturesRequest:
         feature_updates: list[FeatureUpdateKey]
         (timeout_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         feature_updates = []
@@ -143,7 +143,7 @@ class UpdateFeaturesResponse:
         pos += 6
         error_message, pos = p.read_compact_nullable_string(buf, pos)
         if version <= 1:
-            n, pos = p.read_compact_array_length(buf, pos, 1)
+            n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 p.refuse_null_array()
             results = []

@@ -82,7 +82,7 @@ class UpdateRaftVoterRequest:
         cluster_id, pos = p.read_compact_nullable_string(buf, pos)
         current_leader_epoch, voter_id, voter_directory_id = _iiU.unpack_from(buf, pos)
         pos += 24
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 5)
         if n < 0:
             p.refuse_null_array()
         listeners = []

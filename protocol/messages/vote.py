@@ -71,7 +71,7 @@ class VoteRequestTopicData:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VoteRequestTopicData, int]:
         partitions: list[VoteRequestPartitionData]
         topic_name, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 25)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -113,7 +113,7 @@ class VoteRequest:
             pos += 4
         else:
             voter_id = -1
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -168,7 +168,7 @@ class VoteResponseTopicData:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VoteResponseTopicData, int]:
         partitions: list[VoteResponsePartitionData]
         topic_name, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 16)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -244,7 +244,7 @@ class VoteResponse:
         node_endpoints: list[NodeEndpoint]
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -256,7 +256,7 @@ class VoteResponse:
         for _ in range(tags):
             tag, pos, end = p.read_tag(buf, pos)
             if tag == 0 and version >= 1:
-                n, pos = p.read_compact_array_length(buf, pos, 1)
+                n, pos = p.read_compact_array_length(buf, pos, 8)
                 if n < 0:
                     p.refuse_null_array()
                 node_endpoints = []

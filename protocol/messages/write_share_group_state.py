@@ -56,7 +56,7 @@ class PartitionData:
             pos += 4
         else:
             delivery_complete_count = -1
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 20)
         if n < 0:
             p.refuse_null_array()
         state_batches = []
@@ -89,7 +89,7 @@ class WriteStateData:
         partitions: list[PartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 22)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -124,7 +124,7 @@ class WriteShareGroupStateRequest:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteShareGroupStateRequest, int]:
         topics: list[WriteStateData]
         group_id, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -179,7 +179,7 @@ class WriteStateResult:
         partitions: list[PartitionResult]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -212,7 +212,7 @@ class WriteShareGroupStateResponse:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteShareGroupStateResponse, int]:
         results: list[WriteStateResult]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         results = []

@@ -56,7 +56,7 @@ class WritableTxnMarker:
         topics: list[WritableTxnMarkerTopic]
         producer_id, producer_epoch, transaction_result = _qhT.unpack_from(buf, pos)
         pos += 11
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -99,7 +99,7 @@ class WriteTxnMarkersRequest:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteTxnMarkersRequest, int]:
         markers: list[WritableTxnMarker]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 17)
         if n < 0:
             p.refuse_null_array()
         markers = []
@@ -148,7 +148,7 @@ class WritableTxnMarkerTopicResult:
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WritableTxnMarkerTopicResult, int]:
         partitions: list[WritableTxnMarkerPartitionResult]
         name, pos = p.read_compact_string(buf, pos)
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         partitions = []
@@ -179,7 +179,7 @@ class WritableTxnMarkerResult:
         topics: list[WritableTxnMarkerTopicResult]
         (producer_id,) = _q.unpack_from(buf, pos)
         pos += 8
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
@@ -212,7 +212,7 @@ class WriteTxnMarkersResponse:
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteTxnMarkersResponse, int]:
         markers: list[WritableTxnMarkerResult]
-        n, pos = p.read_compact_array_length(buf, pos, 1)
+        n, pos = p.read_compact_array_length(buf, pos, 10)
         if n < 0:
             p.refuse_null_array()
         markers = []
