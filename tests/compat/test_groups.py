@@ -1,0 +1,221 @@
+"""Consumer groups with the three Python clients: members that die, come back, are many or few."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+from tests.compat.group_member import CLIENTS, STRATEGIES, GroupMember, until
+from tests.group_conversation import describing
+from tests.wire_client import WireClient
+
+STRATEGY_MATRIX = [(client, name) for client in CLIENTS for name in STRATEGIES[client]]
+
+
+@pytest.fixture
+def admin(broker: str) -> AdminClient:
+    """An administrator."""
+    return AdminClient({"bootstrap.servers": broker})
+
+
+def create(admin: AdminClient, partitions: int, prefix: str = "groups") -> str:
+    """A new topic."""
+    name = f"{prefix}-{uuid4().hex[:8]}"
+    for future in admin.create_topics([NewTopic(name, partitions, 1)]).values():
+        future.result(10)
+    return name
+
+
+def produce(broker: str, topic: str, partitions: int, count: int = 5, tag: str = "v") -> set[str]:
+    """`count` records in each partition; their values."""
+    producer = Producer({"bootstrap.servers": broker})
+    values = set()
+    for partition in range(partitions):
+        for number in range(count):
+            value = f"{tag}-{partition}-{number}"
+            producer.produce(topic, value, partition=partition)
+            values.add(value)
+    assert producer.flush(20) == 0
+    return values
+
+
+def shared(members: Sequence[GroupMember], topic: str, partitions: int) -> bool:
+    """Whether the members own all partitions, each of them some, and none twice."""
+    owned = [one for member in members for one in member.assigned]
+    everything = sorted((topic, partition) for partition in range(partitions))
+    return sorted(owned) == everything and all(member.assigned for member in members)
+
+
+def values_of(*members: GroupMember) -> set[str]:
+    """What the members read."""
+    return {record[3] for member in members for record in member.records}
+
+
+def generation(broker: str, group: str) -> str:
+    """State and members' ids of a group."""
+    with WireClient(int(broker.rsplit(":", 1)[1])) as wire:
+        described = wire.call(describing(group), 5).groups[0]
+    return f"{described.group_state} {sorted(m.member_id for m in described.members)}"
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_three_members_and_one_is_killed(client: str, broker: str, admin: AdminClient) -> None:
+    topic = create(admin, 6)
+    members = [GroupMember(client, broker, topic, topic) for _ in range(3)]
+    try:
+        until(lambda: shared(members, topic, 6), "share for each of three")
+        wanted = produce(broker, topic, 6)
+        until(lambda: values_of(*members) == wanted, "records")
+        killed, *left = members
+        killed.kill()
+        until(lambda: shared(left, topic, 6), "share for each of two")
+        more = produce(broker, topic, 6, tag="after")
+        until(lambda: more <= values_of(*left), "records after the death")
+    finally:
+        for member in members:
+            member.close()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_static_member_restarts_without_a_rebalance(
+    client: str, broker: str, admin: AdminClient
+) -> None:
+    topic = create(admin, 4)
+    with GroupMember(client, broker, topic, topic, instance="one") as one:
+        two = GroupMember(client, broker, topic, topic, instance="two")
+        until(lambda: shared([one, two], topic, 4), "share for each of two")
+        before, changes = list(two.assigned), one.assignments
+        two.kill()
+        with GroupMember(client, broker, topic, topic, instance="two") as again:
+            until(lambda: again.assigned == before, "the same share")
+            wanted = produce(broker, topic, 4)
+            until(lambda: values_of(one, again) == wanted, "records")
+            assert one.assignments == changes
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_second_member_of_one_instance_fences_the_first(
+    client: str, broker: str, admin: AdminClient
+) -> None:
+    topic = create(admin, 2)
+    # kafka-python says so only when it commits.
+    options = {"instance": "me", "auto_commit": True}
+    with GroupMember(client, broker, topic, topic, **options) as first:
+        until(lambda: shared([first], topic, 2), "share")
+        with GroupMember(client, broker, topic, topic, **options) as second:
+            until(lambda: shared([second], topic, 2), "share of the second")
+            if client != "aiokafka":  # it logs the error, and rejoins
+                until(lambda: first.failed is not None, "end of the first")
+                assert "fenced" in str(first.failed).lower()
+
+
+@pytest.mark.parametrize(("client", "strategy"), STRATEGY_MATRIX)
+def test_strategies(client: str, strategy: str, broker: str, admin: AdminClient) -> None:
+    topic = create(admin, 5)
+    options = {"strategy": strategy}
+    with GroupMember(client, broker, topic, topic, **options) as one:
+        until(lambda: shared([one], topic, 5), "all for one")
+        with GroupMember(client, broker, topic, topic, **options) as two:
+            until(lambda: shared([one, two], topic, 5), "share for each of two")
+            wanted = produce(broker, topic, 5)
+            until(lambda: values_of(one, two) == wanted, "records")
+        until(lambda: shared([one], topic, 5), "all for one again")
+
+
+@pytest.mark.parametrize("how", ["sync", "async", "auto"])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_commit_is_where_the_next_one_goes_on(
+    client: str, how: str, broker: str, admin: AdminClient
+) -> None:
+    topic = create(admin, 1)
+    wanted = produce(broker, topic, 1, 10)
+    options = {"auto_commit": how == "auto"}
+    with GroupMember(client, broker, topic, topic, **options) as member:
+        until(lambda: values_of(member) == wanted, "records")
+        if how != "auto":
+            member.commit(how)
+        until(lambda: committed(broker, topic) == 10, "committed offset")
+    more = produce(broker, topic, 1, 3, tag="later")
+    with GroupMember(client, broker, topic, topic, **options) as member:
+        until(lambda: more <= values_of(member), "records after the commit")
+        assert values_of(member) == more
+
+
+def committed(broker: str, topic: str) -> int:
+    """Committed offset of partition 0 of the group that is named as its topic."""
+    from confluent_kafka import Consumer
+
+    consumer = Consumer({"bootstrap.servers": broker, "group.id": topic})
+    try:
+        offset: int = consumer.committed([TopicPartition(topic, 0)], timeout=10)[0].offset
+        return offset
+    finally:
+        consumer.close()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_pattern_sees_a_new_topic(client: str, broker: str, admin: AdminClient) -> None:
+    prefix = f"pattern-{uuid4().hex[:8]}"
+    first = create(admin, 1, prefix)
+    with GroupMember(client, broker, prefix, pattern=f"{prefix}.*") as member:
+        until(lambda: member.assigned == [(first, 0)], "assignment of the first topic")
+        second = create(admin, 1, prefix)
+        both = sorted([(first, 0), (second, 0)])
+        until(lambda: sorted(member.assigned) == both, "assignment of the new topic")
+        wanted = produce(broker, second, 1)
+        until(lambda: values_of(member) == wanted, "records of the new topic")
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_growth_of_partitions_reaches_the_group(
+    client: str, broker: str, admin: AdminClient
+) -> None:
+    topic = create(admin, 1)
+    with GroupMember(client, broker, topic, topic) as member:
+        until(lambda: shared([member], topic, 1), "assignment")
+        for future in admin.create_partitions([NewPartitions(topic, 3)]).values():
+            future.result(10)
+        until(lambda: shared([member], topic, 3), "assignment of the new partitions")
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_where_to_start_without_an_offset(client: str, broker: str, admin: AdminClient) -> None:
+    topic = create(admin, 1)
+    old = produce(broker, topic, 1, tag="old")
+    options: dict[str, Any] = {}
+    with (
+        GroupMember(client, broker, f"{topic}-e", topic, reset="earliest", **options) as earliest,
+        GroupMember(client, broker, f"{topic}-l", topic, reset="latest", **options) as latest,
+        GroupMember(client, broker, f"{topic}-n", topic, reset="none", **options) as none,
+    ):
+        until(lambda: values_of(earliest) == old, "old records")
+        until(lambda: latest.assigned == [(topic, 0)], "assignment")
+        new: set[str] = set()
+        for attempt in range(20):  # latest is wherever the log ends when it asks
+            new |= produce(broker, topic, 1, 1, tag=f"new{attempt}")
+            if values_of(latest):
+                break
+        until(lambda: bool(values_of(latest)), "new records")
+        until(lambda: new <= values_of(earliest), "new records, too")
+        assert not values_of(latest) & old
+        until(lambda: none.failed is not None, "refusal to guess")
+        assert not none.records
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_members_that_close_leave_the_group_empty(
+    client: str, broker: str, admin: AdminClient
+) -> None:
+    topic = create(admin, 2)
+    with GroupMember(client, broker, topic, topic) as member:
+        until(lambda: shared([member], topic, 2), "assignment")
+        assert generation(broker, topic).startswith("Stable")
+    until(lambda: generation(broker, topic).startswith("Empty"), "empty group", 5)
+    for future in admin.delete_consumer_groups([topic]).values():
+        future.result(10)
+    assert generation(broker, topic).startswith("Dead")
