@@ -1,8 +1,13 @@
-"""Which values of a node are shown, under the names of Kafka's MBeans. They are read when asked."""
+"""Which values of a node are shown, under the names of Kafka's MBeans. They are read when asked.
+
+Follows the MBeans of a 4.3 broker: type, then name, then tags as labels. What Kafka has no name for
+is named after what it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.metrics import Labels, Sample
@@ -11,13 +16,20 @@ from protocol.api_keys import ApiKey
 if TYPE_CHECKING:
     from broker.network.socket_server import SocketServer
     from broker.node import Node
+    from storage.unified_log import UnifiedLog
 
 _SERVER = "kafka_server_replicamanager"
+_LOG_VALUES: tuple[tuple[str, str, Callable[[UnifiedLog], int]], ...] = (
+    ("size", "Bytes of a partition's log", lambda log: log.size_bytes),
+    ("logstartoffset", "First offset of a partition's log", lambda log: log.log_start_offset),
+    ("logendoffset", "Offset after a partition's last record", lambda log: log.log_end_offset),
+)
 
 
 def register_node_metrics(node: Node, sockets: SocketServer) -> None:
     """Give `node.metrics` everything that is read from its owners."""
     _replicas(node)
+    _controller(node)
     _requests(node)
     _network(node, sockets)
 
@@ -47,24 +59,52 @@ def _replicas(node: Node) -> None:
         "Log directories that failed since the start",
         lambda: len(node.failures.offline_dirs()),
     )
-    for purgatory in (replicas.produce_purgatory, replicas.fetch_purgatory):
-        metrics.gauge(
-            f"kafka_server_delayedoperationpurgatory_{purgatory.name.lower()}_size",
-            f"{purgatory.name} requests that wait",
-            lambda p=purgatory: len(p),  # type: ignore[misc]
-        )
+    metrics.gauge(
+        f"{_SERVER}_underminisrpartitioncount",
+        "Partitions led here with fewer replicas in sync than min.insync.replicas",
+        lambda: sum(
+            partition.is_leader
+            and len(partition.isr)
+            < min(partition.log.config.min_insync_replicas, len(partition.replicas))
+            for partition in replicas.partitions()
+        ),
+    )
+    metrics.gauges(
+        "kafka_server_delayedoperationpurgatory_purgatorysize",
+        "Requests that wait",
+        lambda: (
+            ({"delayedOperation": purgatory.name}, float(len(purgatory)))
+            for purgatory in (replicas.produce_purgatory, replicas.fetch_purgatory)
+        ),
+    )
     metrics.gauge(
         "kafka_server_fetchsessioncache_numincrementalfetchsessions",
         "Fetch sessions",
         lambda: len(replicas.sessions),
     )
-    metrics.gauges("kafka_log_log_size", "Bytes of a partition's log", lambda: _log_sizes(node))
+    for name, help_text, read in _LOG_VALUES:
+        metrics.gauges(f"kafka_log_log_{name}", help_text, partial(_per_log, node, read))
 
 
-def _log_sizes(node: Node) -> Iterator[Sample]:
+def _controller(node: Node) -> None:
+    metrics, name = node.metrics, "kafka_controller_kafkacontroller"
+    metrics.gauge(
+        f"{name}_activecontrollercount",
+        "1 where this node is the active controller",
+        lambda: node.controller.controller.is_active,
+    )
+    metrics.gauge(f"{name}_globaltopiccount", "Topics", lambda: len(node.image.topics.by_name))
+    metrics.gauge(
+        f"{name}_globalpartitioncount",
+        "Partitions of all topics",
+        lambda: sum(len(topic.partitions) for topic in node.image.topics.by_name.values()),
+    )
+
+
+def _per_log(node: Node, read: Callable[[UnifiedLog], int]) -> Iterator[Sample]:
     for partition in node.replicas.partitions():
         labels: Labels = {"topic": partition.topic, "partition": str(partition.index)}
-        yield labels, float(partition.log.size_bytes)
+        yield labels, float(read(partition.log))
 
 
 def _requests(node: Node) -> None:
@@ -72,7 +112,7 @@ def _requests(node: Node) -> None:
 
     def named(attribute: str) -> Iterator[Sample]:
         for key, counted in requests.metrics.items():
-            yield {"request": ApiKey(key).name}, float(getattr(counted, attribute))
+            yield {"request": _kafka_name(ApiKey(key))}, float(getattr(counted, attribute))
 
     name = "kafka_network_requestmetrics"
     node.metrics.counters(f"{name}_requests", "Requests by API", lambda: named("requests"))
@@ -94,10 +134,15 @@ def _network(node: Node, sockets: SocketServer) -> None:
         lambda: channel.busy_slots,
     )
     metrics.gauges(
-        "kafka_network_processor_connections",
+        "kafka_server_socket_server_metrics_connection_count",
         "Open connections of a network processor (of num.network.threads a listener)",
         lambda: (
             ({"networkProcessor": str(number)}, float(processor.connection_count))
             for number, processor in enumerate(sockets.processors)
         ),
     )
+
+
+def _kafka_name(key: ApiKey) -> str:
+    """OFFSET_COMMIT is OffsetCommit in the MBeans of `kafka.network:type=RequestMetrics`."""
+    return key.name.title().replace("_", "")

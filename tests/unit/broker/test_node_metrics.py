@@ -11,7 +11,7 @@ async def test_values_are_read_from_their_owners_when_asked(tmp_path: Path) -> N
     server = Server(config(tmp_path, **{"num.network.threads": "2"}))
     await server.start()
     families = {f.name: f for f in server.node.metrics.families()}
-    network = families["kafka_network_processor_connections"]
+    network = families["kafka_server_socket_server_metrics_connection_count"]
     assert [labels for labels, _ in network.samples] == [
         {"networkProcessor": "0"},
         {"networkProcessor": "1"},
@@ -20,10 +20,13 @@ async def test_values_are_read_from_their_owners_when_asked(tmp_path: Path) -> N
     for labels, value in families["kafka_network_requestmetrics_requests"].samples:
         named: Labels = labels
         counted[named["request"]] = value
-    assert counted["FETCH"] == 0
+    assert counted["Fetch"] == 0
     server.node.requests.metrics[1].requests += 3
     again = {f.name: f for f in server.node.metrics.families()}
     samples = again["kafka_network_requestmetrics_requests"].samples
-    assert ({"request": "FETCH"}, 3.0) in samples
-    assert families["kafka_server_delayedoperationpurgatory_fetch_size"].samples == (({}, 0.0),)
+    assert ({"request": "Fetch"}, 3.0) in samples
+    waiting = families["kafka_server_delayedoperationpurgatory_purgatorysize"].samples
+    assert ({"delayedOperation": "Fetch"}, 0.0) in waiting
+    assert ({"request": "OffsetForLeaderEpoch"}, 0.0) in samples
+    assert families["kafka_controller_kafkacontroller_activecontrollercount"].samples == (({}, 1),)
     await server.stop()

@@ -1,0 +1,42 @@
+"""A start imports only what it needs: from the command to accepting connections in under 0.5 s."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.architecture.sources import ROOT
+
+# Each costs tens of milliseconds, and none has work at a start.
+NEVER_AT_START = (
+    "difflib",
+    "http",
+    "numpy",
+    "prometheus_client",
+    "pytest",
+    "unittest",
+    "urllib.request",
+    "xml",
+)
+
+
+def loaded_by(statement: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{statement}; import sys; print(*sys.modules)"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+def test_serving_loads_nothing_that_it_does_not_need() -> None:
+    loaded = loaded_by("import broker.cli, broker.server")
+    assert [name for name in NEVER_AT_START if name in loaded] == []
+
+
+def test_a_wrong_command_loads_no_broker() -> None:
+    loaded = loaded_by("import broker.cli")
+    heavy = ("asyncio", "controller", "uvloop", "broker.server", "protocol.messages")
+    assert [name for name in heavy if name in loaded] == []

@@ -1,0 +1,121 @@
+"""The command as a process: what it says, how it stops, and that what is wrong is one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from broker.broker_process import HOST, READY, BrokerProcess, free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def ottla(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "broker", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+
+
+@pytest.fixture
+def broker() -> Iterator[BrokerProcess]:
+    with BrokerProcess() as process:
+        yield process
+
+
+def refusal(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line of a command that refused to start."""
+    assert done.returncode == 2, done
+    assert "Traceback" not in done.stderr and done.stdout == ""
+    lines = [line for line in done.stderr.splitlines() if "profile applies" not in line]
+    assert len(lines) == 1 and lines[0].startswith("ottla: "), done.stderr
+    return lines[0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_cleanly_and_quietly(broker: BrokerProcess, number: int) -> None:
+    said = broker.output()
+    started = time.monotonic()
+    process = broker._process
+    assert process is not None
+    process.send_signal(number)
+    assert process.wait(10) == 0
+    assert time.monotonic() - started < 5
+    assert broker.output() == said
+    assert (broker.data_dir / ".kafka_cleanshutdown").exists()
+
+
+def test_it_says_two_lines_and_no_more(broker: BrokerProcess) -> None:
+    profile, ready = broker.output().splitlines()
+    assert "single-node profile applies" in profile
+    assert ready == f"ottla: node 1 {READY} {HOST}:{broker.port} (Ctrl-C stops it)"
+
+
+def test_a_port_that_is_taken(broker: BrokerProcess, tmp_path: Path) -> None:
+    listeners = f"listeners=PLAINTEXT://{HOST}:{broker.port}"
+    line = refusal(ottla("serve", "--override", listeners, folder=tmp_path))
+    assert str(broker.port) in line and "in use" in line.lower()
+
+
+def test_a_folder_that_is_taken(broker: BrokerProcess, tmp_path: Path) -> None:
+    keys = [f"log.dirs={broker.data_dir}", f"listeners=PLAINTEXT://{HOST}:{free_port()}"]
+    line = refusal(
+        ottla("serve", *(word for key in keys for word in ("--override", key)), folder=tmp_path)
+    )
+    assert str(broker.data_dir) in line
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    line = refusal(ottla("serve", "--override", f"log.dirs={file}/data", folder=tmp_path))
+    assert str(file) in line
+
+
+def test_a_folder_of_another_node(broker: BrokerProcess, tmp_path: Path) -> None:
+    broker.stop()
+    keys = [f"log.dirs={broker.data_dir}", "node.id=7", "listeners=PLAINTEXT://localhost:0"]
+    line = refusal(
+        ottla("serve", *(word for key in keys for word in ("--override", key)), folder=tmp_path)
+    )
+    assert "7" in line and str(broker.data_dir) in line
+
+
+def test_format_then_serve_with_a_cluster_id_of_ones_own(tmp_path: Path) -> None:
+    cluster_id = "MkU3OEVBNTcwNTJENDM2Qg"
+    folder = tmp_path / "data"
+    arguments = ("--override", f"log.dirs={folder}")
+    done = ottla("format", "--cluster-id", cluster_id, *arguments, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert str(folder) in done.stdout
+    shown = ottla("dump-log", str(folder / "meta.properties"), folder=tmp_path)
+    assert f"cluster.id={cluster_id}" in shown.stdout.splitlines()
+    with BrokerProcess(data_dir=folder) as process:
+        assert process.running
+
+
+def test_metrics_are_served_when_asked_for() -> None:
+    port = free_port()
+    address = f"http://{HOST}:{port}/metrics"
+    settings = {"ottla.metrics.port": str(port), "ottla.metrics.host": HOST}
+    with BrokerProcess(settings), urllib.request.urlopen(address, timeout=10) as answer:
+        text = answer.read().decode()
+    for name in (
+        "kafka_server_brokertopicmetrics_messagesin_total",
+        "kafka_server_replicamanager_partitioncount",
+        "kafka_controller_kafkacontroller_activecontrollercount",
+    ):
+        assert f"\n{name}" in text, text
