@@ -52,6 +52,8 @@ class Raft:
         self._deadline_ms: float | None = None
         self._granted: dict[int, bool] = {}
         self._heard_from_leader = False
+        self._durable = 0
+        self._fetch_held: bool | None = None
         self._ready = m.Ready()
         self._handlers: dict[type, Callable[..., None]] = {
             m.Vote: self._on_vote,
@@ -135,6 +137,7 @@ class Raft:
         self.leading = None
         self._granted = {}
         self._heard_from_leader = False
+        self._fetch_held = None
 
     def _persist(self, election: ElectionState) -> None:
         assert election.epoch >= self.election.epoch, "an epoch never goes back"
@@ -260,8 +263,9 @@ class Raft:
         if self.leading is not None:
             if self.leading.flushed(end_offset):
                 self._commit(self.leading.high_watermark)
-        elif self.role is Role.FOLLOWER:
-            self._fetch()
+        self._durable = max(self._durable, min(end_offset, self.log.end_offset))
+        if self._fetch_held is not None:
+            self._fetch(anybody=self._fetch_held)
 
     def _on_resign(self, event: m.Resign, now_ms: float) -> None:
         if self.role is Role.LEADER and event.epoch == self.epoch:
@@ -293,6 +297,12 @@ class Raft:
             self._ready.high_watermark = high_watermark
 
     def _fetch(self, anybody: bool = False) -> None:
+        """Ask for what follows. The offset asked for tells the leader what is durable here, so this
+        waits for the fsync of what there is."""
+        self._fetch_held = None
+        if self._durable < self.log.end_offset:
+            self._fetch_held = anybody
+            return
         node_id = self.config.node_id
         target = self.election.leader_id
         if target is None or anybody:
@@ -395,7 +405,8 @@ class Raft:
         if self.leading is None or fetch.epoch != self.epoch:
             self._answer(event, m.EpochReply(self.epoch, self.leader_id))
             return
-        reply = m.FetchReply(self.epoch, self.config.node_id, self.high_watermark)
+        asked = (fetch.offset, fetch.last_fetched_epoch)
+        reply = m.FetchReply(self.epoch, self.config.node_id, self.high_watermark, asked)
         if self.log.needs_snapshot(fetch.offset, fetch.last_fetched_epoch):
             reply = reply._replace(snapshot=self.log.snapshot)
         elif diverging := self.log.diverging(fetch.offset, fetch.last_fetched_epoch):
@@ -411,6 +422,8 @@ class Raft:
         self._learn(reply.epoch, reply.leader_id, now_ms)
         if self.role is not Role.FOLLOWER or reply.epoch != self.epoch:
             return
+        if reply.asked != (self.log.end_offset, self.log.last_epoch):
+            return
         self._deadline_ms = now_ms + self.config.fetch_timeout_ms
         self._heard_from_leader = True
         if reply.diverging is not None:
@@ -418,6 +431,7 @@ class Raft:
             committed = self.high_watermark or 0
             assert cut >= committed, f"cutting at {cut} would lose what is committed: {committed}"
             self.log.truncate(cut)
+            self._durable = min(self._durable, cut)
             self._ready.truncate_to = cut
             self._fetch()
             return
@@ -430,5 +444,5 @@ class Raft:
             )
         if reply.high_watermark is not None:
             self._commit(min(reply.high_watermark, self.log.end_offset))
-        if not reply.batches and reply.snapshot is None:
+        if reply.snapshot is None:
             self._fetch()

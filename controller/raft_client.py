@@ -96,7 +96,7 @@ class RaftClient:
         self._persisting = False
         self._carrying_out = False
         self._flushing = False
-        self._flushed_to = log.end_offset
+        self._flushed_to = 0
         self._in_memory: deque[CommittedBatch] = deque()
         self._delivered = 0
         self._claimed_epoch = -1
@@ -135,6 +135,8 @@ class RaftClient:
         self._listener = listener
         self._delivered = from_offset
         self._take(self._raft.start(self._scheduler.monotonic_ms()))
+        if self._log.end_offset and not self.is_leader:
+            self._flush()  # a leader's first append brings the fsync of all before it
 
     def append(self, epoch: int, records: Sequence[MetadataRecord], level: int) -> int:
         """Append `records` as one batch; the offset of the last one. Raises NotLeader.

@@ -6,7 +6,8 @@ Kafka's Vote, BeginQuorumEpoch, EndQuorumEpoch and Fetch. `Ready` is what the ca
 Duties of the caller for each Ready, in this order (etcd's contract, with Kafka's names):
 
 1. `persist`: write quorum-state and fsync it, before anything of this Ready or a later one is sent.
-2. `truncate_to`, then `append`: change the log; then fsync it and step(Flushed).
+2. `truncate_to`, then `append`: change the log; then fsync it and step(Flushed). What is in the log
+   at the start has to be fsynced once, too: nobody knows whether it was.
 3. `send`: send the messages and replies.
 4. `high_watermark`: records below it are committed; hand them to the listeners, once.
 5. `leader`: tell the listeners who leads.
@@ -85,6 +86,8 @@ class FetchReply(NamedTuple):
     """A leader's answer. The caller fills the records in, from `read_from`, when it sends it; the
     receiver's caller says in `batches` what `records` holds.
 
+    `asked` is (offset, last fetched epoch) of the Fetch it answers: an answer that comes late, to a
+    log that has changed since, says nothing.
     `diverging` is (epoch, end offset): the asker's log is not a part of the leader's.
     `snapshot` is (end offset, epoch): what was asked for is only in that snapshot.
     """
@@ -92,6 +95,7 @@ class FetchReply(NamedTuple):
     epoch: int
     leader_id: int
     high_watermark: int | None
+    asked: tuple[int, int]
     read_from: int | None = None
     diverging: tuple[int, int] | None = None
     snapshot: tuple[int, int] | None = None

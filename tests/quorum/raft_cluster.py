@@ -166,6 +166,8 @@ class RaftCluster:
         node.parked = []
         self.under_way = [message for message in self.under_way if node.id not in message[:2]]
         self._take(node, node.raft.start(self.now_ms))
+        if node.flushed_to:
+            self._step(node, m.Flushed(node.flushed_to))
 
     def do_show(self) -> None:
         for node in self.nodes.values():
