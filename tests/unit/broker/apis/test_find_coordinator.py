@@ -1,0 +1,93 @@
+"""FindCoordinator: the leader of a group's partition, once there is one."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.groups.group_coordinator import OFFSETS_TOPIC, partition_for
+from controller.metadata_image import TopicsImage
+from protocol.errors import ErrorCode
+from protocol.messages.find_coordinator import FindCoordinatorRequest
+from tests.unit.broker.groups.playbook import PARTITIONS, GroupNode
+
+GROUP, TRANSACTION, SHARE = 0, 1, 2
+
+
+def _ask(node: GroupNode, version: int, key_type: int = GROUP) -> tuple[int, int, str, int]:
+    request = FindCoordinatorRequest(key="g", key_type=key_type, coordinator_keys=["g"])
+    answer = node.connect().call(request, version)
+    one = answer if version < 4 else answer.coordinators[0]
+    return one.error_code, one.node_id, one.host, one.port
+
+
+FOUND = (ErrorCode.NONE, 1, "localhost", 9092)
+NOT_YET = (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, "", -1)
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_the_leader_of_the_groups_partition(version: int) -> None:
+    assert _ask(GroupNode(), version) == FOUND
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_the_topic_is_asked_for_when_it_is_needed_first(version: int) -> None:
+    node = GroupNode()
+    node.image = node.image._replace(topics=TopicsImage())
+    assert _ask(node, version) == NOT_YET
+    assert node.created == [OFFSETS_TOPIC]
+
+
+def test_a_partition_without_a_leader_or_with_one_that_is_gone() -> None:
+    node = GroupNode()
+    topic = node.image.topics.by_name[OFFSETS_TOPIC]
+    partition = partition_for("g", PARTITIONS)
+    for leader in (-1, 7):
+        registration = topic.partitions[partition]._replace(leader=leader)
+        changed = topic._replace(partitions={**topic.partitions, partition: registration})
+        topics = TopicsImage({OFFSETS_TOPIC: changed}, {})
+        image, node.image = node.image, node.image._replace(topics=topics)
+        assert _ask(node, 6) == _ask(node, 2) == NOT_YET
+        node.image = image
+    node.image = node.image._replace(brokers={1: node.image.brokers[1]._replace(fenced=True)})
+    assert _ask(node, 6) == NOT_YET
+    assert node.created == []
+
+
+def test_a_partition_that_does_not_exist() -> None:
+    node = GroupNode()
+    topic = node.image.topics.by_name[OFFSETS_TOPIC]._replace(partitions={})
+    node.image = node.image._replace(topics=TopicsImage({OFFSETS_TOPIC: topic}, {}))
+    assert _ask(node, 6) == NOT_YET
+
+
+def test_a_transactional_id_is_sent_here_to_be_told_no() -> None:
+    node = GroupNode()
+    node.image = node.image._replace(topics=TopicsImage())
+    for version in range(1, 7):
+        assert _ask(node, version, TRANSACTION) == FOUND
+    assert node.created == []
+
+
+@pytest.mark.parametrize("key_type", [SHARE, 3, -1, 127])
+def test_other_keys_are_refused(key_type: int) -> None:
+    for version in range(1, 7):
+        assert _ask(GroupNode(), version, key_type)[:2] == (ErrorCode.INVALID_REQUEST, -1)
+
+
+def test_several_keys_at_once() -> None:
+    request = FindCoordinatorRequest(coordinator_keys=["a", "b", ""])
+    answer = GroupNode().connect().call(request, 6)
+    assert [(one.key, one.error_code) for one in answer.coordinators] == [
+        ("a", 0),
+        ("b", 0),
+        ("", 0),
+    ]
+    assert GroupNode().connect().call(FindCoordinatorRequest(), 6).coordinators == []
+
+
+def test_refusal_of_everything() -> None:
+    api = GroupNode().apis
+    refuse = next(one.refuse for one in api.values() if one.key.name == "FIND_COORDINATOR")
+    assert refuse is not None
+    answer = refuse(FindCoordinatorRequest(coordinator_keys=["a"]), ErrorCode.UNKNOWN_SERVER_ERROR)
+    assert (answer.error_code, answer.coordinators[0].error_code) == (-1, -1)

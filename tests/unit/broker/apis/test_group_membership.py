@@ -1,0 +1,83 @@
+"""The members' APIs where their versions differ; what groups do is in tests/unit/broker/groups."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.api_keys import STABLE_VERSIONS, ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.leave_group import LeaveGroupRequest
+from protocol.messages.sync_group import SyncGroupRequest
+from tests.group_conversation import beat, describing, joining, leaving, syncing
+from tests.unit.broker.groups.playbook import GroupNode
+
+
+def test_the_ranges_are_those_of_kafka() -> None:
+    for key, api in GroupNode().apis.items():
+        assert (api.oldest, api.latest) == STABLE_VERSIONS[key]
+    assert {ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT, ApiKey.LEAVE_GROUP} <= set(
+        GroupNode().apis
+    )
+
+
+@pytest.mark.parametrize("version", range(10))
+def test_a_member_id_is_required_from_version_4(version: int) -> None:
+    answer = GroupNode().connect().call(joining("g"), version)
+    expected = ErrorCode.MEMBER_ID_REQUIRED if version >= 4 else ErrorCode.NONE
+    assert answer.error_code == expected
+    assert answer.member_id.startswith("client-")
+
+
+@pytest.mark.parametrize("version", range(10))
+def test_a_refusal_can_be_written_in_every_version(version: int) -> None:
+    answer = GroupNode().connect().call(joining("g", "unknown"), version)
+    assert answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert answer.protocol_name == (None if version >= 7 else "")
+
+
+def test_version_0_has_no_rebalance_time_out_of_its_own() -> None:
+    node = GroupNode()
+    wire = node.connect()
+    first = wire.call(joining("g", session_timeout_ms=7_000), 0).member_id
+    wire.call(syncing("g", 1, first, {first: b"x"}), 0)
+    other = node.connect()
+    other.send(joining("g", session_timeout_ms=7_000), 0)
+    for _ in range(7):
+        assert not other.answered
+        wire.call(beat("g", 1, first), 0)  # alive, but it does not rejoin
+        node.scheduler.run_for(1_000)
+    assert other.answered
+
+
+def test_the_host_of_a_member_is_written_as_java_writes_it() -> None:
+    node = GroupNode()
+    node.connect("me").call(joining("g"), 3)
+    member = node.connect().call(describing("g"), 5).groups[0].members[0]
+    assert (member.client_id, member.client_host) == ("me", "/127.0.0.1")
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_leaving_before_version_3_has_one_error(version: int) -> None:
+    node = GroupNode()
+    wire = node.connect()
+    unknown = LeaveGroupRequest(group_id="g", member_id="m")
+    assert wire.call(unknown, version).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    member = wire.call(joining("g"), 3).member_id
+    answer = wire.call(LeaveGroupRequest(group_id="g", member_id=member), version)
+    assert (answer.error_code, answer.members) == (ErrorCode.NONE, [])
+
+
+def test_leaving_from_version_3_on_has_an_error_a_member() -> None:
+    answer = GroupNode().connect().call(leaving("g", ("m", None), ("n", None)), 3)
+    assert answer.error_code == ErrorCode.NONE
+    assert [m.error_code for m in answer.members] == [ErrorCode.UNKNOWN_MEMBER_ID] * 2
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_sync_names_its_protocol_from_version_5_on(version: int) -> None:
+    node = GroupNode()
+    wire = node.connect()
+    member = wire.call(joining("g"), 3).member_id
+    request = SyncGroupRequest(group_id="g", generation_id=1, member_id=member)
+    expected = ErrorCode.INCONSISTENT_GROUP_PROTOCOL if version >= 5 else ErrorCode.NONE
+    assert wire.call(request, version).error_code == expected
