@@ -1,0 +1,53 @@
+"""A key is called served where something reads it, and only there."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+from broker.config import BrokerConfig
+from broker.config_keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF, BrokerConfigFields
+from broker.config_support import SERVED
+from storage.log_config import SYNONYMS
+from tests.architecture.sources import relative, sources, tree
+
+# These hold, check or describe every key; they serve none. `config.py` folds some into others.
+NO_READERS = ("broker/config_keys.py", "broker/config_checks.py", "broker/config_support.py")
+# Read where the configuration is made: the value in force has another name, or is their check.
+FOLDED = ("broker.id", "log.dir", "listener.security.protocol.map")
+# A name that another object has as well: of the directories in the metadata (KIP-1066).
+NOT_THE_CONFIG = ("cordoned.log.dirs",)
+# Kept for clients that ask (KIP-405): they give topic configs their default and nothing else.
+TOPIC_DEFAULTS = tuple(name for names in SYNONYMS.values() for name, _ in names)
+
+
+def attributes_read() -> list[str]:
+    """Every name after a dot in the sources that could be a reader."""
+    return [
+        node.attr
+        for path in sources()
+        if relative(path) not in NO_READERS
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute)
+    ]
+
+
+def test_every_served_key_has_a_reader() -> None:
+    read = attributes_read()
+    silent = [
+        name
+        for name in (*SERVED, *OTTLA_CONFIG_DEF)
+        if BROKER_CONFIG_DEF[name].attribute not in read and name not in (*FOLDED, *TOPIC_DEFAULTS)
+    ]
+    assert silent == []
+
+
+def test_every_key_that_is_read_is_called_served() -> None:
+    fields = {
+        **inspect.get_annotations(BrokerConfigFields),
+        **inspect.get_annotations(BrokerConfig),
+    }
+    names = {key.attribute: name for name, key in BROKER_CONFIG_DEF.items()}
+    read = [names[one] for one in attributes_read() if one in fields and one in names]
+    known = (*SERVED, *OTTLA_CONFIG_DEF, *NOT_THE_CONFIG)
+    assert [name for name in dict.fromkeys(read) if name not in known] == []
