@@ -10,6 +10,7 @@ import shutil
 
 import pytest
 
+from tests.compat import feature_matrix
 from tests.java_tools import java_available, program_classpath, spark_jars
 
 
@@ -21,6 +22,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="ottla",
         help="run the compatibility tests against Apache Kafka, to check what they expect",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What each client showed is printed at the end."""
+    config.pluginmanager.register(feature_matrix, "feature-matrix")
 
 
 def _why_not(marker: str) -> str | None:
