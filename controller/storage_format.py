@@ -106,7 +106,7 @@ def format_directories(
             raise FormatError(f"log directory {log_dir} is already formatted")
     ids: dict[str, bytes] = {}
     for log_dir in directories:
-        filesystem.make_dirs(log_dir)
+        _make_durable(filesystem, log_dir)
         ids[log_dir] = random_uuid(random_bytes)
         if log_dir == metadata_log_dir:
             filesystem.replace_atomically(
@@ -117,6 +117,16 @@ def format_directories(
             f"{log_dir}/{META_PROPERTIES}", encode_meta_properties(properties)
         )
     return LogDirectories(cluster_id, node_id, ids)
+
+
+def _make_durable(filesystem: Filesystem, path: str) -> None:
+    """Make a folder whose own name stands a loss of power, as what is fsynced in it must."""
+    if filesystem.exists(path):
+        return
+    parent = path.rpartition("/")[0] or ("/" if path.startswith("/") else ".")
+    _make_durable(filesystem, parent)
+    filesystem.make_dirs(path)
+    filesystem.sync_dir(parent)
 
 
 def encode_bootstrap(features: Mapping[str, int], now_ms: int) -> bytes:
