@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from broker.apis.cluster_view import OPERATIONS_NOT_ASKED
 from broker.apis.context import Api, RequestContext, Respond
-from broker.groups.classic_group import DEAD
+from broker.groups.classic_group_state import (
+    DEAD,
+)
 from broker.groups.group_coordinator import GroupCoordinator
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

@@ -1,7 +1,7 @@
 """JoinGroup v0-9, SyncGroup v0-5, Heartbeat v0-4, LeaveGroup v0-5: the members of classic groups.
 
-Behaviour: see `broker.groups.classic_group` (what each state answers). JoinGroup and SyncGroup are
-parked in the group and answered when the generation, or the assignment, is there.
+Behaviour: see `broker.groups.classic_group_state` for what each state answers. JoinGroup and
+SyncGroup are parked in the group and answered when the generation, or the assignment, is there.
 
 Versions: JoinGroup v1 rebalance time-out, v4 MEMBER_ID_REQUIRED (KIP-394), v5 static members
 (KIP-345), v6 flexible, v7 protocol type (KIP-559), v8 reason (KIP-800), v9 skip assignment
@@ -11,13 +11,12 @@ Heartbeat v3 static members, v4 flexible. LeaveGroup v3 several members, v4 flex
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from broker.apis.context import Api, RequestContext, Respond
 from broker.groups.classic_protocol import Joining
 from broker.groups.group_coordinator import GroupCoordinator
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.message import replace
 from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity

@@ -12,13 +12,13 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from broker.groups.classic_group import (
+from broker.groups.classic_group import ClassicGroup
+from broker.groups.classic_group_state import (
     COMPLETING_REBALANCE,
     DEAD,
     EMPTY,
     PREPARING_REBALANCE,
     STABLE,
-    ClassicGroup,
 )
 from broker.groups.classic_member import (
     ClassicMember,

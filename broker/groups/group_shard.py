@@ -10,7 +10,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from broker.groups.classic_group import EMPTY, STABLE, ClassicGroup
+from broker.groups.classic_group import ClassicGroup
+from broker.groups.classic_group_state import (
+    EMPTY,
+    STABLE,
+)
 from broker.groups.classic_member import ClassicMember
 from broker.groups.classic_protocol import ClassicProtocol, Joining
 from broker.groups.coordinator_config import GroupCoordinatorConfig

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from broker.groups.classic_group import (
+from broker.groups.classic_group import ClassicGroup
+from broker.groups.classic_group_state import (
     COMPLETING_REBALANCE,
     DEAD,
     EMPTY,
     STABLE,
-    ClassicGroup,
 )
 from broker.groups.offset_store import CommittedOffset
 from protocol.errors import ErrorCode

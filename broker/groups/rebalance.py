@@ -13,13 +13,13 @@ from __future__ import annotations
 import logging
 from typing import Protocol
 
-from broker.groups.classic_group import (
+from broker.groups.classic_group import ClassicGroup
+from broker.groups.classic_group_state import (
     COMPLETING_REBALANCE,
     DEAD,
     EMPTY,
     PREPARING_REBALANCE,
     STABLE,
-    ClassicGroup,
     GroupEvent,
 )
 from broker.groups.classic_member import ClassicMember, SyncReply, join_refusal, sync_refusal

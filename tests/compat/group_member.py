@@ -130,7 +130,9 @@ class KafkaPythonConsumer:
             self._consumer.subscribe(options["topics"])
 
     def poll(self, timeout_s: float) -> list[list[Any]]:
-        batches = self._consumer.poll(timeout_ms=int(timeout_s * 1_000))
+        # A poll that times out within a rebalance leaves it joined but without its assignment
+        # (3.0.12, with Apache Kafka too), so it is given more time.
+        batches = self._consumer.poll(timeout_ms=int(timeout_s * 10_000))
         return [
             [r.topic, r.partition, r.offset, r.value] for batch in batches.values() for r in batch
         ]

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from broker.groups.classic_group import (
-    COMPLETING_REBALANCE,
-    DEAD,
+from broker.groups.classic_group import ClassicGroup
+from broker.groups.classic_group_state import (
     EMPTY,
     PREPARING_REBALANCE,
     STABLE,
-    TRANSITIONS,
-    ClassicGroup,
-    ClassicGroupState,
     GroupEvent,
 )
 from broker.groups.classic_member import ClassicMember
@@ -20,15 +16,6 @@ from protocol.errors import ErrorCode
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.join_group import JoinGroupRequestProtocol
 from tests.group_conversation import subscription
-
-# Kafka's ClassicGroupState.validPreviousStates, read the other way round.
-KAFKA_PREVIOUS = {
-    EMPTY: [PREPARING_REBALANCE],
-    PREPARING_REBALANCE: [STABLE, COMPLETING_REBALANCE, EMPTY],
-    COMPLETING_REBALANCE: [PREPARING_REBALANCE],
-    STABLE: [COMPLETING_REBALANCE],
-    DEAD: [STABLE, PREPARING_REBALANCE, COMPLETING_REBALANCE, EMPTY],
-}
 
 
 def member(member_id: str, *protocols: str, instance: str | None = None) -> ClassicMember:
@@ -49,35 +36,6 @@ def group_of(*members: ClassicMember) -> ClassicGroup:
     for one in members:
         group.add(one)
     return group
-
-
-def test_the_table_is_kafkas() -> None:
-    for state in ClassicGroupState:
-        to = {target for target in TRANSITIONS[state].values() if target is not state}
-        assert to == {target for target, before in KAFKA_PREVIOUS.items() if state in before}
-
-
-def test_every_state_is_documented_with_action_and_transition() -> None:
-    text = ClassicGroupState.__doc__ or ""
-    parts = text.split("\n    ")
-    for state in ClassicGroupState:
-        assert any(part.strip().startswith(state.name) for part in parts), state
-    assert text.count("action:") == text.count("transition:") == len(ClassicGroupState)
-
-
-@pytest.mark.parametrize("state", list(ClassicGroupState))
-@pytest.mark.parametrize("event", list(GroupEvent))
-def test_only_what_the_table_allows_can_happen(state: ClassicGroupState, event: GroupEvent) -> None:
-    group = ClassicGroup("g")
-    group.state = state
-    if group.can(event):
-        group.fire(event, 77)
-        assert group.state is TRANSITIONS[state][event]
-        assert (group.previous_state, group.state_timestamp_ms) == (state, 77)
-    else:
-        with pytest.raises(AssertionError, match=event.value):
-            group.fire(event, 77)
-        assert group.state is state
 
 
 def test_the_first_member_leads_and_the_next_one_follows_it() -> None:

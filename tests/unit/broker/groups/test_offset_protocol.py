@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from broker.groups.classic_group import (
+from broker.groups.classic_group import ClassicGroup
+from broker.groups.classic_group_state import (
     COMPLETING_REBALANCE,
     DEAD,
     EMPTY,
     PREPARING_REBALANCE,
     STABLE,
-    ClassicGroup,
     ClassicGroupState,
 )
 from broker.groups.classic_member import ClassicMember
