@@ -25,8 +25,12 @@ _PORT_ATTEMPTS = 5
 _POLL_S = 0.01
 _SHOWN_LINES = 200
 
-# The packages are appended, not put first: their folder may be a whole site-packages.
-_RUN = "import sys; sys.path.append(sys.argv.pop(1)); from broker.__main__ import main; main()"
+# What is run lies beside this file. Where that folder is a site-packages it is on the path already,
+# and must not go to its front.
+_RUN = (
+    "import sys; folder = sys.argv.pop(1); folder in sys.path or sys.path.insert(0, folder); "
+    "from broker.__main__ import main; main()"
+)
 
 
 class BrokerProcess:

@@ -7,11 +7,28 @@ from __future__ import annotations
 
 import os
 import shutil
+import sysconfig
+from pathlib import Path
 
 import pytest
 
+from broker.installation import check_installation
+from broker.start_error import StartError
 from tests.compat import feature_matrix
 from tests.java_tools import java_available, program_classpath, spark_jars
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Stop where an installed copy would be tested; print what each client showed at the end."""
+    config.pluginmanager.register(feature_matrix, "feature-matrix")
+    root = Path(__file__).resolve().parent.parent
+    try:
+        check_installation(str(root))
+    except StartError as error:
+        raise pytest.UsageError(f"stale copy: {error}") from error
+    copy = Path(sysconfig.get_path("purelib")) / "broker"
+    if copy.exists():
+        raise pytest.UsageError(f"{copy} is a stale copy: pip uninstall ottla, then make setup")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -22,11 +39,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="ottla",
         help="run the compatibility tests against Apache Kafka, to check what they expect",
     )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """What each client showed is printed at the end."""
-    config.pluginmanager.register(feature_matrix, "feature-matrix")
 
 
 def _why_not(marker: str) -> str | None:
