@@ -8,6 +8,7 @@ from broker.config import BrokerConfig
 from broker.config_keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF
 from broker.config_support import SERVED
 from broker.properties import parse_properties
+from broker.single_node_profile import SINGLE_NODE_PROFILE
 from tests.architecture.sources import ROOT
 
 TEXT = (ROOT / "conf" / "server.properties").read_text()
@@ -41,3 +42,14 @@ def test_every_key_has_one_line_of_comment_above_it() -> None:
         if re.match(r"#?[a-z][a-z0-9.]+=", line):
             assert re.match(r"# [A-Z/a-z]", lines[number - 1]), line
             assert lines[number - 2] == "", line
+
+
+def test_the_table_of_differing_defaults_is_whole() -> None:
+    """Whatever the profile sets to something else than Kafka's default, and every key of ours."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    differing = [
+        name
+        for name, value in SINGLE_NODE_PROFILE.items()
+        if not BROKER_CONFIG_DEF[name].required and value != BROKER_CONFIG_DEF[name].default
+    ]
+    assert [name for name in (*differing, *OTTLA_CONFIG_DEF) if f"`{name}`" not in text] == []
