@@ -1,6 +1,6 @@
 """Writes `protocol/messages/` from Kafka's definitions: `python -m protocol.generate [--check]`.
 
-One module an API (request and response), one a family of records. A message is a slotted dataclass
+One module an API (request and response), one a family of records. A message is a slotted class
 with the fields of all its versions; `read` and `write` are straight-line code with a branch for
 flexible versions and one for each range in which a field exists. Neighbouring fields of fixed size
 are read and written by one `struct.Struct`.
@@ -122,11 +122,11 @@ class ModuleWriter:
             "",
             "from __future__ import annotations",
             "",
-            "from dataclasses import dataclass, field",
             "from struct import Struct",
             "from typing import ClassVar",
             "",
             "from protocol import primitives as p",
+            "from protocol.message import NEW, Message",
             "",
         ]
         head += [f'{name} = Struct(">{fmt}")' for fmt, name in sorted(self.formats.items())]
@@ -144,13 +144,14 @@ class ModuleWriter:
         name = self.class_names[id(struct)]
         out.add("")
         out.add("")
-        out.add("@dataclass(slots=True)")
-        with out.block(f"class {name}:"):
+        with out.block(f"class {name}(Message):"):
             if struct is message.structs[-1]:
                 self._constants(out, message)
-            for f in struct.fields:
-                out.add(f"{attribute(f)}: {self._annotation(f)} = {self._default(f, True)}")
+            slots = ", ".join(f'"{attribute(f)}"' for f in struct.fields)
+            comma = "," if len(struct.fields) == 1 else ""
+            out.add(f"__slots__ = ({slots}{comma})")
             out.add("")
+            self._init(out, struct)
             out.add("@classmethod")
             head = f"def read(cls, buf: memoryview, pos: int, version: int) -> tuple[{name}, int]:"
             with out.block(head):
@@ -163,6 +164,22 @@ class ModuleWriter:
                 if any(f.tagged for f in struct.fields):
                     out.add("tagged: list[tuple[int, p.MessageBuffer]]")
                 self._per_encoding(out, message, struct, self._write_body)
+
+    def _init(self, out: Lines, struct: StructSpec) -> None:
+        if not struct.fields:
+            return
+        out.add("def __init__(")
+        out.add(INDENT + "self,")
+        for f in struct.fields:
+            out.add(f"{INDENT}{attribute(f)}: {self._annotation(f)} = {self._default(f, True)},")
+        with out.block(") -> None:"):
+            for f in struct.fields:
+                name, new = attribute(f), self._default(f, False)
+                if self._default(f, True) == "NEW":
+                    out.add(f"self.{name} = {new} if {name} is NEW else {name}")
+                else:
+                    out.add(f"self.{name} = {name}")
+        out.add("")
 
     def _constants(self, out: Lines, message: MessageSpec) -> None:
         flexible = message.flexible.low if message.flexible else 32767
@@ -205,15 +222,15 @@ class ModuleWriter:
         # A tagged struct that was not sent is None: no default has to be built and compared.
         return bool(f.nullable) or (f.struct is not None and not f.is_array and bool(f.tagged))
 
-    def _default(self, f: FieldSpec, in_class: bool) -> str:
+    def _default(self, f: FieldSpec, in_signature: bool) -> str:
         is_struct = f.struct is not None and not f.is_array
         if f.default == "null" or (is_struct and f.tagged and not f.nullable):
             return "None"
         if f.is_array:
-            return "field(default_factory=list)" if in_class else "[]"
+            return "NEW" if in_signature else "[]"
         if f.struct:
             kind = self.class_names[id(f.struct)]
-            return f"field(default_factory={kind})" if in_class else f"{kind}()"
+            return "NEW" if in_signature else f"{kind}()"
         return _scalar_default(f)
 
     # --- read --------------------------------------------------------------------------------

@@ -13,11 +13,11 @@ import re
 import struct
 import sys
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol
 
 from protocol.errors import ErrorCode
+from protocol.message import Message
 from protocol.messages import (
     create_topics,
     delete_groups,
@@ -84,19 +84,19 @@ class Transcript:
             return "topic-id" if value == self.topic_id and any(value) else repr(value)
         if isinstance(value, list):
             return "[" + ", ".join(self._show(item) for item in value) + "]"
-        if not hasattr(value, "__dataclass_fields__"):
+        if not isinstance(value, Message):
             return repr(value)
         shown = []
-        for field in fields(value):
-            content = getattr(value, field.name)
-            if field.name in _UNORDERED:
-                content = sorted(content, key=_UNORDERED[field.name])
-            if field.name in ("error_message", "host", "port", "throttle_time_ms"):
+        for name in value.__slots__:
+            content = getattr(value, name)
+            if name in _UNORDERED:
+                content = sorted(content, key=_UNORDERED[name])
+            if name in ("error_message", "host", "port", "throttle_time_ms"):
                 continue
-            if field.name == "error_code":
+            if name == "error_code":
                 shown.append(ErrorCode(content).name)
             else:
-                shown.append(f"{field.name}={self._show(content)}")
+                shown.append(f"{name}={self._show(content)}")
         return "(" + ", ".join(shown) + ")"
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import protocol.messages
+from protocol.message import Message
 
 DEFINITIONS_DIR = Path(protocol.messages.__file__).parent.parent / "definitions"
 
@@ -71,16 +72,16 @@ def _classes() -> dict[str, type]:
 @cache
 def struct_classes(cls: type) -> dict[str, type | None]:
     """Attribute → class of the struct that it is, or that it lists; None for other types."""
-    hints = typing.get_type_hints(cls, vars(sys.modules[cls.__module__]))
+    hints = typing.get_type_hints(cls.__init__, vars(sys.modules[cls.__module__]))  # type: ignore[misc]
     found: dict[str, type | None] = {}
-    for field in dataclasses.fields(cls):
-        hint = hints[field.name]
+    for name in cls.__slots__:  # type: ignore[attr-defined]
+        hint = hints[name]
         if isinstance(hint, types.UnionType):
             hint = next(arm for arm in typing.get_args(hint) if arm is not type(None))
         if typing.get_origin(hint) is list:
             (hint,) = typing.get_args(hint)
-        is_struct = isinstance(hint, type) and dataclasses.is_dataclass(hint)
-        found[field.name] = hint if is_struct else None
+        is_struct = isinstance(hint, type) and issubclass(hint, Message)
+        found[name] = hint if is_struct else None
     return found
 
 
@@ -94,7 +95,7 @@ class Struct:
 
     @property
     def attributes(self) -> list[str]:
-        return [field.name for field in dataclasses.fields(self.cls)]
+        return list(self.cls.__slots__)  # type: ignore[attr-defined]
 
     def nested(self, field: dict[str, Any], attribute: str) -> Struct:
         name = field["type"].removeprefix("[]")

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _ih = Struct(">ih")
 _qh = Struct(">qh")
 
 
-@dataclass(slots=True)
-class AddOffsetsToTxnRequest:
+class AddOffsetsToTxnRequest(Message):
     API_KEY: ClassVar[int] = 25
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    transactional_id: str = ""
-    producer_id: int = 0
-    producer_epoch: int = 0
-    group_id: str = ""
+    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "group_id")
+
+    def __init__(
+        self,
+        transactional_id: str = "",
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        group_id: str = "",
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.group_id = group_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddOffsetsToTxnRequest, int]:
@@ -54,15 +62,21 @@ class AddOffsetsToTxnRequest:
         out += p.string(self.group_id)
 
 
-@dataclass(slots=True)
-class AddOffsetsToTxnResponse:
+class AddOffsetsToTxnResponse(Message):
     API_KEY: ClassVar[int] = 25
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
+    __slots__ = ("throttle_time_ms", "error_code")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddOffsetsToTxnResponse, int]:

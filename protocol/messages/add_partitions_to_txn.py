@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _h = Struct(">h")
 _i = Struct(">i")
@@ -15,10 +15,16 @@ _qh = Struct(">qh")
 _qhT = Struct(">qh?")
 
 
-@dataclass(slots=True)
-class AddPartitionsToTxnTopic:
-    name: str = ""
-    partitions: list[int] = field(default_factory=list)
+class AddPartitionsToTxnTopic(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddPartitionsToTxnTopic, int]:
@@ -55,13 +61,22 @@ class AddPartitionsToTxnTopic:
         out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-@dataclass(slots=True)
-class AddPartitionsToTxnTransaction:
-    transactional_id: str = ""
-    producer_id: int = 0
-    producer_epoch: int = 0
-    verify_only: bool = False
-    topics: list[AddPartitionsToTxnTopic] = field(default_factory=list)
+class AddPartitionsToTxnTransaction(Message):
+    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "verify_only", "topics")
+
+    def __init__(
+        self,
+        transactional_id: str = "",
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        verify_only: bool = False,
+        topics: list[AddPartitionsToTxnTopic] = NEW,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.verify_only = verify_only
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddPartitionsToTxnTransaction, int]:
@@ -115,18 +130,27 @@ class AddPartitionsToTxnTransaction:
         return
 
 
-@dataclass(slots=True)
-class AddPartitionsToTxnRequest:
+class AddPartitionsToTxnRequest(Message):
     API_KEY: ClassVar[int] = 24
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    transactions: list[AddPartitionsToTxnTransaction] = field(default_factory=list)
-    v3_and_below_transactional_id: str = ""
-    v3_and_below_producer_id: int = 0
-    v3_and_below_producer_epoch: int = 0
-    v3_and_below_topics: list[AddPartitionsToTxnTopic] = field(default_factory=list)
+    __slots__ = ("transactions", "v3_and_below_transactional_id", "v3_and_below_producer_id", "v3_and_below_producer_epoch", "v3_and_below_topics")
+
+    def __init__(
+        self,
+        transactions: list[AddPartitionsToTxnTransaction] = NEW,
+        v3_and_below_transactional_id: str = "",
+        v3_and_below_producer_id: int = 0,
+        v3_and_below_producer_epoch: int = 0,
+        v3_and_below_topics: list[AddPartitionsToTxnTopic] = NEW,
+    ) -> None:
+        self.transactions = [] if transactions is NEW else transactions
+        self.v3_and_below_transactional_id = v3_and_below_transactional_id
+        self.v3_and_below_producer_id = v3_and_below_producer_id
+        self.v3_and_below_producer_epoch = v3_and_below_producer_epoch
+        self.v3_and_below_topics = [] if v3_and_below_topics is NEW else v3_and_below_topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddPartitionsToTxnRequest, int]:
@@ -204,10 +228,16 @@ class AddPartitionsToTxnRequest:
             item_v3_and_below_topics.write(out, version)
 
 
-@dataclass(slots=True)
-class AddPartitionsToTxnPartitionResult:
-    partition_index: int = 0
-    partition_error_code: int = 0
+class AddPartitionsToTxnPartitionResult(Message):
+    __slots__ = ("partition_index", "partition_error_code")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        partition_error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.partition_error_code = partition_error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddPartitionsToTxnPartitionResult, int]:
@@ -231,10 +261,16 @@ class AddPartitionsToTxnPartitionResult:
         out += _ih.pack(self.partition_index, self.partition_error_code)
 
 
-@dataclass(slots=True)
-class AddPartitionsToTxnTopicResult:
-    name: str = ""
-    results_by_partition: list[AddPartitionsToTxnPartitionResult] = field(default_factory=list)
+class AddPartitionsToTxnTopicResult(Message):
+    __slots__ = ("name", "results_by_partition")
+
+    def __init__(
+        self,
+        name: str = "",
+        results_by_partition: list[AddPartitionsToTxnPartitionResult] = NEW,
+    ) -> None:
+        self.name = name
+        self.results_by_partition = [] if results_by_partition is NEW else results_by_partition
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddPartitionsToTxnTopicResult, int]:
@@ -277,10 +313,16 @@ class AddPartitionsToTxnTopicResult:
             item_results_by_partition.write(out, version)
 
 
-@dataclass(slots=True)
-class AddPartitionsToTxnResult:
-    transactional_id: str = ""
-    topic_results: list[AddPartitionsToTxnTopicResult] = field(default_factory=list)
+class AddPartitionsToTxnResult(Message):
+    __slots__ = ("transactional_id", "topic_results")
+
+    def __init__(
+        self,
+        transactional_id: str = "",
+        topic_results: list[AddPartitionsToTxnTopicResult] = NEW,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.topic_results = [] if topic_results is NEW else topic_results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddPartitionsToTxnResult, int]:
@@ -322,17 +364,25 @@ class AddPartitionsToTxnResult:
         return
 
 
-@dataclass(slots=True)
-class AddPartitionsToTxnResponse:
+class AddPartitionsToTxnResponse(Message):
     API_KEY: ClassVar[int] = 24
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    results_by_transaction: list[AddPartitionsToTxnResult] = field(default_factory=list)
-    results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "results_by_transaction", "results_by_topic_v3_and_below")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        results_by_transaction: list[AddPartitionsToTxnResult] = NEW,
+        results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.results_by_transaction = [] if results_by_transaction is NEW else results_by_transaction
+        self.results_by_topic_v3_and_below = [] if results_by_topic_v3_and_below is NEW else results_by_topic_v3_and_below
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddPartitionsToTxnResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _H = Struct(">H")
@@ -14,11 +14,18 @@ _ih = Struct(">ih")
 _iiU = Struct(">ii16s")
 
 
-@dataclass(slots=True)
-class Listener:
-    name: str = ""
-    host: str = ""
-    port: int = 0
+class Listener(Message):
+    __slots__ = ("name", "host", "port")
+
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Listener, int]:
@@ -39,19 +46,29 @@ class Listener:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AddRaftVoterRequest:
+class AddRaftVoterRequest(Message):
     API_KEY: ClassVar[int] = 80
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    cluster_id: str | None = ""
-    timeout_ms: int = 0
-    voter_id: int = 0
-    voter_directory_id: bytes = p.ZERO_UUID
-    listeners: list[Listener] = field(default_factory=list)
-    ack_when_committed: bool = True
+    __slots__ = ("cluster_id", "timeout_ms", "voter_id", "voter_directory_id", "listeners", "ack_when_committed")
+
+    def __init__(
+        self,
+        cluster_id: str | None = "",
+        timeout_ms: int = 0,
+        voter_id: int = 0,
+        voter_directory_id: bytes = p.ZERO_UUID,
+        listeners: list[Listener] = NEW,
+        ack_when_committed: bool = True,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.timeout_ms = timeout_ms
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.listeners = [] if listeners is NEW else listeners
+        self.ack_when_committed = ack_when_committed
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddRaftVoterRequest, int]:
@@ -89,16 +106,23 @@ class AddRaftVoterRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AddRaftVoterResponse:
+class AddRaftVoterResponse(Message):
     API_KEY: ClassVar[int] = 80
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
+    __slots__ = ("throttle_time_ms", "error_code", "error_message")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddRaftVoterResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _dT = Struct(">d?")
@@ -14,10 +14,16 @@ _h = Struct(">h")
 _i = Struct(">i")
 
 
-@dataclass(slots=True)
-class AlterClientQuotasRequestEntityData:
-    entity_type: str = ""
-    entity_name: str | None = ""
+class AlterClientQuotasRequestEntityData(Message):
+    __slots__ = ("entity_type", "entity_name")
+
+    def __init__(
+        self,
+        entity_type: str = "",
+        entity_name: str | None = "",
+    ) -> None:
+        self.entity_type = entity_type
+        self.entity_name = entity_name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterClientQuotasRequestEntityData, int]:
@@ -44,11 +50,18 @@ class AlterClientQuotasRequestEntityData:
         out += p.nullable_string(self.entity_name)
 
 
-@dataclass(slots=True)
-class OpData:
-    key: str = ""
-    value: float = 0.0
-    remove: bool = False
+class OpData(Message):
+    __slots__ = ("key", "value", "remove")
+
+    def __init__(
+        self,
+        key: str = "",
+        value: float = 0.0,
+        remove: bool = False,
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.remove = remove
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OpData, int]:
@@ -76,10 +89,16 @@ class OpData:
         out += _dT.pack(self.value, self.remove)
 
 
-@dataclass(slots=True)
-class AlterClientQuotasRequestEntryData:
-    entity: list[AlterClientQuotasRequestEntityData] = field(default_factory=list)
-    ops: list[OpData] = field(default_factory=list)
+class AlterClientQuotasRequestEntryData(Message):
+    __slots__ = ("entity", "ops")
+
+    def __init__(
+        self,
+        entity: list[AlterClientQuotasRequestEntityData] = NEW,
+        ops: list[OpData] = NEW,
+    ) -> None:
+        self.entity = [] if entity is NEW else entity
+        self.ops = [] if ops is NEW else ops
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterClientQuotasRequestEntryData, int]:
@@ -139,15 +158,21 @@ class AlterClientQuotasRequestEntryData:
             item_ops.write(out, version)
 
 
-@dataclass(slots=True)
-class AlterClientQuotasRequest:
+class AlterClientQuotasRequest(Message):
     API_KEY: ClassVar[int] = 49
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    entries: list[AlterClientQuotasRequestEntryData] = field(default_factory=list)
-    validate_only: bool = False
+    __slots__ = ("entries", "validate_only")
+
+    def __init__(
+        self,
+        entries: list[AlterClientQuotasRequestEntryData] = NEW,
+        validate_only: bool = False,
+    ) -> None:
+        self.entries = [] if entries is NEW else entries
+        self.validate_only = validate_only
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterClientQuotasRequest, int]:
@@ -192,10 +217,16 @@ class AlterClientQuotasRequest:
         out += _T.pack(self.validate_only)
 
 
-@dataclass(slots=True)
-class AlterClientQuotasResponseEntityData:
-    entity_type: str = ""
-    entity_name: str | None = ""
+class AlterClientQuotasResponseEntityData(Message):
+    __slots__ = ("entity_type", "entity_name")
+
+    def __init__(
+        self,
+        entity_type: str = "",
+        entity_name: str | None = "",
+    ) -> None:
+        self.entity_type = entity_type
+        self.entity_name = entity_name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterClientQuotasResponseEntityData, int]:
@@ -222,11 +253,18 @@ class AlterClientQuotasResponseEntityData:
         out += p.nullable_string(self.entity_name)
 
 
-@dataclass(slots=True)
-class AlterClientQuotasResponseEntryData:
-    error_code: int = 0
-    error_message: str | None = ""
-    entity: list[AlterClientQuotasResponseEntityData] = field(default_factory=list)
+class AlterClientQuotasResponseEntryData(Message):
+    __slots__ = ("error_code", "error_message", "entity")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        entity: list[AlterClientQuotasResponseEntityData] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.entity = [] if entity is NEW else entity
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterClientQuotasResponseEntryData, int]:
@@ -276,15 +314,21 @@ class AlterClientQuotasResponseEntryData:
             item_entity.write(out, version)
 
 
-@dataclass(slots=True)
-class AlterClientQuotasResponse:
+class AlterClientQuotasResponse(Message):
     API_KEY: ClassVar[int] = 49
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    throttle_time_ms: int = 0
-    entries: list[AlterClientQuotasResponseEntryData] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "entries")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        entries: list[AlterClientQuotasResponseEntryData] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.entries = [] if entries is NEW else entries
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterClientQuotasResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _b = Struct(">b")
@@ -14,10 +14,16 @@ _h = Struct(">h")
 _i = Struct(">i")
 
 
-@dataclass(slots=True)
-class AlterableConfig:
-    name: str = ""
-    value: str | None = ""
+class AlterableConfig(Message):
+    __slots__ = ("name", "value")
+
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+    ) -> None:
+        self.name = name
+        self.value = value
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterableConfig, int]:
@@ -44,11 +50,18 @@ class AlterableConfig:
         out += p.nullable_string(self.value)
 
 
-@dataclass(slots=True)
-class AlterConfigsResource:
-    resource_type: int = 0
-    resource_name: str = ""
-    configs: list[AlterableConfig] = field(default_factory=list)
+class AlterConfigsResource(Message):
+    __slots__ = ("resource_type", "resource_name", "configs")
+
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        configs: list[AlterableConfig] = NEW,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configs = [] if configs is NEW else configs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterConfigsResource, int]:
@@ -97,15 +110,21 @@ class AlterConfigsResource:
             item_configs.write(out, version)
 
 
-@dataclass(slots=True)
-class AlterConfigsRequest:
+class AlterConfigsRequest(Message):
     API_KEY: ClassVar[int] = 33
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    resources: list[AlterConfigsResource] = field(default_factory=list)
-    validate_only: bool = False
+    __slots__ = ("resources", "validate_only")
+
+    def __init__(
+        self,
+        resources: list[AlterConfigsResource] = NEW,
+        validate_only: bool = False,
+    ) -> None:
+        self.resources = [] if resources is NEW else resources
+        self.validate_only = validate_only
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterConfigsRequest, int]:
@@ -150,12 +169,20 @@ class AlterConfigsRequest:
         out += _T.pack(self.validate_only)
 
 
-@dataclass(slots=True)
-class AlterConfigsResourceResponse:
-    error_code: int = 0
-    error_message: str | None = ""
-    resource_type: int = 0
-    resource_name: str = ""
+class AlterConfigsResourceResponse(Message):
+    __slots__ = ("error_code", "error_message", "resource_type", "resource_name")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        resource_type: int = 0,
+        resource_name: str = "",
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterConfigsResourceResponse, int]:
@@ -194,15 +221,21 @@ class AlterConfigsResourceResponse:
         out += p.string(self.resource_name)
 
 
-@dataclass(slots=True)
-class AlterConfigsResponse:
+class AlterConfigsResponse(Message):
     API_KEY: ClassVar[int] = 33
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    responses: list[AlterConfigsResourceResponse] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "responses")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        responses: list[AlterConfigsResourceResponse] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.responses = [] if responses is NEW else responses
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterConfigsResponse, int]:

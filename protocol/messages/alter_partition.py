@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _bi = Struct(">bi")
@@ -16,10 +16,16 @@ _ii = Struct(">ii")
 _iq = Struct(">iq")
 
 
-@dataclass(slots=True)
-class BrokerState:
-    broker_id: int = 0
-    broker_epoch: int = -1
+class BrokerState(Message):
+    __slots__ = ("broker_id", "broker_epoch")
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BrokerState, int]:
@@ -41,14 +47,24 @@ class BrokerState:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterPartitionRequestPartitionData:
-    partition_index: int = 0
-    leader_epoch: int = 0
-    new_isr: list[int] = field(default_factory=list)
-    new_isr_with_epochs: list[BrokerState] = field(default_factory=list)
-    leader_recovery_state: int = 0
-    partition_epoch: int = 0
+class AlterPartitionRequestPartitionData(Message):
+    __slots__ = ("partition_index", "leader_epoch", "new_isr", "new_isr_with_epochs", "leader_recovery_state", "partition_epoch")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        leader_epoch: int = 0,
+        new_isr: list[int] = NEW,
+        new_isr_with_epochs: list[BrokerState] = NEW,
+        leader_recovery_state: int = 0,
+        partition_epoch: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.leader_epoch = leader_epoch
+        self.new_isr = [] if new_isr is NEW else new_isr
+        self.new_isr_with_epochs = [] if new_isr_with_epochs is NEW else new_isr_with_epochs
+        self.leader_recovery_state = leader_recovery_state
+        self.partition_epoch = partition_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionRequestPartitionData, int]:
@@ -95,10 +111,16 @@ class AlterPartitionRequestPartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterPartitionRequestTopicData:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[AlterPartitionRequestPartitionData] = field(default_factory=list)
+class AlterPartitionRequestTopicData(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[AlterPartitionRequestPartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionRequestTopicData, int]:
@@ -126,16 +148,23 @@ class AlterPartitionRequestTopicData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterPartitionRequest:
+class AlterPartitionRequest(Message):
     API_KEY: ClassVar[int] = 56
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    topics: list[AlterPartitionRequestTopicData] = field(default_factory=list)
+    __slots__ = ("broker_id", "broker_epoch", "topics")
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        topics: list[AlterPartitionRequestTopicData] = NEW,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionRequest, int]:
@@ -163,15 +192,26 @@ class AlterPartitionRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterPartitionResponsePartitionData:
-    partition_index: int = 0
-    error_code: int = 0
-    leader_id: int = 0
-    leader_epoch: int = 0
-    isr: list[int] = field(default_factory=list)
-    leader_recovery_state: int = 0
-    partition_epoch: int = 0
+class AlterPartitionResponsePartitionData(Message):
+    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "isr", "leader_recovery_state", "partition_epoch")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+        isr: list[int] = NEW,
+        leader_recovery_state: int = 0,
+        partition_epoch: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.isr = [] if isr is NEW else isr
+        self.leader_recovery_state = leader_recovery_state
+        self.partition_epoch = partition_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionResponsePartitionData, int]:
@@ -199,10 +239,16 @@ class AlterPartitionResponsePartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterPartitionResponseTopicData:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[AlterPartitionResponsePartitionData] = field(default_factory=list)
+class AlterPartitionResponseTopicData(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[AlterPartitionResponsePartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionResponseTopicData, int]:
@@ -230,16 +276,23 @@ class AlterPartitionResponseTopicData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterPartitionResponse:
+class AlterPartitionResponse(Message):
     API_KEY: ClassVar[int] = 56
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    topics: list[AlterPartitionResponseTopicData] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "topics")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        topics: list[AlterPartitionResponseTopicData] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _h = Struct(">h")
@@ -14,10 +14,16 @@ _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class ReassignablePartition:
-    partition_index: int = 0
-    replicas: list[int] | None = None
+class ReassignablePartition(Message):
+    __slots__ = ("partition_index", "replicas")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        replicas: list[int] | None = None,
+    ) -> None:
+        self.partition_index = partition_index
+        self.replicas = replicas
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReassignablePartition, int]:
@@ -46,10 +52,16 @@ class ReassignablePartition:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ReassignableTopic:
-    name: str = ""
-    partitions: list[ReassignablePartition] = field(default_factory=list)
+class ReassignableTopic(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[ReassignablePartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReassignableTopic, int]:
@@ -76,16 +88,23 @@ class ReassignableTopic:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterPartitionReassignmentsRequest:
+class AlterPartitionReassignmentsRequest(Message):
     API_KEY: ClassVar[int] = 45
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    timeout_ms: int = 60000
-    allow_replication_factor_change: bool = True
-    topics: list[ReassignableTopic] = field(default_factory=list)
+    __slots__ = ("timeout_ms", "allow_replication_factor_change", "topics")
+
+    def __init__(
+        self,
+        timeout_ms: int = 60000,
+        allow_replication_factor_change: bool = True,
+        topics: list[ReassignableTopic] = NEW,
+    ) -> None:
+        self.timeout_ms = timeout_ms
+        self.allow_replication_factor_change = allow_replication_factor_change
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionReassignmentsRequest, int]:
@@ -120,11 +139,18 @@ class AlterPartitionReassignmentsRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ReassignablePartitionResponse:
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
+class ReassignablePartitionResponse(Message):
+    __slots__ = ("partition_index", "error_code", "error_message")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReassignablePartitionResponse, int]:
@@ -144,10 +170,16 @@ class ReassignablePartitionResponse:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ReassignableTopicResponse:
-    name: str = ""
-    partitions: list[ReassignablePartitionResponse] = field(default_factory=list)
+class ReassignableTopicResponse(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[ReassignablePartitionResponse] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReassignableTopicResponse, int]:
@@ -174,18 +206,27 @@ class ReassignableTopicResponse:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterPartitionReassignmentsResponse:
+class AlterPartitionReassignmentsResponse(Message):
     API_KEY: ClassVar[int] = 45
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    allow_replication_factor_change: bool = True
-    error_code: int = 0
-    error_message: str | None = ""
-    responses: list[ReassignableTopicResponse] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "allow_replication_factor_change", "error_code", "error_message", "responses")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        allow_replication_factor_change: bool = True,
+        error_code: int = 0,
+        error_message: str | None = "",
+        responses: list[ReassignableTopicResponse] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.allow_replication_factor_change = allow_replication_factor_change
+        self.error_code = error_code
+        self.error_message = error_message
+        self.responses = [] if responses is NEW else responses
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionReassignmentsResponse, int]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class AlterReplicaLogDirTopic:
-    name: str = ""
-    partitions: list[int] = field(default_factory=list)
+class AlterReplicaLogDirTopic(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDirTopic, int]:
@@ -52,10 +58,16 @@ class AlterReplicaLogDirTopic:
         out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-@dataclass(slots=True)
-class AlterReplicaLogDir:
-    path: str = ""
-    topics: list[AlterReplicaLogDirTopic] = field(default_factory=list)
+class AlterReplicaLogDir(Message):
+    __slots__ = ("path", "topics")
+
+    def __init__(
+        self,
+        path: str = "",
+        topics: list[AlterReplicaLogDirTopic] = NEW,
+    ) -> None:
+        self.path = path
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDir, int]:
@@ -98,14 +110,19 @@ class AlterReplicaLogDir:
             item_topics.write(out, version)
 
 
-@dataclass(slots=True)
-class AlterReplicaLogDirsRequest:
+class AlterReplicaLogDirsRequest(Message):
     API_KEY: ClassVar[int] = 34
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    dirs: list[AlterReplicaLogDir] = field(default_factory=list)
+    __slots__ = ("dirs",)
+
+    def __init__(
+        self,
+        dirs: list[AlterReplicaLogDir] = NEW,
+    ) -> None:
+        self.dirs = [] if dirs is NEW else dirs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDirsRequest, int]:
@@ -144,10 +161,16 @@ class AlterReplicaLogDirsRequest:
             item_dirs.write(out, version)
 
 
-@dataclass(slots=True)
-class AlterReplicaLogDirPartitionResult:
-    partition_index: int = 0
-    error_code: int = 0
+class AlterReplicaLogDirPartitionResult(Message):
+    __slots__ = ("partition_index", "error_code")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDirPartitionResult, int]:
@@ -171,10 +194,16 @@ class AlterReplicaLogDirPartitionResult:
         out += _ih.pack(self.partition_index, self.error_code)
 
 
-@dataclass(slots=True)
-class AlterReplicaLogDirTopicResult:
-    topic_name: str = ""
-    partitions: list[AlterReplicaLogDirPartitionResult] = field(default_factory=list)
+class AlterReplicaLogDirTopicResult(Message):
+    __slots__ = ("topic_name", "partitions")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[AlterReplicaLogDirPartitionResult] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDirTopicResult, int]:
@@ -217,15 +246,21 @@ class AlterReplicaLogDirTopicResult:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class AlterReplicaLogDirsResponse:
+class AlterReplicaLogDirsResponse(Message):
     API_KEY: ClassVar[int] = 34
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    results: list[AlterReplicaLogDirTopicResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "results")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[AlterReplicaLogDirTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDirsResponse, int]:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _ih = Struct(">ih")
 _iq = Struct(">iq")
 
 
-@dataclass(slots=True)
-class AlterShareGroupOffsetsRequestPartition:
-    partition_index: int = 0
-    start_offset: int = 0
+class AlterShareGroupOffsetsRequestPartition(Message):
+    __slots__ = ("partition_index", "start_offset")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        start_offset: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.start_offset = start_offset
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterShareGroupOffsetsRequestPartition, int]:
@@ -33,10 +39,16 @@ class AlterShareGroupOffsetsRequestPartition:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterShareGroupOffsetsRequestTopic:
-    topic_name: str = ""
-    partitions: list[AlterShareGroupOffsetsRequestPartition] = field(default_factory=list)
+class AlterShareGroupOffsetsRequestTopic(Message):
+    __slots__ = ("topic_name", "partitions")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[AlterShareGroupOffsetsRequestPartition] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterShareGroupOffsetsRequestTopic, int]:
@@ -63,15 +75,21 @@ class AlterShareGroupOffsetsRequestTopic:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterShareGroupOffsetsRequest:
+class AlterShareGroupOffsetsRequest(Message):
     API_KEY: ClassVar[int] = 91
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    topics: list[AlterShareGroupOffsetsRequestTopic] = field(default_factory=list)
+    __slots__ = ("group_id", "topics")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[AlterShareGroupOffsetsRequestTopic] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterShareGroupOffsetsRequest, int]:
@@ -98,11 +116,18 @@ class AlterShareGroupOffsetsRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterShareGroupOffsetsResponsePartition:
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = None
+class AlterShareGroupOffsetsResponsePartition(Message):
+    __slots__ = ("partition_index", "error_code", "error_message")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterShareGroupOffsetsResponsePartition, int]:
@@ -122,11 +147,18 @@ class AlterShareGroupOffsetsResponsePartition:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterShareGroupOffsetsResponseTopic:
-    topic_name: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[AlterShareGroupOffsetsResponsePartition] = field(default_factory=list)
+class AlterShareGroupOffsetsResponseTopic(Message):
+    __slots__ = ("topic_name", "topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[AlterShareGroupOffsetsResponsePartition] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterShareGroupOffsetsResponseTopic, int]:
@@ -156,17 +188,25 @@ class AlterShareGroupOffsetsResponseTopic:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterShareGroupOffsetsResponse:
+class AlterShareGroupOffsetsResponse(Message):
     API_KEY: ClassVar[int] = 91
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    responses: list[AlterShareGroupOffsetsResponseTopic] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        responses: list[AlterShareGroupOffsetsResponseTopic] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.responses = [] if responses is NEW else responses
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterShareGroupOffsetsResponse, int]:

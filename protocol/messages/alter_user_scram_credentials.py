@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _b = Struct(">b")
 _bi = Struct(">bi")
@@ -14,10 +14,16 @@ _h = Struct(">h")
 _i = Struct(">i")
 
 
-@dataclass(slots=True)
-class ScramCredentialDeletion:
-    name: str = ""
-    mechanism: int = 0
+class ScramCredentialDeletion(Message):
+    __slots__ = ("name", "mechanism")
+
+    def __init__(
+        self,
+        name: str = "",
+        mechanism: int = 0,
+    ) -> None:
+        self.name = name
+        self.mechanism = mechanism
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ScramCredentialDeletion, int]:
@@ -36,13 +42,22 @@ class ScramCredentialDeletion:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ScramCredentialUpsertion:
-    name: str = ""
-    mechanism: int = 0
-    iterations: int = 0
-    salt: bytes = b""
-    salted_password: bytes = b""
+class ScramCredentialUpsertion(Message):
+    __slots__ = ("name", "mechanism", "iterations", "salt", "salted_password")
+
+    def __init__(
+        self,
+        name: str = "",
+        mechanism: int = 0,
+        iterations: int = 0,
+        salt: bytes = b"",
+        salted_password: bytes = b"",
+    ) -> None:
+        self.name = name
+        self.mechanism = mechanism
+        self.iterations = iterations
+        self.salt = salt
+        self.salted_password = salted_password
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ScramCredentialUpsertion, int]:
@@ -65,15 +80,21 @@ class ScramCredentialUpsertion:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterUserScramCredentialsRequest:
+class AlterUserScramCredentialsRequest(Message):
     API_KEY: ClassVar[int] = 51
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    deletions: list[ScramCredentialDeletion] = field(default_factory=list)
-    upsertions: list[ScramCredentialUpsertion] = field(default_factory=list)
+    __slots__ = ("deletions", "upsertions")
+
+    def __init__(
+        self,
+        deletions: list[ScramCredentialDeletion] = NEW,
+        upsertions: list[ScramCredentialUpsertion] = NEW,
+    ) -> None:
+        self.deletions = [] if deletions is NEW else deletions
+        self.upsertions = [] if upsertions is NEW else upsertions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterUserScramCredentialsRequest, int]:
@@ -109,11 +130,18 @@ class AlterUserScramCredentialsRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterUserScramCredentialsResult:
-    user: str = ""
-    error_code: int = 0
-    error_message: str | None = ""
+class AlterUserScramCredentialsResult(Message):
+    __slots__ = ("user", "error_code", "error_message")
+
+    def __init__(
+        self,
+        user: str = "",
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.user = user
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterUserScramCredentialsResult, int]:
@@ -135,15 +163,21 @@ class AlterUserScramCredentialsResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AlterUserScramCredentialsResponse:
+class AlterUserScramCredentialsResponse(Message):
     API_KEY: ClassVar[int] = 51
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    results: list[AlterUserScramCredentialsResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "results")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[AlterUserScramCredentialsResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterUserScramCredentialsResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _h = Struct(">h")
@@ -16,15 +16,21 @@ _i = Struct(">i")
 _q = Struct(">q")
 
 
-@dataclass(slots=True)
-class ApiVersionsRequest:
+class ApiVersionsRequest(Message):
     API_KEY: ClassVar[int] = 18
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    client_software_name: str = ""
-    client_software_version: str = ""
+    __slots__ = ("client_software_name", "client_software_version")
+
+    def __init__(
+        self,
+        client_software_name: str = "",
+        client_software_version: str = "",
+    ) -> None:
+        self.client_software_name = client_software_name
+        self.client_software_version = client_software_version
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ApiVersionsRequest, int]:
@@ -49,11 +55,18 @@ class ApiVersionsRequest:
         return
 
 
-@dataclass(slots=True)
-class ApiVersion:
-    api_key: int = 0
-    min_version: int = 0
-    max_version: int = 0
+class ApiVersion(Message):
+    __slots__ = ("api_key", "min_version", "max_version")
+
+    def __init__(
+        self,
+        api_key: int = 0,
+        min_version: int = 0,
+        max_version: int = 0,
+    ) -> None:
+        self.api_key = api_key
+        self.min_version = min_version
+        self.max_version = max_version
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ApiVersion, int]:
@@ -77,11 +90,18 @@ class ApiVersion:
         out += _hhh.pack(self.api_key, self.min_version, self.max_version)
 
 
-@dataclass(slots=True)
-class SupportedFeatureKey:
-    name: str = ""
-    min_version: int = 0
-    max_version: int = 0
+class SupportedFeatureKey(Message):
+    __slots__ = ("name", "min_version", "max_version")
+
+    def __init__(
+        self,
+        name: str = "",
+        min_version: int = 0,
+        max_version: int = 0,
+    ) -> None:
+        self.name = name
+        self.min_version = min_version
+        self.max_version = max_version
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SupportedFeatureKey, int]:
@@ -108,11 +128,18 @@ class SupportedFeatureKey:
         return
 
 
-@dataclass(slots=True)
-class FinalizedFeatureKey:
-    name: str = ""
-    max_version_level: int = 0
-    min_version_level: int = 0
+class FinalizedFeatureKey(Message):
+    __slots__ = ("name", "max_version_level", "min_version_level")
+
+    def __init__(
+        self,
+        name: str = "",
+        max_version_level: int = 0,
+        min_version_level: int = 0,
+    ) -> None:
+        self.name = name
+        self.max_version_level = max_version_level
+        self.min_version_level = min_version_level
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FinalizedFeatureKey, int]:
@@ -139,20 +166,31 @@ class FinalizedFeatureKey:
         return
 
 
-@dataclass(slots=True)
-class ApiVersionsResponse:
+class ApiVersionsResponse(Message):
     API_KEY: ClassVar[int] = 18
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    error_code: int = 0
-    api_keys: list[ApiVersion] = field(default_factory=list)
-    throttle_time_ms: int = 0
-    supported_features: list[SupportedFeatureKey] = field(default_factory=list)
-    finalized_features_epoch: int = -1
-    finalized_features: list[FinalizedFeatureKey] = field(default_factory=list)
-    zk_migration_ready: bool = False
+    __slots__ = ("error_code", "api_keys", "throttle_time_ms", "supported_features", "finalized_features_epoch", "finalized_features", "zk_migration_ready")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        api_keys: list[ApiVersion] = NEW,
+        throttle_time_ms: int = 0,
+        supported_features: list[SupportedFeatureKey] = NEW,
+        finalized_features_epoch: int = -1,
+        finalized_features: list[FinalizedFeatureKey] = NEW,
+        zk_migration_ready: bool = False,
+    ) -> None:
+        self.error_code = error_code
+        self.api_keys = [] if api_keys is NEW else api_keys
+        self.throttle_time_ms = throttle_time_ms
+        self.supported_features = [] if supported_features is NEW else supported_features
+        self.finalized_features_epoch = finalized_features_epoch
+        self.finalized_features = [] if finalized_features is NEW else finalized_features
+        self.zk_migration_ready = zk_migration_ready
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ApiVersionsResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -14,9 +14,14 @@ _ih = Struct(">ih")
 _iq = Struct(">iq")
 
 
-@dataclass(slots=True)
-class AssignReplicasToDirsRequestPartitionData:
-    partition_index: int = 0
+class AssignReplicasToDirsRequestPartitionData(Message):
+    __slots__ = ("partition_index",)
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AssignReplicasToDirsRequestPartitionData, int]:
@@ -33,10 +38,16 @@ class AssignReplicasToDirsRequestPartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AssignReplicasToDirsRequestTopicData:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[AssignReplicasToDirsRequestPartitionData] = field(default_factory=list)
+class AssignReplicasToDirsRequestTopicData(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[AssignReplicasToDirsRequestPartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AssignReplicasToDirsRequestTopicData, int]:
@@ -64,10 +75,16 @@ class AssignReplicasToDirsRequestTopicData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AssignReplicasToDirsRequestDirectoryData:
-    id: bytes = p.ZERO_UUID
-    topics: list[AssignReplicasToDirsRequestTopicData] = field(default_factory=list)
+class AssignReplicasToDirsRequestDirectoryData(Message):
+    __slots__ = ("id", "topics")
+
+    def __init__(
+        self,
+        id: bytes = p.ZERO_UUID,
+        topics: list[AssignReplicasToDirsRequestTopicData] = NEW,
+    ) -> None:
+        self.id = id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AssignReplicasToDirsRequestDirectoryData, int]:
@@ -95,16 +112,23 @@ class AssignReplicasToDirsRequestDirectoryData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AssignReplicasToDirsRequest:
+class AssignReplicasToDirsRequest(Message):
     API_KEY: ClassVar[int] = 73
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    directories: list[AssignReplicasToDirsRequestDirectoryData] = field(default_factory=list)
+    __slots__ = ("broker_id", "broker_epoch", "directories")
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        directories: list[AssignReplicasToDirsRequestDirectoryData] = NEW,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.directories = [] if directories is NEW else directories
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AssignReplicasToDirsRequest, int]:
@@ -132,10 +156,16 @@ class AssignReplicasToDirsRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AssignReplicasToDirsResponsePartitionData:
-    partition_index: int = 0
-    error_code: int = 0
+class AssignReplicasToDirsResponsePartitionData(Message):
+    __slots__ = ("partition_index", "error_code")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AssignReplicasToDirsResponsePartitionData, int]:
@@ -152,10 +182,16 @@ class AssignReplicasToDirsResponsePartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AssignReplicasToDirsResponseTopicData:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[AssignReplicasToDirsResponsePartitionData] = field(default_factory=list)
+class AssignReplicasToDirsResponseTopicData(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[AssignReplicasToDirsResponsePartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AssignReplicasToDirsResponseTopicData, int]:
@@ -183,10 +219,16 @@ class AssignReplicasToDirsResponseTopicData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AssignReplicasToDirsResponseDirectoryData:
-    id: bytes = p.ZERO_UUID
-    topics: list[AssignReplicasToDirsResponseTopicData] = field(default_factory=list)
+class AssignReplicasToDirsResponseDirectoryData(Message):
+    __slots__ = ("id", "topics")
+
+    def __init__(
+        self,
+        id: bytes = p.ZERO_UUID,
+        topics: list[AssignReplicasToDirsResponseTopicData] = NEW,
+    ) -> None:
+        self.id = id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AssignReplicasToDirsResponseDirectoryData, int]:
@@ -214,16 +256,23 @@ class AssignReplicasToDirsResponseDirectoryData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AssignReplicasToDirsResponse:
+class AssignReplicasToDirsResponse(Message):
     API_KEY: ClassVar[int] = 73
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    directories: list[AssignReplicasToDirsResponseDirectoryData] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "directories")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        directories: list[AssignReplicasToDirsResponseDirectoryData] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.directories = [] if directories is NEW else directories
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AssignReplicasToDirsResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _H = Struct(">H")
 _h = Struct(">h")
@@ -16,12 +16,20 @@ _ihii = Struct(">ihii")
 _ii = Struct(">ii")
 
 
-@dataclass(slots=True)
-class BeginQuorumEpochRequestPartitionData:
-    partition_index: int = 0
-    voter_directory_id: bytes = p.ZERO_UUID
-    leader_id: int = 0
-    leader_epoch: int = 0
+class BeginQuorumEpochRequestPartitionData(Message):
+    __slots__ = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        voter_directory_id: bytes = p.ZERO_UUID,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.voter_directory_id = voter_directory_id
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochRequestPartitionData, int]:
@@ -49,10 +57,16 @@ class BeginQuorumEpochRequestPartitionData:
         out += _ii.pack(self.leader_id, self.leader_epoch)
 
 
-@dataclass(slots=True)
-class BeginQuorumEpochRequestTopicData:
-    topic_name: str = ""
-    partitions: list[BeginQuorumEpochRequestPartitionData] = field(default_factory=list)
+class BeginQuorumEpochRequestTopicData(Message):
+    __slots__ = ("topic_name", "partitions")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[BeginQuorumEpochRequestPartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochRequestTopicData, int]:
@@ -95,11 +109,18 @@ class BeginQuorumEpochRequestTopicData:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class LeaderEndpoint:
-    name: str = ""
-    host: str = ""
-    port: int = 0
+class LeaderEndpoint(Message):
+    __slots__ = ("name", "host", "port")
+
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderEndpoint, int]:
@@ -128,17 +149,25 @@ class LeaderEndpoint:
         return
 
 
-@dataclass(slots=True)
-class BeginQuorumEpochRequest:
+class BeginQuorumEpochRequest(Message):
     API_KEY: ClassVar[int] = 53
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    cluster_id: str | None = None
-    voter_id: int = -1
-    topics: list[BeginQuorumEpochRequestTopicData] = field(default_factory=list)
-    leader_endpoints: list[LeaderEndpoint] = field(default_factory=list)
+    __slots__ = ("cluster_id", "voter_id", "topics", "leader_endpoints")
+
+    def __init__(
+        self,
+        cluster_id: str | None = None,
+        voter_id: int = -1,
+        topics: list[BeginQuorumEpochRequestTopicData] = NEW,
+        leader_endpoints: list[LeaderEndpoint] = NEW,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.voter_id = voter_id
+        self.topics = [] if topics is NEW else topics
+        self.leader_endpoints = [] if leader_endpoints is NEW else leader_endpoints
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochRequest, int]:
@@ -198,12 +227,20 @@ class BeginQuorumEpochRequest:
             item_topics.write(out, version)
 
 
-@dataclass(slots=True)
-class BeginQuorumEpochResponsePartitionData:
-    partition_index: int = 0
-    error_code: int = 0
-    leader_id: int = 0
-    leader_epoch: int = 0
+class BeginQuorumEpochResponsePartitionData(Message):
+    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochResponsePartitionData, int]:
@@ -227,10 +264,16 @@ class BeginQuorumEpochResponsePartitionData:
         out += _ihii.pack(self.partition_index, self.error_code, self.leader_id, self.leader_epoch)
 
 
-@dataclass(slots=True)
-class BeginQuorumEpochResponseTopicData:
-    topic_name: str = ""
-    partitions: list[BeginQuorumEpochResponsePartitionData] = field(default_factory=list)
+class BeginQuorumEpochResponseTopicData(Message):
+    __slots__ = ("topic_name", "partitions")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[BeginQuorumEpochResponsePartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochResponseTopicData, int]:
@@ -273,11 +316,18 @@ class BeginQuorumEpochResponseTopicData:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class NodeEndpoint:
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
+class NodeEndpoint(Message):
+    __slots__ = ("node_id", "host", "port")
+
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[NodeEndpoint, int]:
@@ -307,16 +357,23 @@ class NodeEndpoint:
         return
 
 
-@dataclass(slots=True)
-class BeginQuorumEpochResponse:
+class BeginQuorumEpochResponse(Message):
     API_KEY: ClassVar[int] = 53
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    error_code: int = 0
-    topics: list[BeginQuorumEpochResponseTopicData] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)
+    __slots__ = ("error_code", "topics", "node_endpoints")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        topics: list[BeginQuorumEpochResponseTopicData] = NEW,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.topics = [] if topics is NEW else topics
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochResponse, int]:

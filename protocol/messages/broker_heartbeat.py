@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _ihTTT = Struct(">ih???")
 _iqqTT = Struct(">iqq??")
 
 
-@dataclass(slots=True)
-class BrokerHeartbeatRequest:
+class BrokerHeartbeatRequest(Message):
     API_KEY: ClassVar[int] = 63
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    current_metadata_offset: int = 0
-    want_fence: bool = False
-    want_shut_down: bool = False
-    offline_log_dirs: list[bytes] = field(default_factory=list)
-    cordoned_log_dirs: list[bytes] | None = None
+    __slots__ = ("broker_id", "broker_epoch", "current_metadata_offset", "want_fence", "want_shut_down", "offline_log_dirs", "cordoned_log_dirs")
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        current_metadata_offset: int = 0,
+        want_fence: bool = False,
+        want_shut_down: bool = False,
+        offline_log_dirs: list[bytes] = NEW,
+        cordoned_log_dirs: list[bytes] | None = None,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.current_metadata_offset = current_metadata_offset
+        self.want_fence = want_fence
+        self.want_shut_down = want_shut_down
+        self.offline_log_dirs = [] if offline_log_dirs is NEW else offline_log_dirs
+        self.cordoned_log_dirs = cordoned_log_dirs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BrokerHeartbeatRequest, int]:
@@ -88,18 +99,27 @@ class BrokerHeartbeatRequest:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class BrokerHeartbeatResponse:
+class BrokerHeartbeatResponse(Message):
     API_KEY: ClassVar[int] = 63
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    is_caught_up: bool = False
-    is_fenced: bool = True
-    should_shut_down: bool = False
+    __slots__ = ("throttle_time_ms", "error_code", "is_caught_up", "is_fenced", "should_shut_down")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        is_caught_up: bool = False,
+        is_fenced: bool = True,
+        should_shut_down: bool = False,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.is_caught_up = is_caught_up
+        self.is_fenced = is_fenced
+        self.should_shut_down = should_shut_down
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BrokerHeartbeatResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _T = Struct(">?")
@@ -17,12 +17,20 @@ _ihq = Struct(">ihq")
 _q = Struct(">q")
 
 
-@dataclass(slots=True)
-class Listener:
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    security_protocol: int = 0
+class Listener(Message):
+    __slots__ = ("name", "host", "port", "security_protocol")
+
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        security_protocol: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.security_protocol = security_protocol
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Listener, int]:
@@ -43,11 +51,18 @@ class Listener:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Feature:
-    name: str = ""
-    min_supported_version: int = 0
-    max_supported_version: int = 0
+class Feature(Message):
+    __slots__ = ("name", "min_supported_version", "max_supported_version")
+
+    def __init__(
+        self,
+        name: str = "",
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+    ) -> None:
+        self.name = name
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Feature, int]:
@@ -66,22 +81,35 @@ class Feature:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class BrokerRegistrationRequest:
+class BrokerRegistrationRequest(Message):
     API_KEY: ClassVar[int] = 62
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    cluster_id: str = ""
-    incarnation_id: bytes = p.ZERO_UUID
-    listeners: list[Listener] = field(default_factory=list)
-    features: list[Feature] = field(default_factory=list)
-    rack: str | None = ""
-    is_migrating_zk_broker: bool = False
-    log_dirs: list[bytes] = field(default_factory=list)
-    previous_broker_epoch: int = -1
+    __slots__ = ("broker_id", "cluster_id", "incarnation_id", "listeners", "features", "rack", "is_migrating_zk_broker", "log_dirs", "previous_broker_epoch")
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        cluster_id: str = "",
+        incarnation_id: bytes = p.ZERO_UUID,
+        listeners: list[Listener] = NEW,
+        features: list[Feature] = NEW,
+        rack: str | None = "",
+        is_migrating_zk_broker: bool = False,
+        log_dirs: list[bytes] = NEW,
+        previous_broker_epoch: int = -1,
+    ) -> None:
+        self.broker_id = broker_id
+        self.cluster_id = cluster_id
+        self.incarnation_id = incarnation_id
+        self.listeners = [] if listeners is NEW else listeners
+        self.features = [] if features is NEW else features
+        self.rack = rack
+        self.is_migrating_zk_broker = is_migrating_zk_broker
+        self.log_dirs = [] if log_dirs is NEW else log_dirs
+        self.previous_broker_epoch = previous_broker_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BrokerRegistrationRequest, int]:
@@ -158,16 +186,23 @@ class BrokerRegistrationRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class BrokerRegistrationResponse:
+class BrokerRegistrationResponse(Message):
     API_KEY: ClassVar[int] = 62
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    broker_epoch: int = -1
+    __slots__ = ("throttle_time_ms", "error_code", "broker_epoch")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        broker_epoch: int = -1,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.broker_epoch = broker_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BrokerRegistrationResponse, int]:

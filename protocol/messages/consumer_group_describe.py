@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _T = Struct(">?")
@@ -16,15 +16,21 @@ _i = Struct(">i")
 _ii = Struct(">ii")
 
 
-@dataclass(slots=True)
-class ConsumerGroupDescribeRequest:
+class ConsumerGroupDescribeRequest(Message):
     API_KEY: ClassVar[int] = 69
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_ids: list[str] = field(default_factory=list)
-    include_authorized_operations: bool = False
+    __slots__ = ("group_ids", "include_authorized_operations")
+
+    def __init__(
+        self,
+        group_ids: list[str] = NEW,
+        include_authorized_operations: bool = False,
+    ) -> None:
+        self.group_ids = [] if group_ids is NEW else group_ids
+        self.include_authorized_operations = include_authorized_operations
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupDescribeRequest, int]:
@@ -52,11 +58,18 @@ class ConsumerGroupDescribeRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TopicPartitions:
-    topic_id: bytes = p.ZERO_UUID
-    topic_name: str = ""
-    partitions: list[int] = field(default_factory=list)
+class TopicPartitions(Message):
+    __slots__ = ("topic_id", "topic_name", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        topic_name: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicPartitions, int]:
@@ -83,9 +96,14 @@ class TopicPartitions:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Assignment:
-    topic_partitions: list[TopicPartitions] = field(default_factory=list)
+class Assignment(Message):
+    __slots__ = ("topic_partitions",)
+
+    def __init__(
+        self,
+        topic_partitions: list[TopicPartitions] = NEW,
+    ) -> None:
+        self.topic_partitions = [] if topic_partitions is NEW else topic_partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Assignment, int]:
@@ -110,19 +128,34 @@ class Assignment:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Member:
-    member_id: str = ""
-    instance_id: str | None = None
-    rack_id: str | None = None
-    member_epoch: int = 0
-    client_id: str = ""
-    client_host: str = ""
-    subscribed_topic_names: list[str] = field(default_factory=list)
-    subscribed_topic_regex: str | None = None
-    assignment: Assignment = field(default_factory=Assignment)
-    target_assignment: Assignment = field(default_factory=Assignment)
-    member_type: int = -1
+class Member(Message):
+    __slots__ = ("member_id", "instance_id", "rack_id", "member_epoch", "client_id", "client_host", "subscribed_topic_names", "subscribed_topic_regex", "assignment", "target_assignment", "member_type")
+
+    def __init__(
+        self,
+        member_id: str = "",
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        member_epoch: int = 0,
+        client_id: str = "",
+        client_host: str = "",
+        subscribed_topic_names: list[str] = NEW,
+        subscribed_topic_regex: str | None = None,
+        assignment: Assignment = NEW,
+        target_assignment: Assignment = NEW,
+        member_type: int = -1,
+    ) -> None:
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.member_epoch = member_epoch
+        self.client_id = client_id
+        self.client_host = client_host
+        self.subscribed_topic_names = [] if subscribed_topic_names is NEW else subscribed_topic_names
+        self.subscribed_topic_regex = subscribed_topic_regex
+        self.assignment = Assignment() if assignment is NEW else assignment
+        self.target_assignment = Assignment() if target_assignment is NEW else target_assignment
+        self.member_type = member_type
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Member, int]:
@@ -176,17 +209,30 @@ class Member:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribedGroup:
-    error_code: int = 0
-    error_message: str | None = None
-    group_id: str = ""
-    group_state: str = ""
-    group_epoch: int = 0
-    assignment_epoch: int = 0
-    assignor_name: str = ""
-    members: list[Member] = field(default_factory=list)
-    authorized_operations: int = -2147483648
+class DescribedGroup(Message):
+    __slots__ = ("error_code", "error_message", "group_id", "group_state", "group_epoch", "assignment_epoch", "assignor_name", "members", "authorized_operations")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = None,
+        group_id: str = "",
+        group_state: str = "",
+        group_epoch: int = 0,
+        assignment_epoch: int = 0,
+        assignor_name: str = "",
+        members: list[Member] = NEW,
+        authorized_operations: int = -2147483648,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.group_id = group_id
+        self.group_state = group_state
+        self.group_epoch = group_epoch
+        self.assignment_epoch = assignment_epoch
+        self.assignor_name = assignor_name
+        self.members = [] if members is NEW else members
+        self.authorized_operations = authorized_operations
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribedGroup, int]:
@@ -229,15 +275,21 @@ class DescribedGroup:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupDescribeResponse:
+class ConsumerGroupDescribeResponse(Message):
     API_KEY: ClassVar[int] = 69
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    groups: list[DescribedGroup] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "groups")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        groups: list[DescribedGroup] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.groups = [] if groups is NEW else groups
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupDescribeResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -14,10 +14,16 @@ _ih = Struct(">ih")
 _ii = Struct(">ii")
 
 
-@dataclass(slots=True)
-class ConsumerGroupHeartbeatRequestTopicPartitions:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
+class ConsumerGroupHeartbeatRequestTopicPartitions(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupHeartbeatRequestTopicPartitions, int]:
@@ -42,23 +48,37 @@ class ConsumerGroupHeartbeatRequestTopicPartitions:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupHeartbeatRequest:
+class ConsumerGroupHeartbeatRequest(Message):
     API_KEY: ClassVar[int] = 68
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    member_id: str = ""
-    member_epoch: int = 0
-    instance_id: str | None = None
-    rack_id: str | None = None
-    rebalance_timeout_ms: int = -1
-    subscribed_topic_names: list[str] | None = None
-    subscribed_topic_regex: str | None = None
-    server_assignor: str | None = None
-    topic_partitions: list[ConsumerGroupHeartbeatRequestTopicPartitions] | None = None
+    __slots__ = ("group_id", "member_id", "member_epoch", "instance_id", "rack_id", "rebalance_timeout_ms", "subscribed_topic_names", "subscribed_topic_regex", "server_assignor", "topic_partitions")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        member_epoch: int = 0,
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        rebalance_timeout_ms: int = -1,
+        subscribed_topic_names: list[str] | None = None,
+        subscribed_topic_regex: str | None = None,
+        server_assignor: str | None = None,
+        topic_partitions: list[ConsumerGroupHeartbeatRequestTopicPartitions] | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.subscribed_topic_names = subscribed_topic_names
+        self.subscribed_topic_regex = subscribed_topic_regex
+        self.server_assignor = server_assignor
+        self.topic_partitions = topic_partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupHeartbeatRequest, int]:
@@ -128,10 +148,16 @@ class ConsumerGroupHeartbeatRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupHeartbeatResponseTopicPartitions:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
+class ConsumerGroupHeartbeatResponseTopicPartitions(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupHeartbeatResponseTopicPartitions, int]:
@@ -156,9 +182,14 @@ class ConsumerGroupHeartbeatResponseTopicPartitions:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Assignment:
-    topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPartitions] = field(default_factory=list)
+class Assignment(Message):
+    __slots__ = ("topic_partitions",)
+
+    def __init__(
+        self,
+        topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPartitions] = NEW,
+    ) -> None:
+        self.topic_partitions = [] if topic_partitions is NEW else topic_partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Assignment, int]:
@@ -183,20 +214,31 @@ class Assignment:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupHeartbeatResponse:
+class ConsumerGroupHeartbeatResponse(Message):
     API_KEY: ClassVar[int] = 68
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    member_id: str | None = None
-    member_epoch: int = 0
-    heartbeat_interval_ms: int = 0
-    assignment: Assignment | None = None
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "member_id", "member_epoch", "heartbeat_interval_ms", "assignment")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        member_id: str | None = None,
+        member_epoch: int = 0,
+        heartbeat_interval_ms: int = 0,
+        assignment: Assignment | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.heartbeat_interval_ms = heartbeat_interval_ms
+        self.assignment = assignment
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupHeartbeatResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _T = Struct(">?")
@@ -19,10 +19,16 @@ _i = Struct(">i")
 _iU = Struct(">i16s")
 
 
-@dataclass(slots=True)
-class ConsumerProtocolAssignmentTopicPartition:
-    topic: str = ""
-    partitions: list[int] = field(default_factory=list)
+class ConsumerProtocolAssignmentTopicPartition(Message):
+    __slots__ = ("topic", "partitions")
+
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerProtocolAssignmentTopicPartition, int]:
@@ -41,14 +47,20 @@ class ConsumerProtocolAssignmentTopicPartition:
         out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-@dataclass(slots=True)
-class ConsumerProtocolAssignment:
+class ConsumerProtocolAssignment(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition] = field(default_factory=list)
-    user_data: bytes | None = None
+    __slots__ = ("assigned_partitions", "user_data")
+
+    def __init__(
+        self,
+        assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition] = NEW,
+        user_data: bytes | None = None,
+    ) -> None:
+        self.assigned_partitions = [] if assigned_partitions is NEW else assigned_partitions
+        self.user_data = user_data
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerProtocolAssignment, int]:
@@ -71,10 +83,16 @@ class ConsumerProtocolAssignment:
         p.write_records(out, self.user_data)
 
 
-@dataclass(slots=True)
-class ConsumerProtocolSubscriptionTopicPartition:
-    topic: str = ""
-    partitions: list[int] = field(default_factory=list)
+class ConsumerProtocolSubscriptionTopicPartition(Message):
+    __slots__ = ("topic", "partitions")
+
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerProtocolSubscriptionTopicPartition, int]:
@@ -101,17 +119,26 @@ class ConsumerProtocolSubscriptionTopicPartition:
             out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-@dataclass(slots=True)
-class ConsumerProtocolSubscription:
+class ConsumerProtocolSubscription(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    topics: list[str] = field(default_factory=list)
-    user_data: bytes | None = None
-    owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition] = field(default_factory=list)
-    generation_id: int = -1
-    rack_id: str | None = None
+    __slots__ = ("topics", "user_data", "owned_partitions", "generation_id", "rack_id")
+
+    def __init__(
+        self,
+        topics: list[str] = NEW,
+        user_data: bytes | None = None,
+        owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition] = NEW,
+        generation_id: int = -1,
+        rack_id: str | None = None,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.user_data = user_data
+        self.owned_partitions = [] if owned_partitions is NEW else owned_partitions
+        self.generation_id = generation_id
+        self.rack_id = rack_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerProtocolSubscription, int]:
@@ -163,13 +190,18 @@ class ConsumerProtocolSubscription:
             out += p.nullable_string(self.rack_id)
 
 
-@dataclass(slots=True)
-class ControlRecordTypeSchema:
+class ControlRecordTypeSchema(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    type: int = 0
+    __slots__ = ("type",)
+
+    def __init__(
+        self,
+        type: int = 0,
+    ) -> None:
+        self.type = type
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ControlRecordTypeSchema, int]:
@@ -181,15 +213,22 @@ class ControlRecordTypeSchema:
         out += _h.pack(self.type)
 
 
-@dataclass(slots=True)
-class DefaultPrincipalData:
+class DefaultPrincipalData(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    type: str = ""
-    name: str = ""
-    token_authenticated: bool = False
+    __slots__ = ("type", "name", "token_authenticated")
+
+    def __init__(
+        self,
+        type: str = "",
+        name: str = "",
+        token_authenticated: bool = False,
+    ) -> None:
+        self.type = type
+        self.name = name
+        self.token_authenticated = token_authenticated
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DefaultPrincipalData, int]:
@@ -210,13 +249,18 @@ class DefaultPrincipalData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class EndTxnMarker:
+class EndTxnMarker(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    coordinator_epoch: int = 0
+    __slots__ = ("coordinator_epoch",)
+
+    def __init__(
+        self,
+        coordinator_epoch: int = 0,
+    ) -> None:
+        self.coordinator_epoch = coordinator_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndTxnMarker, int]:
@@ -228,14 +272,20 @@ class EndTxnMarker:
         out += _i.pack(self.coordinator_epoch)
 
 
-@dataclass(slots=True)
-class KRaftVersionRecord:
+class KRaftVersionRecord(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    version: int = 0
-    k_raft_version: int = 0
+    __slots__ = ("version", "k_raft_version")
+
+    def __init__(
+        self,
+        version: int = 0,
+        k_raft_version: int = 0,
+    ) -> None:
+        self.version = version
+        self.k_raft_version = k_raft_version
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[KRaftVersionRecord, int]:
@@ -252,10 +302,16 @@ class KRaftVersionRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class LeaderChangeMessageVoter:
-    voter_id: int = 0
-    voter_directory_id: bytes = p.ZERO_UUID
+class LeaderChangeMessageVoter(Message):
+    __slots__ = ("voter_id", "voter_directory_id")
+
+    def __init__(
+        self,
+        voter_id: int = 0,
+        voter_directory_id: bytes = p.ZERO_UUID,
+    ) -> None:
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderChangeMessageVoter, int]:
@@ -279,16 +335,24 @@ class LeaderChangeMessageVoter:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class LeaderChangeMessage:
+class LeaderChangeMessage(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    version: int = 0
-    leader_id: int = 0
-    voters: list[LeaderChangeMessageVoter] = field(default_factory=list)
-    granting_voters: list[LeaderChangeMessageVoter] = field(default_factory=list)
+    __slots__ = ("version", "leader_id", "voters", "granting_voters")
+
+    def __init__(
+        self,
+        version: int = 0,
+        leader_id: int = 0,
+        voters: list[LeaderChangeMessageVoter] = NEW,
+        granting_voters: list[LeaderChangeMessageVoter] = NEW,
+    ) -> None:
+        self.version = version
+        self.leader_id = leader_id
+        self.voters = [] if voters is NEW else voters
+        self.granting_voters = [] if granting_voters is NEW else granting_voters
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderChangeMessage, int]:
@@ -327,13 +391,18 @@ class LeaderChangeMessage:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class SnapshotFooterRecord:
+class SnapshotFooterRecord(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    version: int = 0
+    __slots__ = ("version",)
+
+    def __init__(
+        self,
+        version: int = 0,
+    ) -> None:
+        self.version = version
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SnapshotFooterRecord, int]:
@@ -350,14 +419,20 @@ class SnapshotFooterRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class SnapshotHeaderRecord:
+class SnapshotHeaderRecord(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    version: int = 0
-    last_contained_log_timestamp: int = 0
+    __slots__ = ("version", "last_contained_log_timestamp")
+
+    def __init__(
+        self,
+        version: int = 0,
+        last_contained_log_timestamp: int = 0,
+    ) -> None:
+        self.version = version
+        self.last_contained_log_timestamp = last_contained_log_timestamp
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SnapshotHeaderRecord, int]:
@@ -374,11 +449,18 @@ class SnapshotHeaderRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Endpoint:
-    name: str = ""
-    host: str = ""
-    port: int = 0
+class Endpoint(Message):
+    __slots__ = ("name", "host", "port")
+
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Endpoint, int]:
@@ -399,10 +481,16 @@ class Endpoint:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class KRaftVersionFeature:
-    min_supported_version: int = 0
-    max_supported_version: int = 0
+class KRaftVersionFeature(Message):
+    __slots__ = ("min_supported_version", "max_supported_version")
+
+    def __init__(
+        self,
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+    ) -> None:
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[KRaftVersionFeature, int]:
@@ -419,12 +507,20 @@ class KRaftVersionFeature:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class VotersRecordVoter:
-    voter_id: int = 0
-    voter_directory_id: bytes = p.ZERO_UUID
-    endpoints: list[Endpoint] = field(default_factory=list)
-    k_raft_version_feature: KRaftVersionFeature = field(default_factory=KRaftVersionFeature)
+class VotersRecordVoter(Message):
+    __slots__ = ("voter_id", "voter_directory_id", "endpoints", "k_raft_version_feature")
+
+    def __init__(
+        self,
+        voter_id: int = 0,
+        voter_directory_id: bytes = p.ZERO_UUID,
+        endpoints: list[Endpoint] = NEW,
+        k_raft_version_feature: KRaftVersionFeature = NEW,
+    ) -> None:
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.endpoints = [] if endpoints is NEW else endpoints
+        self.k_raft_version_feature = KRaftVersionFeature() if k_raft_version_feature is NEW else k_raft_version_feature
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VotersRecordVoter, int]:
@@ -454,14 +550,20 @@ class VotersRecordVoter:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class VotersRecord:
+class VotersRecord(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    version: int = 0
-    voters: list[VotersRecordVoter] = field(default_factory=list)
+    __slots__ = ("version", "voters")
+
+    def __init__(
+        self,
+        version: int = 0,
+        voters: list[VotersRecordVoter] = NEW,
+    ) -> None:
+        self.version = version
+        self.voters = [] if voters is NEW else voters
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VotersRecord, int]:

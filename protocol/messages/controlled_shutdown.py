@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 
 
-@dataclass(slots=True)
-class ControlledShutdownRequest:
+class ControlledShutdownRequest(Message):
     API_KEY: ClassVar[int] = 7
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
+    __slots__ = ()
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ControlledShutdownRequest, int]:
@@ -26,13 +26,13 @@ class ControlledShutdownRequest:
         return
 
 
-@dataclass(slots=True)
-class ControlledShutdownResponse:
+class ControlledShutdownResponse(Message):
     API_KEY: ClassVar[int] = 7
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
+    __slots__ = ()
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ControlledShutdownResponse, int]:

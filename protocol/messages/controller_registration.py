@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _Hh = Struct(">Hh")
 _hh = Struct(">hh")
@@ -14,12 +14,20 @@ _iUT = Struct(">i16s?")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class Listener:
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    security_protocol: int = 0
+class Listener(Message):
+    __slots__ = ("name", "host", "port", "security_protocol")
+
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        security_protocol: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.security_protocol = security_protocol
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Listener, int]:
@@ -40,11 +48,18 @@ class Listener:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Feature:
-    name: str = ""
-    min_supported_version: int = 0
-    max_supported_version: int = 0
+class Feature(Message):
+    __slots__ = ("name", "min_supported_version", "max_supported_version")
+
+    def __init__(
+        self,
+        name: str = "",
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+    ) -> None:
+        self.name = name
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Feature, int]:
@@ -63,18 +78,27 @@ class Feature:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ControllerRegistrationRequest:
+class ControllerRegistrationRequest(Message):
     API_KEY: ClassVar[int] = 70
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    controller_id: int = 0
-    incarnation_id: bytes = p.ZERO_UUID
-    zk_migration_ready: bool = False
-    listeners: list[Listener] = field(default_factory=list)
-    features: list[Feature] = field(default_factory=list)
+    __slots__ = ("controller_id", "incarnation_id", "zk_migration_ready", "listeners", "features")
+
+    def __init__(
+        self,
+        controller_id: int = 0,
+        incarnation_id: bytes = p.ZERO_UUID,
+        zk_migration_ready: bool = False,
+        listeners: list[Listener] = NEW,
+        features: list[Feature] = NEW,
+    ) -> None:
+        self.controller_id = controller_id
+        self.incarnation_id = incarnation_id
+        self.zk_migration_ready = zk_migration_ready
+        self.listeners = [] if listeners is NEW else listeners
+        self.features = [] if features is NEW else features
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ControllerRegistrationRequest, int]:
@@ -113,16 +137,23 @@ class ControllerRegistrationRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ControllerRegistrationResponse:
+class ControllerRegistrationResponse(Message):
     API_KEY: ClassVar[int] = 70
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
+    __slots__ = ("throttle_time_ms", "error_code", "error_message")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ControllerRegistrationResponse, int]:

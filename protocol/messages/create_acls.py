@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _b = Struct(">b")
 _bb = Struct(">bb")
@@ -14,15 +14,26 @@ _h = Struct(">h")
 _i = Struct(">i")
 
 
-@dataclass(slots=True)
-class AclCreation:
-    resource_type: int = 0
-    resource_name: str = ""
-    resource_pattern_type: int = 3
-    principal: str = ""
-    host: str = ""
-    operation: int = 0
-    permission_type: int = 0
+class AclCreation(Message):
+    __slots__ = ("resource_type", "resource_name", "resource_pattern_type", "principal", "host", "operation", "permission_type")
+
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        resource_pattern_type: int = 3,
+        principal: str = "",
+        host: str = "",
+        operation: int = 0,
+        permission_type: int = 0,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.resource_pattern_type = resource_pattern_type
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AclCreation, int]:
@@ -70,14 +81,19 @@ class AclCreation:
         out += _bb.pack(self.operation, self.permission_type)
 
 
-@dataclass(slots=True)
-class CreateAclsRequest:
+class CreateAclsRequest(Message):
     API_KEY: ClassVar[int] = 30
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    creations: list[AclCreation] = field(default_factory=list)
+    __slots__ = ("creations",)
+
+    def __init__(
+        self,
+        creations: list[AclCreation] = NEW,
+    ) -> None:
+        self.creations = [] if creations is NEW else creations
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateAclsRequest, int]:
@@ -116,10 +132,16 @@ class CreateAclsRequest:
             item_creations.write(out, version)
 
 
-@dataclass(slots=True)
-class AclCreationResult:
-    error_code: int = 0
-    error_message: str | None = ""
+class AclCreationResult(Message):
+    __slots__ = ("error_code", "error_message")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AclCreationResult, int]:
@@ -148,15 +170,21 @@ class AclCreationResult:
         out += p.nullable_string(self.error_message)
 
 
-@dataclass(slots=True)
-class CreateAclsResponse:
+class CreateAclsResponse(Message):
     API_KEY: ClassVar[int] = 30
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    results: list[AclCreationResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "results")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[AclCreationResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateAclsResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _h = Struct(">h")
 _i = Struct(">i")
@@ -14,10 +14,16 @@ _q = Struct(">q")
 _qqq = Struct(">qqq")
 
 
-@dataclass(slots=True)
-class CreatableRenewers:
-    principal_type: str = ""
-    principal_name: str = ""
+class CreatableRenewers(Message):
+    __slots__ = ("principal_type", "principal_name")
+
+    def __init__(
+        self,
+        principal_type: str = "",
+        principal_name: str = "",
+    ) -> None:
+        self.principal_type = principal_type
+        self.principal_name = principal_name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableRenewers, int]:
@@ -43,17 +49,25 @@ class CreatableRenewers:
         out += p.string(self.principal_name)
 
 
-@dataclass(slots=True)
-class CreateDelegationTokenRequest:
+class CreateDelegationTokenRequest(Message):
     API_KEY: ClassVar[int] = 38
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    owner_principal_type: str | None = ""
-    owner_principal_name: str | None = ""
-    renewers: list[CreatableRenewers] = field(default_factory=list)
-    max_lifetime_ms: int = 0
+    __slots__ = ("owner_principal_type", "owner_principal_name", "renewers", "max_lifetime_ms")
+
+    def __init__(
+        self,
+        owner_principal_type: str | None = "",
+        owner_principal_name: str | None = "",
+        renewers: list[CreatableRenewers] = NEW,
+        max_lifetime_ms: int = 0,
+    ) -> None:
+        self.owner_principal_type = owner_principal_type
+        self.owner_principal_name = owner_principal_name
+        self.renewers = [] if renewers is NEW else renewers
+        self.max_lifetime_ms = max_lifetime_ms
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateDelegationTokenRequest, int]:
@@ -114,24 +128,39 @@ class CreateDelegationTokenRequest:
         out += _q.pack(self.max_lifetime_ms)
 
 
-@dataclass(slots=True)
-class CreateDelegationTokenResponse:
+class CreateDelegationTokenResponse(Message):
     API_KEY: ClassVar[int] = 38
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    error_code: int = 0
-    principal_type: str = ""
-    principal_name: str = ""
-    token_requester_principal_type: str = ""
-    token_requester_principal_name: str = ""
-    issue_timestamp_ms: int = 0
-    expiry_timestamp_ms: int = 0
-    max_timestamp_ms: int = 0
-    token_id: str = ""
-    hmac: bytes = b""
-    throttle_time_ms: int = 0
+    __slots__ = ("error_code", "principal_type", "principal_name", "token_requester_principal_type", "token_requester_principal_name", "issue_timestamp_ms", "expiry_timestamp_ms", "max_timestamp_ms", "token_id", "hmac", "throttle_time_ms")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        principal_type: str = "",
+        principal_name: str = "",
+        token_requester_principal_type: str = "",
+        token_requester_principal_name: str = "",
+        issue_timestamp_ms: int = 0,
+        expiry_timestamp_ms: int = 0,
+        max_timestamp_ms: int = 0,
+        token_id: str = "",
+        hmac: bytes = b"",
+        throttle_time_ms: int = 0,
+    ) -> None:
+        self.error_code = error_code
+        self.principal_type = principal_type
+        self.principal_name = principal_name
+        self.token_requester_principal_type = token_requester_principal_type
+        self.token_requester_principal_name = token_requester_principal_name
+        self.issue_timestamp_ms = issue_timestamp_ms
+        self.expiry_timestamp_ms = expiry_timestamp_ms
+        self.max_timestamp_ms = max_timestamp_ms
+        self.token_id = token_id
+        self.hmac = hmac
+        self.throttle_time_ms = throttle_time_ms
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateDelegationTokenResponse, int]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _h = Struct(">h")
 _i = Struct(">i")
 _iT = Struct(">i?")
 
 
-@dataclass(slots=True)
-class CreatePartitionsAssignment:
-    broker_ids: list[int] = field(default_factory=list)
+class CreatePartitionsAssignment(Message):
+    __slots__ = ("broker_ids",)
+
+    def __init__(
+        self,
+        broker_ids: list[int] = NEW,
+    ) -> None:
+        self.broker_ids = [] if broker_ids is NEW else broker_ids
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsAssignment, int]:
@@ -48,11 +53,18 @@ class CreatePartitionsAssignment:
         out += Struct(f">{len(self.broker_ids)}i").pack(*self.broker_ids)
 
 
-@dataclass(slots=True)
-class CreatePartitionsTopic:
-    name: str = ""
-    count: int = 0
-    assignments: list[CreatePartitionsAssignment] | None = field(default_factory=list)
+class CreatePartitionsTopic(Message):
+    __slots__ = ("name", "count", "assignments")
+
+    def __init__(
+        self,
+        name: str = "",
+        count: int = 0,
+        assignments: list[CreatePartitionsAssignment] | None = NEW,
+    ) -> None:
+        self.name = name
+        self.count = count
+        self.assignments = [] if assignments is NEW else assignments
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsTopic, int]:
@@ -109,16 +121,23 @@ class CreatePartitionsTopic:
                 item_assignments.write(out, version)
 
 
-@dataclass(slots=True)
-class CreatePartitionsRequest:
+class CreatePartitionsRequest(Message):
     API_KEY: ClassVar[int] = 37
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    topics: list[CreatePartitionsTopic] = field(default_factory=list)
-    timeout_ms: int = 0
-    validate_only: bool = False
+    __slots__ = ("topics", "timeout_ms", "validate_only")
+
+    def __init__(
+        self,
+        topics: list[CreatePartitionsTopic] = NEW,
+        timeout_ms: int = 0,
+        validate_only: bool = False,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.timeout_ms = timeout_ms
+        self.validate_only = validate_only
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsRequest, int]:
@@ -163,11 +182,18 @@ class CreatePartitionsRequest:
         out += _iT.pack(self.timeout_ms, self.validate_only)
 
 
-@dataclass(slots=True)
-class CreatePartitionsTopicResult:
-    name: str = ""
-    error_code: int = 0
-    error_message: str | None = None
+class CreatePartitionsTopicResult(Message):
+    __slots__ = ("name", "error_code", "error_message")
+
+    def __init__(
+        self,
+        name: str = "",
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.name = name
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsTopicResult, int]:
@@ -200,15 +226,21 @@ class CreatePartitionsTopicResult:
         out += p.nullable_string(self.error_message)
 
 
-@dataclass(slots=True)
-class CreatePartitionsResponse:
+class CreatePartitionsResponse(Message):
     API_KEY: ClassVar[int] = 37
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    results: list[CreatePartitionsTopicResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "results")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[CreatePartitionsTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _TbT = Struct(">?b?")
@@ -16,10 +16,16 @@ _iT = Struct(">i?")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class CreatableReplicaAssignment:
-    partition_index: int = 0
-    broker_ids: list[int] = field(default_factory=list)
+class CreatableReplicaAssignment(Message):
+    __slots__ = ("partition_index", "broker_ids")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        broker_ids: list[int] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.broker_ids = [] if broker_ids is NEW else broker_ids
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableReplicaAssignment, int]:
@@ -58,10 +64,16 @@ class CreatableReplicaAssignment:
         out += Struct(f">{len(self.broker_ids)}i").pack(*self.broker_ids)
 
 
-@dataclass(slots=True)
-class CreatableTopicConfig:
-    name: str = ""
-    value: str | None = ""
+class CreatableTopicConfig(Message):
+    __slots__ = ("name", "value")
+
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+    ) -> None:
+        self.name = name
+        self.value = value
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableTopicConfig, int]:
@@ -88,13 +100,22 @@ class CreatableTopicConfig:
         out += p.nullable_string(self.value)
 
 
-@dataclass(slots=True)
-class CreatableTopic:
-    name: str = ""
-    num_partitions: int = 0
-    replication_factor: int = 0
-    assignments: list[CreatableReplicaAssignment] = field(default_factory=list)
-    configs: list[CreatableTopicConfig] = field(default_factory=list)
+class CreatableTopic(Message):
+    __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs")
+
+    def __init__(
+        self,
+        name: str = "",
+        num_partitions: int = 0,
+        replication_factor: int = 0,
+        assignments: list[CreatableReplicaAssignment] = NEW,
+        configs: list[CreatableTopicConfig] = NEW,
+    ) -> None:
+        self.name = name
+        self.num_partitions = num_partitions
+        self.replication_factor = replication_factor
+        self.assignments = [] if assignments is NEW else assignments
+        self.configs = [] if configs is NEW else configs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableTopic, int]:
@@ -164,16 +185,23 @@ class CreatableTopic:
             item_configs.write(out, version)
 
 
-@dataclass(slots=True)
-class CreateTopicsRequest:
+class CreateTopicsRequest(Message):
     API_KEY: ClassVar[int] = 19
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 7
     FLEXIBLE_FROM: ClassVar[int] = 5
 
-    topics: list[CreatableTopic] = field(default_factory=list)
-    timeout_ms: int = 60000
-    validate_only: bool = False
+    __slots__ = ("topics", "timeout_ms", "validate_only")
+
+    def __init__(
+        self,
+        topics: list[CreatableTopic] = NEW,
+        timeout_ms: int = 60000,
+        validate_only: bool = False,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.timeout_ms = timeout_ms
+        self.validate_only = validate_only
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateTopicsRequest, int]:
@@ -218,13 +246,22 @@ class CreateTopicsRequest:
         out += _iT.pack(self.timeout_ms, self.validate_only)
 
 
-@dataclass(slots=True)
-class CreatableTopicConfigs:
-    name: str = ""
-    value: str | None = ""
-    read_only: bool = False
-    config_source: int = -1
-    is_sensitive: bool = False
+class CreatableTopicConfigs(Message):
+    __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive")
+
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+        read_only: bool = False,
+        config_source: int = -1,
+        is_sensitive: bool = False,
+    ) -> None:
+        self.name = name
+        self.value = value
+        self.read_only = read_only
+        self.config_source = config_source
+        self.is_sensitive = is_sensitive
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableTopicConfigs, int]:
@@ -256,16 +293,28 @@ class CreatableTopicConfigs:
         return
 
 
-@dataclass(slots=True)
-class CreatableTopicResult:
-    name: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    error_code: int = 0
-    error_message: str | None = ""
-    topic_config_error_code: int = 0
-    num_partitions: int = -1
-    replication_factor: int = -1
-    configs: list[CreatableTopicConfigs] | None = field(default_factory=list)
+class CreatableTopicResult(Message):
+    __slots__ = ("name", "topic_id", "error_code", "error_message", "topic_config_error_code", "num_partitions", "replication_factor", "configs")
+
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        error_code: int = 0,
+        error_message: str | None = "",
+        topic_config_error_code: int = 0,
+        num_partitions: int = -1,
+        replication_factor: int = -1,
+        configs: list[CreatableTopicConfigs] | None = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.error_code = error_code
+        self.error_message = error_message
+        self.topic_config_error_code = topic_config_error_code
+        self.num_partitions = num_partitions
+        self.replication_factor = replication_factor
+        self.configs = [] if configs is NEW else configs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableTopicResult, int]:
@@ -343,15 +392,21 @@ class CreatableTopicResult:
         out += p.nullable_string(self.error_message)
 
 
-@dataclass(slots=True)
-class CreateTopicsResponse:
+class CreateTopicsResponse(Message):
     API_KEY: ClassVar[int] = 19
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 7
     FLEXIBLE_FROM: ClassVar[int] = 5
 
-    throttle_time_ms: int = 0
-    topics: list[CreatableTopicResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "topics")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[CreatableTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateTopicsResponse, int]:

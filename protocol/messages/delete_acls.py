@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _b = Struct(">b")
 _bb = Struct(">bb")
@@ -14,15 +14,26 @@ _h = Struct(">h")
 _i = Struct(">i")
 
 
-@dataclass(slots=True)
-class DeleteAclsFilter:
-    resource_type_filter: int = 0
-    resource_name_filter: str | None = ""
-    pattern_type_filter: int = 3
-    principal_filter: str | None = ""
-    host_filter: str | None = ""
-    operation: int = 0
-    permission_type: int = 0
+class DeleteAclsFilter(Message):
+    __slots__ = ("resource_type_filter", "resource_name_filter", "pattern_type_filter", "principal_filter", "host_filter", "operation", "permission_type")
+
+    def __init__(
+        self,
+        resource_type_filter: int = 0,
+        resource_name_filter: str | None = "",
+        pattern_type_filter: int = 3,
+        principal_filter: str | None = "",
+        host_filter: str | None = "",
+        operation: int = 0,
+        permission_type: int = 0,
+    ) -> None:
+        self.resource_type_filter = resource_type_filter
+        self.resource_name_filter = resource_name_filter
+        self.pattern_type_filter = pattern_type_filter
+        self.principal_filter = principal_filter
+        self.host_filter = host_filter
+        self.operation = operation
+        self.permission_type = permission_type
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsFilter, int]:
@@ -73,14 +84,19 @@ class DeleteAclsFilter:
         out += _bb.pack(self.operation, self.permission_type)
 
 
-@dataclass(slots=True)
-class DeleteAclsRequest:
+class DeleteAclsRequest(Message):
     API_KEY: ClassVar[int] = 31
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    filters: list[DeleteAclsFilter] = field(default_factory=list)
+    __slots__ = ("filters",)
+
+    def __init__(
+        self,
+        filters: list[DeleteAclsFilter] = NEW,
+    ) -> None:
+        self.filters = [] if filters is NEW else filters
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsRequest, int]:
@@ -119,17 +135,30 @@ class DeleteAclsRequest:
             item_filters.write(out, version)
 
 
-@dataclass(slots=True)
-class DeleteAclsMatchingAcl:
-    error_code: int = 0
-    error_message: str | None = ""
-    resource_type: int = 0
-    resource_name: str = ""
-    pattern_type: int = 3
-    principal: str = ""
-    host: str = ""
-    operation: int = 0
-    permission_type: int = 0
+class DeleteAclsMatchingAcl(Message):
+    __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "pattern_type", "principal", "host", "operation", "permission_type")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        resource_type: int = 0,
+        resource_name: str = "",
+        pattern_type: int = 3,
+        principal: str = "",
+        host: str = "",
+        operation: int = 0,
+        permission_type: int = 0,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.pattern_type = pattern_type
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsMatchingAcl, int]:
@@ -188,11 +217,18 @@ class DeleteAclsMatchingAcl:
         out += _bb.pack(self.operation, self.permission_type)
 
 
-@dataclass(slots=True)
-class DeleteAclsFilterResult:
-    error_code: int = 0
-    error_message: str | None = ""
-    matching_acls: list[DeleteAclsMatchingAcl] = field(default_factory=list)
+class DeleteAclsFilterResult(Message):
+    __slots__ = ("error_code", "error_message", "matching_acls")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        matching_acls: list[DeleteAclsMatchingAcl] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.matching_acls = [] if matching_acls is NEW else matching_acls
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsFilterResult, int]:
@@ -242,15 +278,21 @@ class DeleteAclsFilterResult:
             item_matching_acls.write(out, version)
 
 
-@dataclass(slots=True)
-class DeleteAclsResponse:
+class DeleteAclsResponse(Message):
     API_KEY: ClassVar[int] = 31
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    filter_results: list[DeleteAclsFilterResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "filter_results")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        filter_results: list[DeleteAclsFilterResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.filter_results = [] if filter_results is NEW else filter_results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsResponse, int]:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _h = Struct(">h")
 _i = Struct(">i")
 
 
-@dataclass(slots=True)
-class DeleteGroupsRequest:
+class DeleteGroupsRequest(Message):
     API_KEY: ClassVar[int] = 42
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    groups_names: list[str] = field(default_factory=list)
+    __slots__ = ("groups_names",)
+
+    def __init__(
+        self,
+        groups_names: list[str] = NEW,
+    ) -> None:
+        self.groups_names = [] if groups_names is NEW else groups_names
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteGroupsRequest, int]:
@@ -58,10 +63,16 @@ class DeleteGroupsRequest:
             out += p.string(item_groups_names)
 
 
-@dataclass(slots=True)
-class DeletableGroupResult:
-    group_id: str = ""
-    error_code: int = 0
+class DeletableGroupResult(Message):
+    __slots__ = ("group_id", "error_code")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        error_code: int = 0,
+    ) -> None:
+        self.group_id = group_id
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeletableGroupResult, int]:
@@ -89,15 +100,21 @@ class DeletableGroupResult:
         out += _h.pack(self.error_code)
 
 
-@dataclass(slots=True)
-class DeleteGroupsResponse:
+class DeleteGroupsResponse(Message):
     API_KEY: ClassVar[int] = 42
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    results: list[DeletableGroupResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "results")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[DeletableGroupResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteGroupsResponse, int]:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _i = Struct(">i")
 _iq = Struct(">iq")
 _iqh = Struct(">iqh")
 
 
-@dataclass(slots=True)
-class DeleteRecordsPartition:
-    partition_index: int = 0
-    offset: int = 0
+class DeleteRecordsPartition(Message):
+    __slots__ = ("partition_index", "offset")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        offset: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.offset = offset
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsPartition, int]:
@@ -40,10 +46,16 @@ class DeleteRecordsPartition:
         out += _iq.pack(self.partition_index, self.offset)
 
 
-@dataclass(slots=True)
-class DeleteRecordsTopic:
-    name: str = ""
-    partitions: list[DeleteRecordsPartition] = field(default_factory=list)
+class DeleteRecordsTopic(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[DeleteRecordsPartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsTopic, int]:
@@ -86,15 +98,21 @@ class DeleteRecordsTopic:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class DeleteRecordsRequest:
+class DeleteRecordsRequest(Message):
     API_KEY: ClassVar[int] = 21
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    topics: list[DeleteRecordsTopic] = field(default_factory=list)
-    timeout_ms: int = 0
+    __slots__ = ("topics", "timeout_ms")
+
+    def __init__(
+        self,
+        topics: list[DeleteRecordsTopic] = NEW,
+        timeout_ms: int = 0,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.timeout_ms = timeout_ms
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsRequest, int]:
@@ -139,11 +157,18 @@ class DeleteRecordsRequest:
         out += _i.pack(self.timeout_ms)
 
 
-@dataclass(slots=True)
-class DeleteRecordsPartitionResult:
-    partition_index: int = 0
-    low_watermark: int = 0
-    error_code: int = 0
+class DeleteRecordsPartitionResult(Message):
+    __slots__ = ("partition_index", "low_watermark", "error_code")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        low_watermark: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.low_watermark = low_watermark
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsPartitionResult, int]:
@@ -167,10 +192,16 @@ class DeleteRecordsPartitionResult:
         out += _iqh.pack(self.partition_index, self.low_watermark, self.error_code)
 
 
-@dataclass(slots=True)
-class DeleteRecordsTopicResult:
-    name: str = ""
-    partitions: list[DeleteRecordsPartitionResult] = field(default_factory=list)
+class DeleteRecordsTopicResult(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[DeleteRecordsPartitionResult] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsTopicResult, int]:
@@ -213,15 +244,21 @@ class DeleteRecordsTopicResult:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class DeleteRecordsResponse:
+class DeleteRecordsResponse(Message):
     API_KEY: ClassVar[int] = 21
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    topics: list[DeleteRecordsTopicResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "topics")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[DeleteRecordsTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsResponse, int]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _Uh = Struct(">16sh")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class DeleteShareGroupOffsetsRequestTopic:
-    topic_name: str = ""
+class DeleteShareGroupOffsetsRequestTopic(Message):
+    __slots__ = ("topic_name",)
+
+    def __init__(
+        self,
+        topic_name: str = "",
+    ) -> None:
+        self.topic_name = topic_name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteShareGroupOffsetsRequestTopic, int]:
@@ -30,15 +35,21 @@ class DeleteShareGroupOffsetsRequestTopic:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DeleteShareGroupOffsetsRequest:
+class DeleteShareGroupOffsetsRequest(Message):
     API_KEY: ClassVar[int] = 92
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    topics: list[DeleteShareGroupOffsetsRequestTopic] = field(default_factory=list)
+    __slots__ = ("group_id", "topics")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[DeleteShareGroupOffsetsRequestTopic] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteShareGroupOffsetsRequest, int]:
@@ -65,12 +76,20 @@ class DeleteShareGroupOffsetsRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DeleteShareGroupOffsetsResponseTopic:
-    topic_name: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    error_code: int = 0
-    error_message: str | None = None
+class DeleteShareGroupOffsetsResponseTopic(Message):
+    __slots__ = ("topic_name", "topic_id", "error_code", "error_message")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.topic_name = topic_name
+        self.topic_id = topic_id
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteShareGroupOffsetsResponseTopic, int]:
@@ -92,17 +111,25 @@ class DeleteShareGroupOffsetsResponseTopic:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DeleteShareGroupOffsetsResponse:
+class DeleteShareGroupOffsetsResponse(Message):
     API_KEY: ClassVar[int] = 92
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    responses: list[DeleteShareGroupOffsetsResponseTopic] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        responses: list[DeleteShareGroupOffsetsResponseTopic] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.responses = [] if responses is NEW else responses
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteShareGroupOffsetsResponse, int]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class PartitionData:
-    partition: int = 0
+class PartitionData(Message):
+    __slots__ = ("partition",)
+
+    def __init__(
+        self,
+        partition: int = 0,
+    ) -> None:
+        self.partition = partition
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionData, int]:
@@ -32,10 +37,16 @@ class PartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DeleteStateData:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[PartitionData] = field(default_factory=list)
+class DeleteStateData(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteStateData, int]:
@@ -63,15 +74,21 @@ class DeleteStateData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DeleteShareGroupStateRequest:
+class DeleteShareGroupStateRequest(Message):
     API_KEY: ClassVar[int] = 86
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    topics: list[DeleteStateData] = field(default_factory=list)
+    __slots__ = ("group_id", "topics")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[DeleteStateData] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteShareGroupStateRequest, int]:
@@ -98,11 +115,18 @@ class DeleteShareGroupStateRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class PartitionResult:
-    partition: int = 0
-    error_code: int = 0
-    error_message: str | None = None
+class PartitionResult(Message):
+    __slots__ = ("partition", "error_code", "error_message")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionResult, int]:
@@ -122,10 +146,16 @@ class PartitionResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DeleteStateResult:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[PartitionResult] = field(default_factory=list)
+class DeleteStateResult(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[PartitionResult] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteStateResult, int]:
@@ -153,14 +183,19 @@ class DeleteStateResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DeleteShareGroupStateResponse:
+class DeleteShareGroupStateResponse(Message):
     API_KEY: ClassVar[int] = 86
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    results: list[DeleteStateResult] = field(default_factory=list)
+    __slots__ = ("results",)
+
+    def __init__(
+        self,
+        results: list[DeleteStateResult] = NEW,
+    ) -> None:
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteShareGroupStateResponse, int]:

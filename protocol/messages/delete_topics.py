@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _h = Struct(">h")
 _i = Struct(">i")
 
 
-@dataclass(slots=True)
-class DeleteTopicState:
-    name: str | None = None
-    topic_id: bytes = p.ZERO_UUID
+class DeleteTopicState(Message):
+    __slots__ = ("name", "topic_id")
+
+    def __init__(
+        self,
+        name: str | None = None,
+        topic_id: bytes = p.ZERO_UUID,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteTopicState, int]:
@@ -51,16 +57,23 @@ class DeleteTopicState:
         return
 
 
-@dataclass(slots=True)
-class DeleteTopicsRequest:
+class DeleteTopicsRequest(Message):
     API_KEY: ClassVar[int] = 20
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    topics: list[DeleteTopicState] = field(default_factory=list)
-    topic_names: list[str] = field(default_factory=list)
-    timeout_ms: int = 0
+    __slots__ = ("topics", "topic_names", "timeout_ms")
+
+    def __init__(
+        self,
+        topics: list[DeleteTopicState] = NEW,
+        topic_names: list[str] = NEW,
+        timeout_ms: int = 0,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.topic_names = [] if topic_names is NEW else topic_names
+        self.timeout_ms = timeout_ms
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteTopicsRequest, int]:
@@ -125,12 +138,20 @@ class DeleteTopicsRequest:
         out += _i.pack(self.timeout_ms)
 
 
-@dataclass(slots=True)
-class DeletableTopicResult:
-    name: str | None = ""
-    topic_id: bytes = p.ZERO_UUID
-    error_code: int = 0
-    error_message: str | None = None
+class DeletableTopicResult(Message):
+    __slots__ = ("name", "topic_id", "error_code", "error_message")
+
+    def __init__(
+        self,
+        name: str | None = "",
+        topic_id: bytes = p.ZERO_UUID,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeletableTopicResult, int]:
@@ -179,15 +200,21 @@ class DeletableTopicResult:
         out += _h.pack(self.error_code)
 
 
-@dataclass(slots=True)
-class DeleteTopicsResponse:
+class DeleteTopicsResponse(Message):
     API_KEY: ClassVar[int] = 20
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    throttle_time_ms: int = 0
-    responses: list[DeletableTopicResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "responses")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        responses: list[DeletableTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.responses = [] if responses is NEW else responses
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteTopicsResponse, int]:

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _b = Struct(">b")
 _bb = Struct(">bb")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class DescribeAclsRequest:
+class DescribeAclsRequest(Message):
     API_KEY: ClassVar[int] = 29
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    resource_type_filter: int = 0
-    resource_name_filter: str | None = ""
-    pattern_type_filter: int = 3
-    principal_filter: str | None = ""
-    host_filter: str | None = ""
-    operation: int = 0
-    permission_type: int = 0
+    __slots__ = ("resource_type_filter", "resource_name_filter", "pattern_type_filter", "principal_filter", "host_filter", "operation", "permission_type")
+
+    def __init__(
+        self,
+        resource_type_filter: int = 0,
+        resource_name_filter: str | None = "",
+        pattern_type_filter: int = 3,
+        principal_filter: str | None = "",
+        host_filter: str | None = "",
+        operation: int = 0,
+        permission_type: int = 0,
+    ) -> None:
+        self.resource_type_filter = resource_type_filter
+        self.resource_name_filter = resource_name_filter
+        self.pattern_type_filter = pattern_type_filter
+        self.principal_filter = principal_filter
+        self.host_filter = host_filter
+        self.operation = operation
+        self.permission_type = permission_type
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeAclsRequest, int]:
@@ -77,12 +88,20 @@ class DescribeAclsRequest:
         out += _bb.pack(self.operation, self.permission_type)
 
 
-@dataclass(slots=True)
-class AclDescription:
-    principal: str = ""
-    host: str = ""
-    operation: int = 0
-    permission_type: int = 0
+class AclDescription(Message):
+    __slots__ = ("principal", "host", "operation", "permission_type")
+
+    def __init__(
+        self,
+        principal: str = "",
+        host: str = "",
+        operation: int = 0,
+        permission_type: int = 0,
+    ) -> None:
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AclDescription, int]:
@@ -114,12 +133,20 @@ class AclDescription:
         out += _bb.pack(self.operation, self.permission_type)
 
 
-@dataclass(slots=True)
-class DescribeAclsResource:
-    resource_type: int = 0
-    resource_name: str = ""
-    pattern_type: int = 3
-    acls: list[AclDescription] = field(default_factory=list)
+class DescribeAclsResource(Message):
+    __slots__ = ("resource_type", "resource_name", "pattern_type", "acls")
+
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        pattern_type: int = 3,
+        acls: list[AclDescription] = NEW,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.pattern_type = pattern_type
+        self.acls = [] if acls is NEW else acls
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeAclsResource, int]:
@@ -174,17 +201,25 @@ class DescribeAclsResource:
             item_acls.write(out, version)
 
 
-@dataclass(slots=True)
-class DescribeAclsResponse:
+class DescribeAclsResponse(Message):
     API_KEY: ClassVar[int] = 29
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    resources: list[DescribeAclsResource] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "resources")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        resources: list[DescribeAclsResource] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resources = [] if resources is NEW else resources
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeAclsResponse, int]:

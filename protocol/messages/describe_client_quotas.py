@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _b = Struct(">b")
@@ -14,11 +14,18 @@ _d = Struct(">d")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class ComponentData:
-    entity_type: str = ""
-    match_type: int = 0
-    match: str | None = ""
+class ComponentData(Message):
+    __slots__ = ("entity_type", "match_type", "match")
+
+    def __init__(
+        self,
+        entity_type: str = "",
+        match_type: int = 0,
+        match: str | None = "",
+    ) -> None:
+        self.entity_type = entity_type
+        self.match_type = match_type
+        self.match = match
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ComponentData, int]:
@@ -51,15 +58,21 @@ class ComponentData:
         out += p.nullable_string(self.match)
 
 
-@dataclass(slots=True)
-class DescribeClientQuotasRequest:
+class DescribeClientQuotasRequest(Message):
     API_KEY: ClassVar[int] = 48
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    components: list[ComponentData] = field(default_factory=list)
-    strict: bool = False
+    __slots__ = ("components", "strict")
+
+    def __init__(
+        self,
+        components: list[ComponentData] = NEW,
+        strict: bool = False,
+    ) -> None:
+        self.components = [] if components is NEW else components
+        self.strict = strict
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeClientQuotasRequest, int]:
@@ -104,10 +117,16 @@ class DescribeClientQuotasRequest:
         out += _T.pack(self.strict)
 
 
-@dataclass(slots=True)
-class EntityData:
-    entity_type: str = ""
-    entity_name: str | None = ""
+class EntityData(Message):
+    __slots__ = ("entity_type", "entity_name")
+
+    def __init__(
+        self,
+        entity_type: str = "",
+        entity_name: str | None = "",
+    ) -> None:
+        self.entity_type = entity_type
+        self.entity_name = entity_name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EntityData, int]:
@@ -134,10 +153,16 @@ class EntityData:
         out += p.nullable_string(self.entity_name)
 
 
-@dataclass(slots=True)
-class ValueData:
-    key: str = ""
-    value: float = 0.0
+class ValueData(Message):
+    __slots__ = ("key", "value")
+
+    def __init__(
+        self,
+        key: str = "",
+        value: float = 0.0,
+    ) -> None:
+        self.key = key
+        self.value = value
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ValueData, int]:
@@ -165,10 +190,16 @@ class ValueData:
         out += _d.pack(self.value)
 
 
-@dataclass(slots=True)
-class EntryData:
-    entity: list[EntityData] = field(default_factory=list)
-    values: list[ValueData] = field(default_factory=list)
+class EntryData(Message):
+    __slots__ = ("entity", "values")
+
+    def __init__(
+        self,
+        entity: list[EntityData] = NEW,
+        values: list[ValueData] = NEW,
+    ) -> None:
+        self.entity = [] if entity is NEW else entity
+        self.values = [] if values is NEW else values
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EntryData, int]:
@@ -228,17 +259,25 @@ class EntryData:
             item_values.write(out, version)
 
 
-@dataclass(slots=True)
-class DescribeClientQuotasResponse:
+class DescribeClientQuotasResponse(Message):
     API_KEY: ClassVar[int] = 48
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    entries: list[EntryData] | None = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "entries")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        entries: list[EntryData] | None = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.entries = [] if entries is NEW else entries
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeClientQuotasResponse, int]:

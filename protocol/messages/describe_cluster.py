@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _b = Struct(">b")
@@ -14,16 +14,23 @@ _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class DescribeClusterRequest:
+class DescribeClusterRequest(Message):
     API_KEY: ClassVar[int] = 60
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    include_cluster_authorized_operations: bool = False
-    endpoint_type: int = 1
-    include_fenced_brokers: bool = False
+    __slots__ = ("include_cluster_authorized_operations", "endpoint_type", "include_fenced_brokers")
+
+    def __init__(
+        self,
+        include_cluster_authorized_operations: bool = False,
+        endpoint_type: int = 1,
+        include_fenced_brokers: bool = False,
+    ) -> None:
+        self.include_cluster_authorized_operations = include_cluster_authorized_operations
+        self.endpoint_type = endpoint_type
+        self.include_fenced_brokers = include_fenced_brokers
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeClusterRequest, int]:
@@ -54,13 +61,22 @@ class DescribeClusterRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeClusterBroker:
-    broker_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
-    is_fenced: bool = False
+class DescribeClusterBroker(Message):
+    __slots__ = ("broker_id", "host", "port", "rack", "is_fenced")
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+        is_fenced: bool = False,
+    ) -> None:
+        self.broker_id = broker_id
+        self.host = host
+        self.port = port
+        self.rack = rack
+        self.is_fenced = is_fenced
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeClusterBroker, int]:
@@ -92,21 +108,33 @@ class DescribeClusterBroker:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeClusterResponse:
+class DescribeClusterResponse(Message):
     API_KEY: ClassVar[int] = 60
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    endpoint_type: int = 1
-    cluster_id: str = ""
-    controller_id: int = -1
-    brokers: list[DescribeClusterBroker] = field(default_factory=list)
-    cluster_authorized_operations: int = -2147483648
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "endpoint_type", "cluster_id", "controller_id", "brokers", "cluster_authorized_operations")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        endpoint_type: int = 1,
+        cluster_id: str = "",
+        controller_id: int = -1,
+        brokers: list[DescribeClusterBroker] = NEW,
+        cluster_authorized_operations: int = -2147483648,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.endpoint_type = endpoint_type
+        self.cluster_id = cluster_id
+        self.controller_id = controller_id
+        self.brokers = [] if brokers is NEW else brokers
+        self.cluster_authorized_operations = cluster_authorized_operations
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeClusterResponse, int]:

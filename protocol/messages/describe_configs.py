@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _TT = Struct(">??")
@@ -16,11 +16,18 @@ _h = Struct(">h")
 _i = Struct(">i")
 
 
-@dataclass(slots=True)
-class DescribeConfigsResource:
-    resource_type: int = 0
-    resource_name: str = ""
-    configuration_keys: list[str] | None = field(default_factory=list)
+class DescribeConfigsResource(Message):
+    __slots__ = ("resource_type", "resource_name", "configuration_keys")
+
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        configuration_keys: list[str] | None = NEW,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configuration_keys = [] if configuration_keys is NEW else configuration_keys
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeConfigsResource, int]:
@@ -77,16 +84,23 @@ class DescribeConfigsResource:
                 out += p.string(item_configuration_keys)
 
 
-@dataclass(slots=True)
-class DescribeConfigsRequest:
+class DescribeConfigsRequest(Message):
     API_KEY: ClassVar[int] = 32
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    resources: list[DescribeConfigsResource] = field(default_factory=list)
-    include_synonyms: bool = False
-    include_documentation: bool = False
+    __slots__ = ("resources", "include_synonyms", "include_documentation")
+
+    def __init__(
+        self,
+        resources: list[DescribeConfigsResource] = NEW,
+        include_synonyms: bool = False,
+        include_documentation: bool = False,
+    ) -> None:
+        self.resources = [] if resources is NEW else resources
+        self.include_synonyms = include_synonyms
+        self.include_documentation = include_documentation
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeConfigsRequest, int]:
@@ -138,11 +152,18 @@ class DescribeConfigsRequest:
             out += _T.pack(self.include_documentation)
 
 
-@dataclass(slots=True)
-class DescribeConfigsSynonym:
-    name: str = ""
-    value: str | None = ""
-    source: int = 0
+class DescribeConfigsSynonym(Message):
+    __slots__ = ("name", "value", "source")
+
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+        source: int = 0,
+    ) -> None:
+        self.name = name
+        self.value = value
+        self.source = source
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeConfigsSynonym, int]:
@@ -175,16 +196,28 @@ class DescribeConfigsSynonym:
         out += _b.pack(self.source)
 
 
-@dataclass(slots=True)
-class DescribeConfigsResourceResult:
-    name: str = ""
-    value: str | None = ""
-    read_only: bool = False
-    config_source: int = -1
-    is_sensitive: bool = False
-    synonyms: list[DescribeConfigsSynonym] = field(default_factory=list)
-    config_type: int = 0
-    documentation: str | None = ""
+class DescribeConfigsResourceResult(Message):
+    __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive", "synonyms", "config_type", "documentation")
+
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+        read_only: bool = False,
+        config_source: int = -1,
+        is_sensitive: bool = False,
+        synonyms: list[DescribeConfigsSynonym] = NEW,
+        config_type: int = 0,
+        documentation: str | None = "",
+    ) -> None:
+        self.name = name
+        self.value = value
+        self.read_only = read_only
+        self.config_source = config_source
+        self.is_sensitive = is_sensitive
+        self.synonyms = [] if synonyms is NEW else synonyms
+        self.config_type = config_type
+        self.documentation = documentation
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeConfigsResourceResult, int]:
@@ -257,13 +290,22 @@ class DescribeConfigsResourceResult:
             out += p.nullable_string(self.documentation)
 
 
-@dataclass(slots=True)
-class DescribeConfigsResult:
-    error_code: int = 0
-    error_message: str | None = ""
-    resource_type: int = 0
-    resource_name: str = ""
-    configs: list[DescribeConfigsResourceResult] = field(default_factory=list)
+class DescribeConfigsResult(Message):
+    __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "configs")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        resource_type: int = 0,
+        resource_name: str = "",
+        configs: list[DescribeConfigsResourceResult] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configs = [] if configs is NEW else configs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeConfigsResult, int]:
@@ -323,15 +365,21 @@ class DescribeConfigsResult:
             item_configs.write(out, version)
 
 
-@dataclass(slots=True)
-class DescribeConfigsResponse:
+class DescribeConfigsResponse(Message):
     API_KEY: ClassVar[int] = 32
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    throttle_time_ms: int = 0
-    results: list[DescribeConfigsResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "results")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[DescribeConfigsResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeConfigsResponse, int]:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _h = Struct(">h")
 _i = Struct(">i")
 _qqq = Struct(">qqq")
 
 
-@dataclass(slots=True)
-class DescribeDelegationTokenOwner:
-    principal_type: str = ""
-    principal_name: str = ""
+class DescribeDelegationTokenOwner(Message):
+    __slots__ = ("principal_type", "principal_name")
+
+    def __init__(
+        self,
+        principal_type: str = "",
+        principal_name: str = "",
+    ) -> None:
+        self.principal_type = principal_type
+        self.principal_name = principal_name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeDelegationTokenOwner, int]:
@@ -42,14 +48,19 @@ class DescribeDelegationTokenOwner:
         out += p.string(self.principal_name)
 
 
-@dataclass(slots=True)
-class DescribeDelegationTokenRequest:
+class DescribeDelegationTokenRequest(Message):
     API_KEY: ClassVar[int] = 41
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    owners: list[DescribeDelegationTokenOwner] | None = field(default_factory=list)
+    __slots__ = ("owners",)
+
+    def __init__(
+        self,
+        owners: list[DescribeDelegationTokenOwner] | None = NEW,
+    ) -> None:
+        self.owners = [] if owners is NEW else owners
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeDelegationTokenRequest, int]:
@@ -96,10 +107,16 @@ class DescribeDelegationTokenRequest:
                 item_owners.write(out, version)
 
 
-@dataclass(slots=True)
-class DescribedDelegationTokenRenewer:
-    principal_type: str = ""
-    principal_name: str = ""
+class DescribedDelegationTokenRenewer(Message):
+    __slots__ = ("principal_type", "principal_name")
+
+    def __init__(
+        self,
+        principal_type: str = "",
+        principal_name: str = "",
+    ) -> None:
+        self.principal_type = principal_type
+        self.principal_name = principal_name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribedDelegationTokenRenewer, int]:
@@ -125,18 +142,32 @@ class DescribedDelegationTokenRenewer:
         out += p.string(self.principal_name)
 
 
-@dataclass(slots=True)
-class DescribedDelegationToken:
-    principal_type: str = ""
-    principal_name: str = ""
-    token_requester_principal_type: str = ""
-    token_requester_principal_name: str = ""
-    issue_timestamp: int = 0
-    expiry_timestamp: int = 0
-    max_timestamp: int = 0
-    token_id: str = ""
-    hmac: bytes = b""
-    renewers: list[DescribedDelegationTokenRenewer] = field(default_factory=list)
+class DescribedDelegationToken(Message):
+    __slots__ = ("principal_type", "principal_name", "token_requester_principal_type", "token_requester_principal_name", "issue_timestamp", "expiry_timestamp", "max_timestamp", "token_id", "hmac", "renewers")
+
+    def __init__(
+        self,
+        principal_type: str = "",
+        principal_name: str = "",
+        token_requester_principal_type: str = "",
+        token_requester_principal_name: str = "",
+        issue_timestamp: int = 0,
+        expiry_timestamp: int = 0,
+        max_timestamp: int = 0,
+        token_id: str = "",
+        hmac: bytes = b"",
+        renewers: list[DescribedDelegationTokenRenewer] = NEW,
+    ) -> None:
+        self.principal_type = principal_type
+        self.principal_name = principal_name
+        self.token_requester_principal_type = token_requester_principal_type
+        self.token_requester_principal_name = token_requester_principal_name
+        self.issue_timestamp = issue_timestamp
+        self.expiry_timestamp = expiry_timestamp
+        self.max_timestamp = max_timestamp
+        self.token_id = token_id
+        self.hmac = hmac
+        self.renewers = [] if renewers is NEW else renewers
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribedDelegationToken, int]:
@@ -211,16 +242,23 @@ class DescribedDelegationToken:
             item_renewers.write(out, version)
 
 
-@dataclass(slots=True)
-class DescribeDelegationTokenResponse:
+class DescribeDelegationTokenResponse(Message):
     API_KEY: ClassVar[int] = 41
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    error_code: int = 0
-    tokens: list[DescribedDelegationToken] = field(default_factory=list)
-    throttle_time_ms: int = 0
+    __slots__ = ("error_code", "tokens", "throttle_time_ms")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        tokens: list[DescribedDelegationToken] = NEW,
+        throttle_time_ms: int = 0,
+    ) -> None:
+        self.error_code = error_code
+        self.tokens = [] if tokens is NEW else tokens
+        self.throttle_time_ms = throttle_time_ms
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeDelegationTokenResponse, int]:

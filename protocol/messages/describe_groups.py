@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _h = Struct(">h")
 _i = Struct(">i")
 
 
-@dataclass(slots=True)
-class DescribeGroupsRequest:
+class DescribeGroupsRequest(Message):
     API_KEY: ClassVar[int] = 15
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int] = 5
 
-    groups: list[str] = field(default_factory=list)
-    include_authorized_operations: bool = False
+    __slots__ = ("groups", "include_authorized_operations")
+
+    def __init__(
+        self,
+        groups: list[str] = NEW,
+        include_authorized_operations: bool = False,
+    ) -> None:
+        self.groups = [] if groups is NEW else groups
+        self.include_authorized_operations = include_authorized_operations
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeGroupsRequest, int]:
@@ -70,14 +76,24 @@ class DescribeGroupsRequest:
             out += _T.pack(self.include_authorized_operations)
 
 
-@dataclass(slots=True)
-class DescribedGroupMember:
-    member_id: str = ""
-    group_instance_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
-    member_metadata: bytes = b""
-    member_assignment: bytes = b""
+class DescribedGroupMember(Message):
+    __slots__ = ("member_id", "group_instance_id", "client_id", "client_host", "member_metadata", "member_assignment")
+
+    def __init__(
+        self,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        client_id: str = "",
+        client_host: str = "",
+        member_metadata: bytes = b"",
+        member_assignment: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.member_metadata = member_metadata
+        self.member_assignment = member_assignment
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribedGroupMember, int]:
@@ -124,16 +140,28 @@ class DescribedGroupMember:
         p.write_records(out, self.member_assignment)
 
 
-@dataclass(slots=True)
-class DescribedGroup:
-    error_code: int = 0
-    error_message: str | None = None
-    group_id: str = ""
-    group_state: str = ""
-    protocol_type: str = ""
-    protocol_data: str = ""
-    members: list[DescribedGroupMember] = field(default_factory=list)
-    authorized_operations: int = -2147483648
+class DescribedGroup(Message):
+    __slots__ = ("error_code", "error_message", "group_id", "group_state", "protocol_type", "protocol_data", "members", "authorized_operations")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = None,
+        group_id: str = "",
+        group_state: str = "",
+        protocol_type: str = "",
+        protocol_data: str = "",
+        members: list[DescribedGroupMember] = NEW,
+        authorized_operations: int = -2147483648,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.group_id = group_id
+        self.group_state = group_state
+        self.protocol_type = protocol_type
+        self.protocol_data = protocol_data
+        self.members = [] if members is NEW else members
+        self.authorized_operations = authorized_operations
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribedGroup, int]:
@@ -212,15 +240,21 @@ class DescribedGroup:
             out += _i.pack(self.authorized_operations)
 
 
-@dataclass(slots=True)
-class DescribeGroupsResponse:
+class DescribeGroupsResponse(Message):
     API_KEY: ClassVar[int] = 15
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int] = 5
 
-    throttle_time_ms: int = 0
-    groups: list[DescribedGroup] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "groups")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        groups: list[DescribedGroup] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.groups = [] if groups is NEW else groups
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeGroupsResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _h = Struct(">h")
@@ -15,10 +15,16 @@ _iqqT = Struct(">iqq?")
 _qq = Struct(">qq")
 
 
-@dataclass(slots=True)
-class DescribableLogDirTopic:
-    topic: str = ""
-    partitions: list[int] = field(default_factory=list)
+class DescribableLogDirTopic(Message):
+    __slots__ = ("topic", "partitions")
+
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribableLogDirTopic, int]:
@@ -55,14 +61,19 @@ class DescribableLogDirTopic:
         out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-@dataclass(slots=True)
-class DescribeLogDirsRequest:
+class DescribeLogDirsRequest(Message):
     API_KEY: ClassVar[int] = 35
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    topics: list[DescribableLogDirTopic] | None = field(default_factory=list)
+    __slots__ = ("topics",)
+
+    def __init__(
+        self,
+        topics: list[DescribableLogDirTopic] | None = NEW,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeLogDirsRequest, int]:
@@ -109,12 +120,20 @@ class DescribeLogDirsRequest:
                 item_topics.write(out, version)
 
 
-@dataclass(slots=True)
-class DescribeLogDirsPartition:
-    partition_index: int = 0
-    partition_size: int = 0
-    offset_lag: int = 0
-    is_future_key: bool = False
+class DescribeLogDirsPartition(Message):
+    __slots__ = ("partition_index", "partition_size", "offset_lag", "is_future_key")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        partition_size: int = 0,
+        offset_lag: int = 0,
+        is_future_key: bool = False,
+    ) -> None:
+        self.partition_index = partition_index
+        self.partition_size = partition_size
+        self.offset_lag = offset_lag
+        self.is_future_key = is_future_key
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeLogDirsPartition, int]:
@@ -138,10 +157,16 @@ class DescribeLogDirsPartition:
         out += _iqqT.pack(self.partition_index, self.partition_size, self.offset_lag, self.is_future_key)
 
 
-@dataclass(slots=True)
-class DescribeLogDirsTopic:
-    name: str = ""
-    partitions: list[DescribeLogDirsPartition] = field(default_factory=list)
+class DescribeLogDirsTopic(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[DescribeLogDirsPartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeLogDirsTopic, int]:
@@ -184,14 +209,24 @@ class DescribeLogDirsTopic:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class DescribeLogDirsResult:
-    error_code: int = 0
-    log_dir: str = ""
-    topics: list[DescribeLogDirsTopic] = field(default_factory=list)
-    total_bytes: int = -1
-    usable_bytes: int = -1
-    is_cordoned: bool = False
+class DescribeLogDirsResult(Message):
+    __slots__ = ("error_code", "log_dir", "topics", "total_bytes", "usable_bytes", "is_cordoned")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        log_dir: str = "",
+        topics: list[DescribeLogDirsTopic] = NEW,
+        total_bytes: int = -1,
+        usable_bytes: int = -1,
+        is_cordoned: bool = False,
+    ) -> None:
+        self.error_code = error_code
+        self.log_dir = log_dir
+        self.topics = [] if topics is NEW else topics
+        self.total_bytes = total_bytes
+        self.usable_bytes = usable_bytes
+        self.is_cordoned = is_cordoned
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeLogDirsResult, int]:
@@ -258,16 +293,23 @@ class DescribeLogDirsResult:
             item_topics.write(out, version)
 
 
-@dataclass(slots=True)
-class DescribeLogDirsResponse:
+class DescribeLogDirsResponse(Message):
     API_KEY: ClassVar[int] = 35
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    results: list[DescribeLogDirsResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "results")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        results: list[DescribeLogDirsResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeLogDirsResponse, int]:

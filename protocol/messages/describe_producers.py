@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _i = Struct(">i")
 _ih = Struct(">ih")
 _qiiqiq = Struct(">qiiqiq")
 
 
-@dataclass(slots=True)
-class TopicRequest:
-    name: str = ""
-    partition_indexes: list[int] = field(default_factory=list)
+class TopicRequest(Message):
+    __slots__ = ("name", "partition_indexes")
+
+    def __init__(
+        self,
+        name: str = "",
+        partition_indexes: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicRequest, int]:
@@ -40,14 +46,19 @@ class TopicRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeProducersRequest:
+class DescribeProducersRequest(Message):
     API_KEY: ClassVar[int] = 61
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topics: list[TopicRequest] = field(default_factory=list)
+    __slots__ = ("topics",)
+
+    def __init__(
+        self,
+        topics: list[TopicRequest] = NEW,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeProducersRequest, int]:
@@ -72,14 +83,24 @@ class DescribeProducersRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ProducerState:
-    producer_id: int = 0
-    producer_epoch: int = 0
-    last_sequence: int = -1
-    last_timestamp: int = -1
-    coordinator_epoch: int = 0
-    current_txn_start_offset: int = -1
+class ProducerState(Message):
+    __slots__ = ("producer_id", "producer_epoch", "last_sequence", "last_timestamp", "coordinator_epoch", "current_txn_start_offset")
+
+    def __init__(
+        self,
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        last_sequence: int = -1,
+        last_timestamp: int = -1,
+        coordinator_epoch: int = 0,
+        current_txn_start_offset: int = -1,
+    ) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.last_sequence = last_sequence
+        self.last_timestamp = last_timestamp
+        self.coordinator_epoch = coordinator_epoch
+        self.current_txn_start_offset = current_txn_start_offset
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ProducerState, int]:
@@ -96,12 +117,20 @@ class ProducerState:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class PartitionResponse:
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    active_producers: list[ProducerState] = field(default_factory=list)
+class PartitionResponse(Message):
+    __slots__ = ("partition_index", "error_code", "error_message", "active_producers")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        active_producers: list[ProducerState] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        self.active_producers = [] if active_producers is NEW else active_producers
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionResponse, int]:
@@ -132,10 +161,16 @@ class PartitionResponse:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TopicResponse:
-    name: str = ""
-    partitions: list[PartitionResponse] = field(default_factory=list)
+class TopicResponse(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[PartitionResponse] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicResponse, int]:
@@ -162,15 +197,21 @@ class TopicResponse:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeProducersResponse:
+class DescribeProducersResponse(Message):
     API_KEY: ClassVar[int] = 61
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    topics: list[TopicResponse] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "topics")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[TopicResponse] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeProducersResponse, int]:

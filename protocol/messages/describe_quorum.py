@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _H = Struct(">H")
@@ -18,9 +18,14 @@ _q = Struct(">q")
 _qq = Struct(">qq")
 
 
-@dataclass(slots=True)
-class DescribeQuorumRequestPartitionData:
-    partition_index: int = 0
+class DescribeQuorumRequestPartitionData(Message):
+    __slots__ = ("partition_index",)
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeQuorumRequestPartitionData, int]:
@@ -37,10 +42,16 @@ class DescribeQuorumRequestPartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeQuorumRequestTopicData:
-    topic_name: str = ""
-    partitions: list[DescribeQuorumRequestPartitionData] = field(default_factory=list)
+class DescribeQuorumRequestTopicData(Message):
+    __slots__ = ("topic_name", "partitions")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[DescribeQuorumRequestPartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeQuorumRequestTopicData, int]:
@@ -67,14 +78,19 @@ class DescribeQuorumRequestTopicData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeQuorumRequest:
+class DescribeQuorumRequest(Message):
     API_KEY: ClassVar[int] = 55
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topics: list[DescribeQuorumRequestTopicData] = field(default_factory=list)
+    __slots__ = ("topics",)
+
+    def __init__(
+        self,
+        topics: list[DescribeQuorumRequestTopicData] = NEW,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeQuorumRequest, int]:
@@ -99,13 +115,22 @@ class DescribeQuorumRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ReplicaState:
-    replica_id: int = 0
-    replica_directory_id: bytes = p.ZERO_UUID
-    log_end_offset: int = 0
-    last_fetch_timestamp: int = -1
-    last_caught_up_timestamp: int = -1
+class ReplicaState(Message):
+    __slots__ = ("replica_id", "replica_directory_id", "log_end_offset", "last_fetch_timestamp", "last_caught_up_timestamp")
+
+    def __init__(
+        self,
+        replica_id: int = 0,
+        replica_directory_id: bytes = p.ZERO_UUID,
+        log_end_offset: int = 0,
+        last_fetch_timestamp: int = -1,
+        last_caught_up_timestamp: int = -1,
+    ) -> None:
+        self.replica_id = replica_id
+        self.replica_directory_id = replica_directory_id
+        self.log_end_offset = log_end_offset
+        self.last_fetch_timestamp = last_fetch_timestamp
+        self.last_caught_up_timestamp = last_caught_up_timestamp
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReplicaState, int]:
@@ -140,16 +165,28 @@ class ReplicaState:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeQuorumResponsePartitionData:
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    leader_id: int = 0
-    leader_epoch: int = 0
-    high_watermark: int = 0
-    current_voters: list[ReplicaState] = field(default_factory=list)
-    observers: list[ReplicaState] = field(default_factory=list)
+class DescribeQuorumResponsePartitionData(Message):
+    __slots__ = ("partition_index", "error_code", "error_message", "leader_id", "leader_epoch", "high_watermark", "current_voters", "observers")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+        high_watermark: int = 0,
+        current_voters: list[ReplicaState] = NEW,
+        observers: list[ReplicaState] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.high_watermark = high_watermark
+        self.current_voters = [] if current_voters is NEW else current_voters
+        self.observers = [] if observers is NEW else observers
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeQuorumResponsePartitionData, int]:
@@ -198,10 +235,16 @@ class DescribeQuorumResponsePartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeQuorumResponseTopicData:
-    topic_name: str = ""
-    partitions: list[DescribeQuorumResponsePartitionData] = field(default_factory=list)
+class DescribeQuorumResponseTopicData(Message):
+    __slots__ = ("topic_name", "partitions")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[DescribeQuorumResponsePartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeQuorumResponseTopicData, int]:
@@ -228,11 +271,18 @@ class DescribeQuorumResponseTopicData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Listener:
-    name: str = ""
-    host: str = ""
-    port: int = 0
+class Listener(Message):
+    __slots__ = ("name", "host", "port")
+
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Listener, int]:
@@ -265,10 +315,16 @@ class Listener:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Node:
-    node_id: int = 0
-    listeners: list[Listener] = field(default_factory=list)
+class Node(Message):
+    __slots__ = ("node_id", "listeners")
+
+    def __init__(
+        self,
+        node_id: int = 0,
+        listeners: list[Listener] = NEW,
+    ) -> None:
+        self.node_id = node_id
+        self.listeners = [] if listeners is NEW else listeners
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Node, int]:
@@ -304,17 +360,25 @@ class Node:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeQuorumResponse:
+class DescribeQuorumResponse(Message):
     API_KEY: ClassVar[int] = 55
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    error_code: int = 0
-    error_message: str | None = ""
-    topics: list[DescribeQuorumResponseTopicData] = field(default_factory=list)
-    nodes: list[Node] = field(default_factory=list)
+    __slots__ = ("error_code", "error_message", "topics", "nodes")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        topics: list[DescribeQuorumResponseTopicData] = NEW,
+        nodes: list[Node] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.topics = [] if topics is NEW else topics
+        self.nodes = [] if nodes is NEW else nodes
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeQuorumResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _h = Struct(">h")
@@ -15,10 +15,16 @@ _iqi = Struct(">iqi")
 _q = Struct(">q")
 
 
-@dataclass(slots=True)
-class DescribeShareGroupOffsetsRequestTopic:
-    topic_name: str = ""
-    partitions: list[int] = field(default_factory=list)
+class DescribeShareGroupOffsetsRequestTopic(Message):
+    __slots__ = ("topic_name", "partitions")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequestTopic, int]:
@@ -42,10 +48,16 @@ class DescribeShareGroupOffsetsRequestTopic:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeShareGroupOffsetsRequestGroup:
-    group_id: str = ""
-    topics: list[DescribeShareGroupOffsetsRequestTopic] | None = field(default_factory=list)
+class DescribeShareGroupOffsetsRequestGroup(Message):
+    __slots__ = ("group_id", "topics")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[DescribeShareGroupOffsetsRequestTopic] | None = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequestGroup, int]:
@@ -76,14 +88,19 @@ class DescribeShareGroupOffsetsRequestGroup:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeShareGroupOffsetsRequest:
+class DescribeShareGroupOffsetsRequest(Message):
     API_KEY: ClassVar[int] = 90
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    groups: list[DescribeShareGroupOffsetsRequestGroup] = field(default_factory=list)
+    __slots__ = ("groups",)
+
+    def __init__(
+        self,
+        groups: list[DescribeShareGroupOffsetsRequestGroup] = NEW,
+    ) -> None:
+        self.groups = [] if groups is NEW else groups
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequest, int]:
@@ -108,14 +125,24 @@ class DescribeShareGroupOffsetsRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeShareGroupOffsetsResponsePartition:
-    partition_index: int = 0
-    start_offset: int = 0
-    leader_epoch: int = 0
-    lag: int = -1
-    error_code: int = 0
-    error_message: str | None = None
+class DescribeShareGroupOffsetsResponsePartition(Message):
+    __slots__ = ("partition_index", "start_offset", "leader_epoch", "lag", "error_code", "error_message")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        start_offset: int = 0,
+        leader_epoch: int = 0,
+        lag: int = -1,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.partition_index = partition_index
+        self.start_offset = start_offset
+        self.leader_epoch = leader_epoch
+        self.lag = lag
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsResponsePartition, int]:
@@ -145,11 +172,18 @@ class DescribeShareGroupOffsetsResponsePartition:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeShareGroupOffsetsResponseTopic:
-    topic_name: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[DescribeShareGroupOffsetsResponsePartition] = field(default_factory=list)
+class DescribeShareGroupOffsetsResponseTopic(Message):
+    __slots__ = ("topic_name", "topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[DescribeShareGroupOffsetsResponsePartition] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsResponseTopic, int]:
@@ -179,12 +213,20 @@ class DescribeShareGroupOffsetsResponseTopic:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeShareGroupOffsetsResponseGroup:
-    group_id: str = ""
-    topics: list[DescribeShareGroupOffsetsResponseTopic] = field(default_factory=list)
-    error_code: int = 0
-    error_message: str | None = None
+class DescribeShareGroupOffsetsResponseGroup(Message):
+    __slots__ = ("group_id", "topics", "error_code", "error_message")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[DescribeShareGroupOffsetsResponseTopic] = NEW,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsResponseGroup, int]:
@@ -217,15 +259,21 @@ class DescribeShareGroupOffsetsResponseGroup:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeShareGroupOffsetsResponse:
+class DescribeShareGroupOffsetsResponse(Message):
     API_KEY: ClassVar[int] = 90
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    groups: list[DescribeShareGroupOffsetsResponseGroup] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "groups")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        groups: list[DescribeShareGroupOffsetsResponseGroup] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.groups = [] if groups is NEW else groups
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _UT = Struct(">16s?")
 _h = Struct(">h")
@@ -14,9 +14,14 @@ _hiii = Struct(">hiii")
 _i = Struct(">i")
 
 
-@dataclass(slots=True)
-class TopicRequest:
-    name: str = ""
+class TopicRequest(Message):
+    __slots__ = ("name",)
+
+    def __init__(
+        self,
+        name: str = "",
+    ) -> None:
+        self.name = name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicRequest, int]:
@@ -32,10 +37,16 @@ class TopicRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeTopicPartitionsRequestCursor:
-    topic_name: str = ""
-    partition_index: int = 0
+class DescribeTopicPartitionsRequestCursor(Message):
+    __slots__ = ("topic_name", "partition_index")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partition_index: int = 0,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partition_index = partition_index
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeTopicPartitionsRequestCursor, int]:
@@ -54,16 +65,23 @@ class DescribeTopicPartitionsRequestCursor:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeTopicPartitionsRequest:
+class DescribeTopicPartitionsRequest(Message):
     API_KEY: ClassVar[int] = 75
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topics: list[TopicRequest] = field(default_factory=list)
-    response_partition_limit: int = 2000
-    cursor: DescribeTopicPartitionsRequestCursor | None = None
+    __slots__ = ("topics", "response_partition_limit", "cursor")
+
+    def __init__(
+        self,
+        topics: list[TopicRequest] = NEW,
+        response_partition_limit: int = 2000,
+        cursor: DescribeTopicPartitionsRequestCursor | None = None,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.response_partition_limit = response_partition_limit
+        self.cursor = cursor
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeTopicPartitionsRequest, int]:
@@ -102,17 +120,30 @@ class DescribeTopicPartitionsRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeTopicPartitionsResponsePartition:
-    error_code: int = 0
-    partition_index: int = 0
-    leader_id: int = 0
-    leader_epoch: int = -1
-    replica_nodes: list[int] = field(default_factory=list)
-    isr_nodes: list[int] = field(default_factory=list)
-    eligible_leader_replicas: list[int] | None = None
-    last_known_elr: list[int] | None = None
-    offline_replicas: list[int] = field(default_factory=list)
+class DescribeTopicPartitionsResponsePartition(Message):
+    __slots__ = ("error_code", "partition_index", "leader_id", "leader_epoch", "replica_nodes", "isr_nodes", "eligible_leader_replicas", "last_known_elr", "offline_replicas")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        partition_index: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = -1,
+        replica_nodes: list[int] = NEW,
+        isr_nodes: list[int] = NEW,
+        eligible_leader_replicas: list[int] | None = None,
+        last_known_elr: list[int] | None = None,
+        offline_replicas: list[int] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.partition_index = partition_index
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.replica_nodes = [] if replica_nodes is NEW else replica_nodes
+        self.isr_nodes = [] if isr_nodes is NEW else isr_nodes
+        self.eligible_leader_replicas = eligible_leader_replicas
+        self.last_known_elr = last_known_elr
+        self.offline_replicas = [] if offline_replicas is NEW else offline_replicas
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeTopicPartitionsResponsePartition, int]:
@@ -177,14 +208,24 @@ class DescribeTopicPartitionsResponsePartition:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeTopicPartitionsResponseTopic:
-    error_code: int = 0
-    name: str | None = ""
-    topic_id: bytes = p.ZERO_UUID
-    is_internal: bool = False
-    partitions: list[DescribeTopicPartitionsResponsePartition] = field(default_factory=list)
-    topic_authorized_operations: int = -2147483648
+class DescribeTopicPartitionsResponseTopic(Message):
+    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        name: str | None = "",
+        topic_id: bytes = p.ZERO_UUID,
+        is_internal: bool = False,
+        partitions: list[DescribeTopicPartitionsResponsePartition] = NEW,
+        topic_authorized_operations: int = -2147483648,
+    ) -> None:
+        self.error_code = error_code
+        self.name = name
+        self.topic_id = topic_id
+        self.is_internal = is_internal
+        self.partitions = [] if partitions is NEW else partitions
+        self.topic_authorized_operations = topic_authorized_operations
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeTopicPartitionsResponseTopic, int]:
@@ -221,10 +262,16 @@ class DescribeTopicPartitionsResponseTopic:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeTopicPartitionsResponseCursor:
-    topic_name: str = ""
-    partition_index: int = 0
+class DescribeTopicPartitionsResponseCursor(Message):
+    __slots__ = ("topic_name", "partition_index")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partition_index: int = 0,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partition_index = partition_index
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeTopicPartitionsResponseCursor, int]:
@@ -243,16 +290,23 @@ class DescribeTopicPartitionsResponseCursor:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeTopicPartitionsResponse:
+class DescribeTopicPartitionsResponse(Message):
     API_KEY: ClassVar[int] = 75
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    topics: list[DescribeTopicPartitionsResponseTopic] = field(default_factory=list)
-    next_cursor: DescribeTopicPartitionsResponseCursor | None = None
+    __slots__ = ("throttle_time_ms", "topics", "next_cursor")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[DescribeTopicPartitionsResponseTopic] = NEW,
+        next_cursor: DescribeTopicPartitionsResponseCursor | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics
+        self.next_cursor = next_cursor
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeTopicPartitionsResponse, int]:

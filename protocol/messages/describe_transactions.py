@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _h = Struct(">h")
 _i = Struct(">i")
 _iqqh = Struct(">iqqh")
 
 
-@dataclass(slots=True)
-class DescribeTransactionsRequest:
+class DescribeTransactionsRequest(Message):
     API_KEY: ClassVar[int] = 65
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    transactional_ids: list[str] = field(default_factory=list)
+    __slots__ = ("transactional_ids",)
+
+    def __init__(
+        self,
+        transactional_ids: list[str] = NEW,
+    ) -> None:
+        self.transactional_ids = [] if transactional_ids is NEW else transactional_ids
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeTransactionsRequest, int]:
@@ -45,10 +50,16 @@ class DescribeTransactionsRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TopicData:
-    topic: str = ""
-    partitions: list[int] = field(default_factory=list)
+class TopicData(Message):
+    __slots__ = ("topic", "partitions")
+
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicData, int]:
@@ -72,16 +83,28 @@ class TopicData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TransactionState:
-    error_code: int = 0
-    transactional_id: str = ""
-    transaction_state: str = ""
-    transaction_timeout_ms: int = 0
-    transaction_start_time_ms: int = 0
-    producer_id: int = 0
-    producer_epoch: int = 0
-    topics: list[TopicData] = field(default_factory=list)
+class TransactionState(Message):
+    __slots__ = ("error_code", "transactional_id", "transaction_state", "transaction_timeout_ms", "transaction_start_time_ms", "producer_id", "producer_epoch", "topics")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        transactional_id: str = "",
+        transaction_state: str = "",
+        transaction_timeout_ms: int = 0,
+        transaction_start_time_ms: int = 0,
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        topics: list[TopicData] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.transactional_id = transactional_id
+        self.transaction_state = transaction_state
+        self.transaction_timeout_ms = transaction_timeout_ms
+        self.transaction_start_time_ms = transaction_start_time_ms
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TransactionState, int]:
@@ -116,15 +139,21 @@ class TransactionState:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeTransactionsResponse:
+class DescribeTransactionsResponse(Message):
     API_KEY: ClassVar[int] = 65
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    transaction_states: list[TransactionState] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "transaction_states")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        transaction_states: list[TransactionState] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.transaction_states = [] if transaction_states is NEW else transaction_states
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeTransactionsResponse, int]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _bi = Struct(">bi")
 _h = Struct(">h")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class UserName:
-    name: str = ""
+class UserName(Message):
+    __slots__ = ("name",)
+
+    def __init__(
+        self,
+        name: str = "",
+    ) -> None:
+        self.name = name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UserName, int]:
@@ -31,14 +36,19 @@ class UserName:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeUserScramCredentialsRequest:
+class DescribeUserScramCredentialsRequest(Message):
     API_KEY: ClassVar[int] = 50
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    users: list[UserName] | None = field(default_factory=list)
+    __slots__ = ("users",)
+
+    def __init__(
+        self,
+        users: list[UserName] | None = NEW,
+    ) -> None:
+        self.users = [] if users is NEW else users
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeUserScramCredentialsRequest, int]:
@@ -67,10 +77,16 @@ class DescribeUserScramCredentialsRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class CredentialInfo:
-    mechanism: int = 0
-    iterations: int = 0
+class CredentialInfo(Message):
+    __slots__ = ("mechanism", "iterations")
+
+    def __init__(
+        self,
+        mechanism: int = 0,
+        iterations: int = 0,
+    ) -> None:
+        self.mechanism = mechanism
+        self.iterations = iterations
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CredentialInfo, int]:
@@ -87,12 +103,20 @@ class CredentialInfo:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeUserScramCredentialsResult:
-    user: str = ""
-    error_code: int = 0
-    error_message: str | None = ""
-    credential_infos: list[CredentialInfo] = field(default_factory=list)
+class DescribeUserScramCredentialsResult(Message):
+    __slots__ = ("user", "error_code", "error_message", "credential_infos")
+
+    def __init__(
+        self,
+        user: str = "",
+        error_code: int = 0,
+        error_message: str | None = "",
+        credential_infos: list[CredentialInfo] = NEW,
+    ) -> None:
+        self.user = user
+        self.error_code = error_code
+        self.error_message = error_message
+        self.credential_infos = [] if credential_infos is NEW else credential_infos
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeUserScramCredentialsResult, int]:
@@ -125,17 +149,25 @@ class DescribeUserScramCredentialsResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribeUserScramCredentialsResponse:
+class DescribeUserScramCredentialsResponse(Message):
     API_KEY: ClassVar[int] = 50
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    results: list[DescribeUserScramCredentialsResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "results")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        results: list[DescribeUserScramCredentialsResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeUserScramCredentialsResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _b = Struct(">b")
 _h = Struct(">h")
@@ -14,10 +14,16 @@ _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class TopicPartitions:
-    topic: str = ""
-    partitions: list[int] = field(default_factory=list)
+class TopicPartitions(Message):
+    __slots__ = ("topic", "partitions")
+
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicPartitions, int]:
@@ -54,16 +60,23 @@ class TopicPartitions:
         out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-@dataclass(slots=True)
-class ElectLeadersRequest:
+class ElectLeadersRequest(Message):
     API_KEY: ClassVar[int] = 43
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    election_type: int = 0
-    topic_partitions: list[TopicPartitions] | None = field(default_factory=list)
-    timeout_ms: int = 60000
+    __slots__ = ("election_type", "topic_partitions", "timeout_ms")
+
+    def __init__(
+        self,
+        election_type: int = 0,
+        topic_partitions: list[TopicPartitions] | None = NEW,
+        timeout_ms: int = 60000,
+    ) -> None:
+        self.election_type = election_type
+        self.topic_partitions = [] if topic_partitions is NEW else topic_partitions
+        self.timeout_ms = timeout_ms
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ElectLeadersRequest, int]:
@@ -126,11 +139,18 @@ class ElectLeadersRequest:
         out += _i.pack(self.timeout_ms)
 
 
-@dataclass(slots=True)
-class PartitionResult:
-    partition_id: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
+class PartitionResult(Message):
+    __slots__ = ("partition_id", "error_code", "error_message")
+
+    def __init__(
+        self,
+        partition_id: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.partition_id = partition_id
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionResult, int]:
@@ -159,10 +179,16 @@ class PartitionResult:
         out += p.nullable_string(self.error_message)
 
 
-@dataclass(slots=True)
-class ReplicaElectionResult:
-    topic: str = ""
-    partition_result: list[PartitionResult] = field(default_factory=list)
+class ReplicaElectionResult(Message):
+    __slots__ = ("topic", "partition_result")
+
+    def __init__(
+        self,
+        topic: str = "",
+        partition_result: list[PartitionResult] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partition_result = [] if partition_result is NEW else partition_result
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReplicaElectionResult, int]:
@@ -205,16 +231,23 @@ class ReplicaElectionResult:
             item_partition_result.write(out, version)
 
 
-@dataclass(slots=True)
-class ElectLeadersResponse:
+class ElectLeadersResponse(Message):
     API_KEY: ClassVar[int] = 43
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    replica_election_results: list[ReplicaElectionResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "replica_election_results")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        replica_election_results: list[ReplicaElectionResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.replica_election_results = [] if replica_election_results is NEW else replica_election_results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ElectLeadersResponse, int]:

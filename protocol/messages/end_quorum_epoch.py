@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _H = Struct(">H")
 _h = Struct(">h")
@@ -16,10 +16,16 @@ _ihii = Struct(">ihii")
 _iii = Struct(">iii")
 
 
-@dataclass(slots=True)
-class ReplicaInfo:
-    candidate_id: int = 0
-    candidate_directory_id: bytes = p.ZERO_UUID
+class ReplicaInfo(Message):
+    __slots__ = ("candidate_id", "candidate_directory_id")
+
+    def __init__(
+        self,
+        candidate_id: int = 0,
+        candidate_directory_id: bytes = p.ZERO_UUID,
+    ) -> None:
+        self.candidate_id = candidate_id
+        self.candidate_directory_id = candidate_directory_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReplicaInfo, int]:
@@ -43,13 +49,22 @@ class ReplicaInfo:
         return
 
 
-@dataclass(slots=True)
-class EndQuorumEpochRequestPartitionData:
-    partition_index: int = 0
-    leader_id: int = 0
-    leader_epoch: int = 0
-    preferred_successors: list[int] = field(default_factory=list)
-    preferred_candidates: list[ReplicaInfo] = field(default_factory=list)
+class EndQuorumEpochRequestPartitionData(Message):
+    __slots__ = ("partition_index", "leader_id", "leader_epoch", "preferred_successors", "preferred_candidates")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+        preferred_successors: list[int] = NEW,
+        preferred_candidates: list[ReplicaInfo] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.preferred_successors = [] if preferred_successors is NEW else preferred_successors
+        self.preferred_candidates = [] if preferred_candidates is NEW else preferred_candidates
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndQuorumEpochRequestPartitionData, int]:
@@ -94,10 +109,16 @@ class EndQuorumEpochRequestPartitionData:
         out += Struct(f">{len(self.preferred_successors)}i").pack(*self.preferred_successors)
 
 
-@dataclass(slots=True)
-class EndQuorumEpochRequestTopicData:
-    topic_name: str = ""
-    partitions: list[EndQuorumEpochRequestPartitionData] = field(default_factory=list)
+class EndQuorumEpochRequestTopicData(Message):
+    __slots__ = ("topic_name", "partitions")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[EndQuorumEpochRequestPartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndQuorumEpochRequestTopicData, int]:
@@ -140,11 +161,18 @@ class EndQuorumEpochRequestTopicData:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class LeaderEndpoint:
-    name: str = ""
-    host: str = ""
-    port: int = 0
+class LeaderEndpoint(Message):
+    __slots__ = ("name", "host", "port")
+
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderEndpoint, int]:
@@ -173,16 +201,23 @@ class LeaderEndpoint:
         return
 
 
-@dataclass(slots=True)
-class EndQuorumEpochRequest:
+class EndQuorumEpochRequest(Message):
     API_KEY: ClassVar[int] = 54
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    cluster_id: str | None = None
-    topics: list[EndQuorumEpochRequestTopicData] = field(default_factory=list)
-    leader_endpoints: list[LeaderEndpoint] = field(default_factory=list)
+    __slots__ = ("cluster_id", "topics", "leader_endpoints")
+
+    def __init__(
+        self,
+        cluster_id: str | None = None,
+        topics: list[EndQuorumEpochRequestTopicData] = NEW,
+        leader_endpoints: list[LeaderEndpoint] = NEW,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.topics = [] if topics is NEW else topics
+        self.leader_endpoints = [] if leader_endpoints is NEW else leader_endpoints
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndQuorumEpochRequest, int]:
@@ -238,12 +273,20 @@ class EndQuorumEpochRequest:
             item_topics.write(out, version)
 
 
-@dataclass(slots=True)
-class EndQuorumEpochResponsePartitionData:
-    partition_index: int = 0
-    error_code: int = 0
-    leader_id: int = 0
-    leader_epoch: int = 0
+class EndQuorumEpochResponsePartitionData(Message):
+    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndQuorumEpochResponsePartitionData, int]:
@@ -267,10 +310,16 @@ class EndQuorumEpochResponsePartitionData:
         out += _ihii.pack(self.partition_index, self.error_code, self.leader_id, self.leader_epoch)
 
 
-@dataclass(slots=True)
-class EndQuorumEpochResponseTopicData:
-    topic_name: str = ""
-    partitions: list[EndQuorumEpochResponsePartitionData] = field(default_factory=list)
+class EndQuorumEpochResponseTopicData(Message):
+    __slots__ = ("topic_name", "partitions")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[EndQuorumEpochResponsePartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndQuorumEpochResponseTopicData, int]:
@@ -313,11 +362,18 @@ class EndQuorumEpochResponseTopicData:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class NodeEndpoint:
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
+class NodeEndpoint(Message):
+    __slots__ = ("node_id", "host", "port")
+
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[NodeEndpoint, int]:
@@ -347,16 +403,23 @@ class NodeEndpoint:
         return
 
 
-@dataclass(slots=True)
-class EndQuorumEpochResponse:
+class EndQuorumEpochResponse(Message):
     API_KEY: ClassVar[int] = 54
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    error_code: int = 0
-    topics: list[EndQuorumEpochResponseTopicData] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)
+    __slots__ = ("error_code", "topics", "node_endpoints")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        topics: list[EndQuorumEpochResponseTopicData] = NEW,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.topics = [] if topics is NEW else topics
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndQuorumEpochResponse, int]:

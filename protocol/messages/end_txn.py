@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _ih = Struct(">ih")
 _qh = Struct(">qh")
 _qhT = Struct(">qh?")
 
 
-@dataclass(slots=True)
-class EndTxnRequest:
+class EndTxnRequest(Message):
     API_KEY: ClassVar[int] = 26
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    transactional_id: str = ""
-    producer_id: int = 0
-    producer_epoch: int = 0
-    committed: bool = False
+    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "committed")
+
+    def __init__(
+        self,
+        transactional_id: str = "",
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        committed: bool = False,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.committed = committed
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndTxnRequest, int]:
@@ -51,17 +59,25 @@ class EndTxnRequest:
         out += _qhT.pack(self.producer_id, self.producer_epoch, self.committed)
 
 
-@dataclass(slots=True)
-class EndTxnResponse:
+class EndTxnResponse(Message):
     API_KEY: ClassVar[int] = 26
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    producer_id: int = -1
-    producer_epoch: int = -1
+    __slots__ = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        producer_id: int = -1,
+        producer_epoch: int = -1,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndTxnResponse, int]:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _h = Struct(">h")
 
 
-@dataclass(slots=True)
-class EnvelopeRequest:
+class EnvelopeRequest(Message):
     API_KEY: ClassVar[int] = 58
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    request_data: bytes = b""
-    request_principal: bytes | None = b""
-    client_host_address: bytes = b""
+    __slots__ = ("request_data", "request_principal", "client_host_address")
+
+    def __init__(
+        self,
+        request_data: bytes = b"",
+        request_principal: bytes | None = b"",
+        client_host_address: bytes = b"",
+    ) -> None:
+        self.request_data = request_data
+        self.request_principal = request_principal
+        self.client_host_address = client_host_address
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EnvelopeRequest, int]:
@@ -41,15 +48,21 @@ class EnvelopeRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class EnvelopeResponse:
+class EnvelopeResponse(Message):
     API_KEY: ClassVar[int] = 58
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    response_data: bytes | None = None
-    error_code: int = 0
+    __slots__ = ("response_data", "error_code")
+
+    def __init__(
+        self,
+        response_data: bytes | None = None,
+        error_code: int = 0,
+    ) -> None:
+        self.response_data = response_data
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EnvelopeResponse, int]:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _hqi = Struct(">hqi")
 _q = Struct(">q")
 
 
-@dataclass(slots=True)
-class ExpireDelegationTokenRequest:
+class ExpireDelegationTokenRequest(Message):
     API_KEY: ClassVar[int] = 40
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    hmac: bytes = b""
-    expiry_time_period_ms: int = 0
+    __slots__ = ("hmac", "expiry_time_period_ms")
+
+    def __init__(
+        self,
+        hmac: bytes = b"",
+        expiry_time_period_ms: int = 0,
+    ) -> None:
+        self.hmac = hmac
+        self.expiry_time_period_ms = expiry_time_period_ms
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ExpireDelegationTokenRequest, int]:
@@ -48,16 +54,23 @@ class ExpireDelegationTokenRequest:
         out += _q.pack(self.expiry_time_period_ms)
 
 
-@dataclass(slots=True)
-class ExpireDelegationTokenResponse:
+class ExpireDelegationTokenResponse(Message):
     API_KEY: ClassVar[int] = 40
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    error_code: int = 0
-    expiry_timestamp_ms: int = 0
-    throttle_time_ms: int = 0
+    __slots__ = ("error_code", "expiry_timestamp_ms", "throttle_time_ms")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        expiry_timestamp_ms: int = 0,
+        throttle_time_ms: int = 0,
+    ) -> None:
+        self.error_code = error_code
+        self.expiry_timestamp_ms = expiry_timestamp_ms
+        self.throttle_time_ms = throttle_time_ms
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ExpireDelegationTokenResponse, int]:

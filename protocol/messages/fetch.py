@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _hi = Struct(">hi")
@@ -24,10 +24,16 @@ _qi = Struct(">qi")
 _qq = Struct(">qq")
 
 
-@dataclass(slots=True)
-class ReplicaState:
-    replica_id: int = -1
-    replica_epoch: int = -1
+class ReplicaState(Message):
+    __slots__ = ("replica_id", "replica_epoch")
+
+    def __init__(
+        self,
+        replica_id: int = -1,
+        replica_epoch: int = -1,
+    ) -> None:
+        self.replica_id = replica_id
+        self.replica_epoch = replica_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReplicaState, int]:
@@ -56,16 +62,28 @@ class ReplicaState:
         return
 
 
-@dataclass(slots=True)
-class FetchPartition:
-    partition: int = 0
-    current_leader_epoch: int = -1
-    fetch_offset: int = 0
-    last_fetched_epoch: int = -1
-    log_start_offset: int = -1
-    partition_max_bytes: int = 0
-    replica_directory_id: bytes = p.ZERO_UUID
-    high_watermark: int = 9223372036854775807
+class FetchPartition(Message):
+    __slots__ = ("partition", "current_leader_epoch", "fetch_offset", "last_fetched_epoch", "log_start_offset", "partition_max_bytes", "replica_directory_id", "high_watermark")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        current_leader_epoch: int = -1,
+        fetch_offset: int = 0,
+        last_fetched_epoch: int = -1,
+        log_start_offset: int = -1,
+        partition_max_bytes: int = 0,
+        replica_directory_id: bytes = p.ZERO_UUID,
+        high_watermark: int = 9223372036854775807,
+    ) -> None:
+        self.partition = partition
+        self.current_leader_epoch = current_leader_epoch
+        self.fetch_offset = fetch_offset
+        self.last_fetched_epoch = last_fetched_epoch
+        self.log_start_offset = log_start_offset
+        self.partition_max_bytes = partition_max_bytes
+        self.replica_directory_id = replica_directory_id
+        self.high_watermark = high_watermark
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchPartition, int]:
@@ -136,11 +154,18 @@ class FetchPartition:
         out += _i.pack(self.partition_max_bytes)
 
 
-@dataclass(slots=True)
-class FetchTopic:
-    topic: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[FetchPartition] = field(default_factory=list)
+class FetchTopic(Message):
+    __slots__ = ("topic", "topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[FetchPartition] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchTopic, int]:
@@ -195,11 +220,18 @@ class FetchTopic:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class ForgottenTopic:
-    topic: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
+class ForgottenTopic(Message):
+    __slots__ = ("topic", "topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ForgottenTopic, int]:
@@ -256,25 +288,41 @@ class ForgottenTopic:
             out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-@dataclass(slots=True)
-class FetchRequest:
+class FetchRequest(Message):
     API_KEY: ClassVar[int] = 1
     MIN_VERSION: ClassVar[int] = 4
     MAX_VERSION: ClassVar[int] = 18
     FLEXIBLE_FROM: ClassVar[int] = 12
 
-    cluster_id: str | None = None
-    replica_id: int = -1
-    replica_state: ReplicaState | None = None
-    max_wait_ms: int = 0
-    min_bytes: int = 0
-    max_bytes: int = 2147483647
-    isolation_level: int = 0
-    session_id: int = 0
-    session_epoch: int = -1
-    topics: list[FetchTopic] = field(default_factory=list)
-    forgotten_topics_data: list[ForgottenTopic] = field(default_factory=list)
-    rack_id: str = ""
+    __slots__ = ("cluster_id", "replica_id", "replica_state", "max_wait_ms", "min_bytes", "max_bytes", "isolation_level", "session_id", "session_epoch", "topics", "forgotten_topics_data", "rack_id")
+
+    def __init__(
+        self,
+        cluster_id: str | None = None,
+        replica_id: int = -1,
+        replica_state: ReplicaState | None = None,
+        max_wait_ms: int = 0,
+        min_bytes: int = 0,
+        max_bytes: int = 2147483647,
+        isolation_level: int = 0,
+        session_id: int = 0,
+        session_epoch: int = -1,
+        topics: list[FetchTopic] = NEW,
+        forgotten_topics_data: list[ForgottenTopic] = NEW,
+        rack_id: str = "",
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.replica_id = replica_id
+        self.replica_state = replica_state
+        self.max_wait_ms = max_wait_ms
+        self.min_bytes = min_bytes
+        self.max_bytes = max_bytes
+        self.isolation_level = isolation_level
+        self.session_id = session_id
+        self.session_epoch = session_epoch
+        self.topics = [] if topics is NEW else topics
+        self.forgotten_topics_data = [] if forgotten_topics_data is NEW else forgotten_topics_data
+        self.rack_id = rack_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchRequest, int]:
@@ -397,10 +445,16 @@ class FetchRequest:
             out += p.string(self.rack_id)
 
 
-@dataclass(slots=True)
-class EpochEndOffset:
-    epoch: int = -1
-    end_offset: int = -1
+class EpochEndOffset(Message):
+    __slots__ = ("epoch", "end_offset")
+
+    def __init__(
+        self,
+        epoch: int = -1,
+        end_offset: int = -1,
+    ) -> None:
+        self.epoch = epoch
+        self.end_offset = end_offset
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EpochEndOffset, int]:
@@ -424,10 +478,16 @@ class EpochEndOffset:
         return
 
 
-@dataclass(slots=True)
-class LeaderIdAndEpoch:
-    leader_id: int = -1
-    leader_epoch: int = -1
+class LeaderIdAndEpoch(Message):
+    __slots__ = ("leader_id", "leader_epoch")
+
+    def __init__(
+        self,
+        leader_id: int = -1,
+        leader_epoch: int = -1,
+    ) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
@@ -451,10 +511,16 @@ class LeaderIdAndEpoch:
         return
 
 
-@dataclass(slots=True)
-class SnapshotId:
-    end_offset: int = -1
-    epoch: int = -1
+class SnapshotId(Message):
+    __slots__ = ("end_offset", "epoch")
+
+    def __init__(
+        self,
+        end_offset: int = -1,
+        epoch: int = -1,
+    ) -> None:
+        self.end_offset = end_offset
+        self.epoch = epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SnapshotId, int]:
@@ -478,10 +544,16 @@ class SnapshotId:
         out += _qi.pack(self.end_offset, self.epoch)
 
 
-@dataclass(slots=True)
-class AbortedTransaction:
-    producer_id: int = 0
-    first_offset: int = 0
+class AbortedTransaction(Message):
+    __slots__ = ("producer_id", "first_offset")
+
+    def __init__(
+        self,
+        producer_id: int = 0,
+        first_offset: int = 0,
+    ) -> None:
+        self.producer_id = producer_id
+        self.first_offset = first_offset
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AbortedTransaction, int]:
@@ -505,19 +577,34 @@ class AbortedTransaction:
         out += _qq.pack(self.producer_id, self.first_offset)
 
 
-@dataclass(slots=True)
-class PartitionData:
-    partition_index: int = 0
-    error_code: int = 0
-    high_watermark: int = 0
-    last_stable_offset: int = -1
-    log_start_offset: int = -1
-    diverging_epoch: EpochEndOffset | None = None
-    current_leader: LeaderIdAndEpoch | None = None
-    snapshot_id: SnapshotId | None = None
-    aborted_transactions: list[AbortedTransaction] | None = field(default_factory=list)
-    preferred_read_replica: int = -1
-    records: p.Records | None = b""
+class PartitionData(Message):
+    __slots__ = ("partition_index", "error_code", "high_watermark", "last_stable_offset", "log_start_offset", "diverging_epoch", "current_leader", "snapshot_id", "aborted_transactions", "preferred_read_replica", "records")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        high_watermark: int = 0,
+        last_stable_offset: int = -1,
+        log_start_offset: int = -1,
+        diverging_epoch: EpochEndOffset | None = None,
+        current_leader: LeaderIdAndEpoch | None = None,
+        snapshot_id: SnapshotId | None = None,
+        aborted_transactions: list[AbortedTransaction] | None = NEW,
+        preferred_read_replica: int = -1,
+        records: p.Records | None = b"",
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.high_watermark = high_watermark
+        self.last_stable_offset = last_stable_offset
+        self.log_start_offset = log_start_offset
+        self.diverging_epoch = diverging_epoch
+        self.current_leader = current_leader
+        self.snapshot_id = snapshot_id
+        self.aborted_transactions = [] if aborted_transactions is NEW else aborted_transactions
+        self.preferred_read_replica = preferred_read_replica
+        self.records = records
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionData, int]:
@@ -631,11 +718,18 @@ class PartitionData:
         p.write_records(out, self.records)
 
 
-@dataclass(slots=True)
-class FetchableTopicResponse:
-    topic: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[PartitionData] = field(default_factory=list)
+class FetchableTopicResponse(Message):
+    __slots__ = ("topic", "topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchableTopicResponse, int]:
@@ -690,12 +784,20 @@ class FetchableTopicResponse:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class NodeEndpoint:
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
+class NodeEndpoint(Message):
+    __slots__ = ("node_id", "host", "port", "rack")
+
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[NodeEndpoint, int]:
@@ -745,18 +847,27 @@ class NodeEndpoint:
         return
 
 
-@dataclass(slots=True)
-class FetchResponse:
+class FetchResponse(Message):
     API_KEY: ClassVar[int] = 1
     MIN_VERSION: ClassVar[int] = 4
     MAX_VERSION: ClassVar[int] = 18
     FLEXIBLE_FROM: ClassVar[int] = 12
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    session_id: int = 0
-    responses: list[FetchableTopicResponse] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "session_id", "responses", "node_endpoints")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        session_id: int = 0,
+        responses: list[FetchableTopicResponse] = NEW,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.session_id = session_id
+        self.responses = [] if responses is NEW else responses
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchResponse, int]:

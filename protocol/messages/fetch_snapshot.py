@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _H = Struct(">H")
@@ -18,10 +18,16 @@ _qi = Struct(">qi")
 _qq = Struct(">qq")
 
 
-@dataclass(slots=True)
-class FetchSnapshotRequestSnapshotId:
-    end_offset: int = 0
-    epoch: int = 0
+class FetchSnapshotRequestSnapshotId(Message):
+    __slots__ = ("end_offset", "epoch")
+
+    def __init__(
+        self,
+        end_offset: int = 0,
+        epoch: int = 0,
+    ) -> None:
+        self.end_offset = end_offset
+        self.epoch = epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchSnapshotRequestSnapshotId, int]:
@@ -38,13 +44,22 @@ class FetchSnapshotRequestSnapshotId:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class FetchSnapshotRequestPartitionSnapshot:
-    partition: int = 0
-    current_leader_epoch: int = 0
-    snapshot_id: FetchSnapshotRequestSnapshotId = field(default_factory=FetchSnapshotRequestSnapshotId)
-    position: int = 0
-    replica_directory_id: bytes = p.ZERO_UUID
+class FetchSnapshotRequestPartitionSnapshot(Message):
+    __slots__ = ("partition", "current_leader_epoch", "snapshot_id", "position", "replica_directory_id")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        current_leader_epoch: int = 0,
+        snapshot_id: FetchSnapshotRequestSnapshotId = NEW,
+        position: int = 0,
+        replica_directory_id: bytes = p.ZERO_UUID,
+    ) -> None:
+        self.partition = partition
+        self.current_leader_epoch = current_leader_epoch
+        self.snapshot_id = FetchSnapshotRequestSnapshotId() if snapshot_id is NEW else snapshot_id
+        self.position = position
+        self.replica_directory_id = replica_directory_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchSnapshotRequestPartitionSnapshot, int]:
@@ -81,10 +96,16 @@ class FetchSnapshotRequestPartitionSnapshot:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class FetchSnapshotRequestTopicSnapshot:
-    name: str = ""
-    partitions: list[FetchSnapshotRequestPartitionSnapshot] = field(default_factory=list)
+class FetchSnapshotRequestTopicSnapshot(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[FetchSnapshotRequestPartitionSnapshot] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchSnapshotRequestTopicSnapshot, int]:
@@ -111,17 +132,25 @@ class FetchSnapshotRequestTopicSnapshot:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class FetchSnapshotRequest:
+class FetchSnapshotRequest(Message):
     API_KEY: ClassVar[int] = 59
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    cluster_id: str | None = None
-    replica_id: int = -1
-    max_bytes: int = 2147483647
-    topics: list[FetchSnapshotRequestTopicSnapshot] = field(default_factory=list)
+    __slots__ = ("cluster_id", "replica_id", "max_bytes", "topics")
+
+    def __init__(
+        self,
+        cluster_id: str | None = None,
+        replica_id: int = -1,
+        max_bytes: int = 2147483647,
+        topics: list[FetchSnapshotRequestTopicSnapshot] = NEW,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.replica_id = replica_id
+        self.max_bytes = max_bytes
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchSnapshotRequest, int]:
@@ -164,10 +193,16 @@ class FetchSnapshotRequest:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class FetchSnapshotResponseSnapshotId:
-    end_offset: int = 0
-    epoch: int = 0
+class FetchSnapshotResponseSnapshotId(Message):
+    __slots__ = ("end_offset", "epoch")
+
+    def __init__(
+        self,
+        end_offset: int = 0,
+        epoch: int = 0,
+    ) -> None:
+        self.end_offset = end_offset
+        self.epoch = epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchSnapshotResponseSnapshotId, int]:
@@ -184,10 +219,16 @@ class FetchSnapshotResponseSnapshotId:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class LeaderIdAndEpoch:
-    leader_id: int = 0
-    leader_epoch: int = 0
+class LeaderIdAndEpoch(Message):
+    __slots__ = ("leader_id", "leader_epoch")
+
+    def __init__(
+        self,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
@@ -204,15 +245,26 @@ class LeaderIdAndEpoch:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class FetchSnapshotResponsePartitionSnapshot:
-    index: int = 0
-    error_code: int = 0
-    snapshot_id: FetchSnapshotResponseSnapshotId = field(default_factory=FetchSnapshotResponseSnapshotId)
-    current_leader: LeaderIdAndEpoch | None = None
-    size: int = 0
-    position: int = 0
-    unaligned_records: p.Records = b""
+class FetchSnapshotResponsePartitionSnapshot(Message):
+    __slots__ = ("index", "error_code", "snapshot_id", "current_leader", "size", "position", "unaligned_records")
+
+    def __init__(
+        self,
+        index: int = 0,
+        error_code: int = 0,
+        snapshot_id: FetchSnapshotResponseSnapshotId = NEW,
+        current_leader: LeaderIdAndEpoch | None = None,
+        size: int = 0,
+        position: int = 0,
+        unaligned_records: p.Records = b"",
+    ) -> None:
+        self.index = index
+        self.error_code = error_code
+        self.snapshot_id = FetchSnapshotResponseSnapshotId() if snapshot_id is NEW else snapshot_id
+        self.current_leader = current_leader
+        self.size = size
+        self.position = position
+        self.unaligned_records = unaligned_records
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchSnapshotResponsePartitionSnapshot, int]:
@@ -252,10 +304,16 @@ class FetchSnapshotResponsePartitionSnapshot:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class FetchSnapshotResponseTopicSnapshot:
-    name: str = ""
-    partitions: list[FetchSnapshotResponsePartitionSnapshot] = field(default_factory=list)
+class FetchSnapshotResponseTopicSnapshot(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[FetchSnapshotResponsePartitionSnapshot] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchSnapshotResponseTopicSnapshot, int]:
@@ -282,11 +340,18 @@ class FetchSnapshotResponseTopicSnapshot:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class NodeEndpoint:
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
+class NodeEndpoint(Message):
+    __slots__ = ("node_id", "host", "port")
+
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[NodeEndpoint, int]:
@@ -320,17 +385,25 @@ class NodeEndpoint:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class FetchSnapshotResponse:
+class FetchSnapshotResponse(Message):
     API_KEY: ClassVar[int] = 59
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    topics: list[FetchSnapshotResponseTopicSnapshot] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "topics", "node_endpoints")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        topics: list[FetchSnapshotResponseTopicSnapshot] = NEW,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.topics = [] if topics is NEW else topics
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchSnapshotResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _b = Struct(">b")
 _h = Struct(">h")
@@ -14,16 +14,23 @@ _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class FindCoordinatorRequest:
+class FindCoordinatorRequest(Message):
     API_KEY: ClassVar[int] = 10
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    key: str = ""
-    key_type: int = 0
-    coordinator_keys: list[str] = field(default_factory=list)
+    __slots__ = ("key", "key_type", "coordinator_keys")
+
+    def __init__(
+        self,
+        key: str = "",
+        key_type: int = 0,
+        coordinator_keys: list[str] = NEW,
+    ) -> None:
+        self.key = key
+        self.key_type = key_type
+        self.coordinator_keys = [] if coordinator_keys is NEW else coordinator_keys
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FindCoordinatorRequest, int]:
@@ -75,14 +82,24 @@ class FindCoordinatorRequest:
             out += _b.pack(self.key_type)
 
 
-@dataclass(slots=True)
-class Coordinator:
-    key: str = ""
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
+class Coordinator(Message):
+    __slots__ = ("key", "node_id", "host", "port", "error_code", "error_message")
+
+    def __init__(
+        self,
+        key: str = "",
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.key = key
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Coordinator, int]:
@@ -141,20 +158,31 @@ class Coordinator:
         return
 
 
-@dataclass(slots=True)
-class FindCoordinatorResponse:
+class FindCoordinatorResponse(Message):
     API_KEY: ClassVar[int] = 10
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    coordinators: list[Coordinator] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "node_id", "host", "port", "coordinators")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        coordinators: list[Coordinator] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.coordinators = [] if coordinators is NEW else coordinators
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FindCoordinatorResponse, int]:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _ihUi = Struct(">ih16si")
 _iiT = Struct(">ii?")
 
 
-@dataclass(slots=True)
-class GetTelemetrySubscriptionsRequest:
+class GetTelemetrySubscriptionsRequest(Message):
     API_KEY: ClassVar[int] = 71
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    client_instance_id: bytes = p.ZERO_UUID
+    __slots__ = ("client_instance_id",)
+
+    def __init__(
+        self,
+        client_instance_id: bytes = p.ZERO_UUID,
+    ) -> None:
+        self.client_instance_id = client_instance_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[GetTelemetrySubscriptionsRequest, int]:
@@ -37,22 +42,35 @@ class GetTelemetrySubscriptionsRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class GetTelemetrySubscriptionsResponse:
+class GetTelemetrySubscriptionsResponse(Message):
     API_KEY: ClassVar[int] = 71
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    client_instance_id: bytes = p.ZERO_UUID
-    subscription_id: int = 0
-    accepted_compression_types: list[int] = field(default_factory=list)
-    push_interval_ms: int = 0
-    telemetry_max_bytes: int = 0
-    delta_temporality: bool = False
-    requested_metrics: list[str] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "client_instance_id", "subscription_id", "accepted_compression_types", "push_interval_ms", "telemetry_max_bytes", "delta_temporality", "requested_metrics")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        client_instance_id: bytes = p.ZERO_UUID,
+        subscription_id: int = 0,
+        accepted_compression_types: list[int] = NEW,
+        push_interval_ms: int = 0,
+        telemetry_max_bytes: int = 0,
+        delta_temporality: bool = False,
+        requested_metrics: list[str] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.client_instance_id = client_instance_id
+        self.subscription_id = subscription_id
+        self.accepted_compression_types = [] if accepted_compression_types is NEW else accepted_compression_types
+        self.push_interval_ms = push_interval_ms
+        self.telemetry_max_bytes = telemetry_max_bytes
+        self.delta_temporality = delta_temporality
+        self.requested_metrics = [] if requested_metrics is NEW else requested_metrics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[GetTelemetrySubscriptionsResponse, int]:

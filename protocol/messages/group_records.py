@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _H = Struct(">H")
@@ -20,15 +20,21 @@ _qi = Struct(">qi")
 _qq = Struct(">qq")
 
 
-@dataclass(slots=True)
-class ConsumerGroupCurrentMemberAssignmentKey:
+class ConsumerGroupCurrentMemberAssignmentKey(Message):
     API_KEY: ClassVar[int] = 8
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
-    member_id: str = ""
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupCurrentMemberAssignmentKey, int]:
@@ -41,11 +47,18 @@ class ConsumerGroupCurrentMemberAssignmentKey:
         out += p.string(self.member_id)
 
 
-@dataclass(slots=True)
-class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
-    assignment_epochs: list[int] | None = field(default_factory=list)
+class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions(Message):
+    __slots__ = ("topic_id", "partitions", "assignment_epochs")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[int] = NEW,
+        assignment_epochs: list[int] | None = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
+        self.assignment_epochs = [] if assignment_epochs is NEW else assignment_epochs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions, int]:
@@ -94,18 +107,27 @@ class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupCurrentMemberAssignmentValue:
+class ConsumerGroupCurrentMemberAssignmentValue(Message):
     API_KEY: ClassVar[int] = 8
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    member_epoch: int = 0
-    previous_member_epoch: int = 0
-    state: int = 0
-    assigned_partitions: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions] = field(default_factory=list)
-    partitions_pending_revocation: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions] = field(default_factory=list)
+    __slots__ = ("member_epoch", "previous_member_epoch", "state", "assigned_partitions", "partitions_pending_revocation")
+
+    def __init__(
+        self,
+        member_epoch: int = 0,
+        previous_member_epoch: int = 0,
+        state: int = 0,
+        assigned_partitions: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions] = NEW,
+        partitions_pending_revocation: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions] = NEW,
+    ) -> None:
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.assigned_partitions = [] if assigned_partitions is NEW else assigned_partitions
+        self.partitions_pending_revocation = [] if partitions_pending_revocation is NEW else partitions_pending_revocation
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupCurrentMemberAssignmentValue, int]:
@@ -144,15 +166,21 @@ class ConsumerGroupCurrentMemberAssignmentValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupMemberMetadataKey:
+class ConsumerGroupMemberMetadataKey(Message):
     API_KEY: ClassVar[int] = 5
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
-    member_id: str = ""
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupMemberMetadataKey, int]:
@@ -165,10 +193,16 @@ class ConsumerGroupMemberMetadataKey:
         out += p.string(self.member_id)
 
 
-@dataclass(slots=True)
-class ClassicProtocol:
-    name: str = ""
-    metadata: bytes = b""
+class ClassicProtocol(Message):
+    __slots__ = ("name", "metadata")
+
+    def __init__(
+        self,
+        name: str = "",
+        metadata: bytes = b"",
+    ) -> None:
+        self.name = name
+        self.metadata = metadata
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ClassicProtocol, int]:
@@ -186,10 +220,16 @@ class ClassicProtocol:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ClassicMemberMetadata:
-    session_timeout_ms: int = 0
-    supported_protocols: list[ClassicProtocol] = field(default_factory=list)
+class ClassicMemberMetadata(Message):
+    __slots__ = ("session_timeout_ms", "supported_protocols")
+
+    def __init__(
+        self,
+        session_timeout_ms: int = 0,
+        supported_protocols: list[ClassicProtocol] = NEW,
+    ) -> None:
+        self.session_timeout_ms = session_timeout_ms
+        self.supported_protocols = [] if supported_protocols is NEW else supported_protocols
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ClassicMemberMetadata, int]:
@@ -217,22 +257,35 @@ class ClassicMemberMetadata:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupMemberMetadataValue:
+class ConsumerGroupMemberMetadataValue(Message):
     API_KEY: ClassVar[int] = 5
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    instance_id: str | None = ""
-    rack_id: str | None = ""
-    client_id: str = ""
-    client_host: str = ""
-    subscribed_topic_names: list[str] = field(default_factory=list)
-    subscribed_topic_regex: str | None = ""
-    rebalance_timeout_ms: int = -1
-    server_assignor: str | None = ""
-    classic_member_metadata: ClassicMemberMetadata | None = field(default_factory=ClassicMemberMetadata)
+    __slots__ = ("instance_id", "rack_id", "client_id", "client_host", "subscribed_topic_names", "subscribed_topic_regex", "rebalance_timeout_ms", "server_assignor", "classic_member_metadata")
+
+    def __init__(
+        self,
+        instance_id: str | None = "",
+        rack_id: str | None = "",
+        client_id: str = "",
+        client_host: str = "",
+        subscribed_topic_names: list[str] = NEW,
+        subscribed_topic_regex: str | None = "",
+        rebalance_timeout_ms: int = -1,
+        server_assignor: str | None = "",
+        classic_member_metadata: ClassicMemberMetadata | None = NEW,
+    ) -> None:
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.subscribed_topic_names = [] if subscribed_topic_names is NEW else subscribed_topic_names
+        self.subscribed_topic_regex = subscribed_topic_regex
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.server_assignor = server_assignor
+        self.classic_member_metadata = ClassicMemberMetadata() if classic_member_metadata is NEW else classic_member_metadata
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupMemberMetadataValue, int]:
@@ -299,14 +352,19 @@ class ConsumerGroupMemberMetadataValue:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupMetadataKey:
+class ConsumerGroupMetadataKey(Message):
     API_KEY: ClassVar[int] = 3
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupMetadataKey, int]:
@@ -317,15 +375,21 @@ class ConsumerGroupMetadataKey:
         out += p.string(self.group_id)
 
 
-@dataclass(slots=True)
-class ConsumerGroupMetadataValue:
+class ConsumerGroupMetadataValue(Message):
     API_KEY: ClassVar[int] = 3
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    epoch: int = 0
-    metadata_hash: int = 0
+    __slots__ = ("epoch", "metadata_hash")
+
+    def __init__(
+        self,
+        epoch: int = 0,
+        metadata_hash: int = 0,
+    ) -> None:
+        self.epoch = epoch
+        self.metadata_hash = metadata_hash
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupMetadataValue, int]:
@@ -357,14 +421,19 @@ class ConsumerGroupMetadataValue:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupPartitionMetadataKey:
+class ConsumerGroupPartitionMetadataKey(Message):
     API_KEY: ClassVar[int] = 4
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupPartitionMetadataKey, int]:
@@ -375,10 +444,16 @@ class ConsumerGroupPartitionMetadataKey:
         out += p.string(self.group_id)
 
 
-@dataclass(slots=True)
-class PartitionMetadata:
-    partition: int = 0
-    racks: list[str] = field(default_factory=list)
+class PartitionMetadata(Message):
+    __slots__ = ("partition", "racks")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        racks: list[str] = NEW,
+    ) -> None:
+        self.partition = partition
+        self.racks = [] if racks is NEW else racks
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionMetadata, int]:
@@ -406,12 +481,20 @@ class PartitionMetadata:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TopicMetadata:
-    topic_id: bytes = p.ZERO_UUID
-    topic_name: str = ""
-    num_partitions: int = 0
-    partition_metadata: list[PartitionMetadata] = field(default_factory=list)
+class TopicMetadata(Message):
+    __slots__ = ("topic_id", "topic_name", "num_partitions", "partition_metadata")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        topic_name: str = "",
+        num_partitions: int = 0,
+        partition_metadata: list[PartitionMetadata] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.num_partitions = num_partitions
+        self.partition_metadata = [] if partition_metadata is NEW else partition_metadata
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicMetadata, int]:
@@ -444,14 +527,19 @@ class TopicMetadata:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupPartitionMetadataValue:
+class ConsumerGroupPartitionMetadataValue(Message):
     API_KEY: ClassVar[int] = 4
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topics: list[TopicMetadata] = field(default_factory=list)
+    __slots__ = ("topics",)
+
+    def __init__(
+        self,
+        topics: list[TopicMetadata] = NEW,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupPartitionMetadataValue, int]:
@@ -476,15 +564,21 @@ class ConsumerGroupPartitionMetadataValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupRegularExpressionKey:
+class ConsumerGroupRegularExpressionKey(Message):
     API_KEY: ClassVar[int] = 16
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
-    regular_expression: str = ""
+    __slots__ = ("group_id", "regular_expression")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        regular_expression: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.regular_expression = regular_expression
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupRegularExpressionKey, int]:
@@ -497,16 +591,23 @@ class ConsumerGroupRegularExpressionKey:
         out += p.string(self.regular_expression)
 
 
-@dataclass(slots=True)
-class ConsumerGroupRegularExpressionValue:
+class ConsumerGroupRegularExpressionValue(Message):
     API_KEY: ClassVar[int] = 16
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topics: list[str] = field(default_factory=list)
-    version: int = 0
-    timestamp: int = 0
+    __slots__ = ("topics", "version", "timestamp")
+
+    def __init__(
+        self,
+        topics: list[str] = NEW,
+        version: int = 0,
+        timestamp: int = 0,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.version = version
+        self.timestamp = timestamp
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupRegularExpressionValue, int]:
@@ -534,15 +635,21 @@ class ConsumerGroupRegularExpressionValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupTargetAssignmentMemberKey:
+class ConsumerGroupTargetAssignmentMemberKey(Message):
     API_KEY: ClassVar[int] = 7
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
-    member_id: str = ""
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupTargetAssignmentMemberKey, int]:
@@ -555,10 +662,16 @@ class ConsumerGroupTargetAssignmentMemberKey:
         out += p.string(self.member_id)
 
 
-@dataclass(slots=True)
-class ConsumerGroupTargetAssignmentMemberValueTopicPartition:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
+class ConsumerGroupTargetAssignmentMemberValueTopicPartition(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupTargetAssignmentMemberValueTopicPartition, int]:
@@ -583,14 +696,19 @@ class ConsumerGroupTargetAssignmentMemberValueTopicPartition:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupTargetAssignmentMemberValue:
+class ConsumerGroupTargetAssignmentMemberValue(Message):
     API_KEY: ClassVar[int] = 7
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topic_partitions: list[ConsumerGroupTargetAssignmentMemberValueTopicPartition] = field(default_factory=list)
+    __slots__ = ("topic_partitions",)
+
+    def __init__(
+        self,
+        topic_partitions: list[ConsumerGroupTargetAssignmentMemberValueTopicPartition] = NEW,
+    ) -> None:
+        self.topic_partitions = [] if topic_partitions is NEW else topic_partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupTargetAssignmentMemberValue, int]:
@@ -615,14 +733,19 @@ class ConsumerGroupTargetAssignmentMemberValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ConsumerGroupTargetAssignmentMetadataKey:
+class ConsumerGroupTargetAssignmentMetadataKey(Message):
     API_KEY: ClassVar[int] = 6
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupTargetAssignmentMetadataKey, int]:
@@ -633,15 +756,21 @@ class ConsumerGroupTargetAssignmentMetadataKey:
         out += p.string(self.group_id)
 
 
-@dataclass(slots=True)
-class ConsumerGroupTargetAssignmentMetadataValue:
+class ConsumerGroupTargetAssignmentMetadataValue(Message):
     API_KEY: ClassVar[int] = 6
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    assignment_epoch: int = 0
-    assignment_timestamp: int = 0
+    __slots__ = ("assignment_epoch", "assignment_timestamp")
+
+    def __init__(
+        self,
+        assignment_epoch: int = 0,
+        assignment_timestamp: int = 0,
+    ) -> None:
+        self.assignment_epoch = assignment_epoch
+        self.assignment_timestamp = assignment_timestamp
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupTargetAssignmentMetadataValue, int]:
@@ -673,14 +802,19 @@ class ConsumerGroupTargetAssignmentMetadataValue:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class GroupMetadataKey:
+class GroupMetadataKey(Message):
     API_KEY: ClassVar[int] = 2
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group: str = ""
+    __slots__ = ("group",)
+
+    def __init__(
+        self,
+        group: str = "",
+    ) -> None:
+        self.group = group
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[GroupMetadataKey, int]:
@@ -691,16 +825,28 @@ class GroupMetadataKey:
         out += p.string(self.group)
 
 
-@dataclass(slots=True)
-class MemberMetadata:
-    member_id: str = ""
-    group_instance_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
-    rebalance_timeout: int = -1
-    session_timeout: int = 0
-    subscription: bytes = b""
-    assignment: bytes = b""
+class MemberMetadata(Message):
+    __slots__ = ("member_id", "group_instance_id", "client_id", "client_host", "rebalance_timeout", "session_timeout", "subscription", "assignment")
+
+    def __init__(
+        self,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        client_id: str = "",
+        client_host: str = "",
+        rebalance_timeout: int = -1,
+        session_timeout: int = 0,
+        subscription: bytes = b"",
+        assignment: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout = rebalance_timeout
+        self.session_timeout = session_timeout
+        self.subscription = subscription
+        self.assignment = assignment
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[MemberMetadata, int]:
@@ -760,19 +906,29 @@ class MemberMetadata:
         p.write_records(out, self.assignment)
 
 
-@dataclass(slots=True)
-class GroupMetadataValue:
+class GroupMetadataValue(Message):
     API_KEY: ClassVar[int] = 2
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    protocol_type: str = ""
-    generation: int = 0
-    protocol: str | None = ""
-    leader: str | None = ""
-    current_state_timestamp: int = -1
-    members: list[MemberMetadata] = field(default_factory=list)
+    __slots__ = ("protocol_type", "generation", "protocol", "leader", "current_state_timestamp", "members")
+
+    def __init__(
+        self,
+        protocol_type: str = "",
+        generation: int = 0,
+        protocol: str | None = "",
+        leader: str | None = "",
+        current_state_timestamp: int = -1,
+        members: list[MemberMetadata] = NEW,
+    ) -> None:
+        self.protocol_type = protocol_type
+        self.generation = generation
+        self.protocol = protocol
+        self.leader = leader
+        self.current_state_timestamp = current_state_timestamp
+        self.members = [] if members is NEW else members
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[GroupMetadataValue, int]:
@@ -841,16 +997,23 @@ class GroupMetadataValue:
             item_members.write(out, version)
 
 
-@dataclass(slots=True)
-class LegacyOffsetCommitKey:
+class LegacyOffsetCommitKey(Message):
     API_KEY: ClassVar[int] = 0
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group: str = ""
-    topic: str = ""
-    partition: int = 0
+    __slots__ = ("group", "topic", "partition")
+
+    def __init__(
+        self,
+        group: str = "",
+        topic: str = "",
+        partition: int = 0,
+    ) -> None:
+        self.group = group
+        self.topic = topic
+        self.partition = partition
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LegacyOffsetCommitKey, int]:
@@ -866,16 +1029,23 @@ class LegacyOffsetCommitKey:
         out += _i.pack(self.partition)
 
 
-@dataclass(slots=True)
-class LegacyOffsetCommitValue:
+class LegacyOffsetCommitValue(Message):
     API_KEY: ClassVar[int] = 0
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    offset: int = 0
-    metadata: str = ""
-    commit_timestamp: int = 0
+    __slots__ = ("offset", "metadata", "commit_timestamp")
+
+    def __init__(
+        self,
+        offset: int = 0,
+        metadata: str = "",
+        commit_timestamp: int = 0,
+    ) -> None:
+        self.offset = offset
+        self.metadata = metadata
+        self.commit_timestamp = commit_timestamp
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LegacyOffsetCommitValue, int]:
@@ -892,16 +1062,23 @@ class LegacyOffsetCommitValue:
         out += _q.pack(self.commit_timestamp)
 
 
-@dataclass(slots=True)
-class OffsetCommitKey:
+class OffsetCommitKey(Message):
     API_KEY: ClassVar[int] = 1
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group: str = ""
-    topic: str = ""
-    partition: int = 0
+    __slots__ = ("group", "topic", "partition")
+
+    def __init__(
+        self,
+        group: str = "",
+        topic: str = "",
+        partition: int = 0,
+    ) -> None:
+        self.group = group
+        self.topic = topic
+        self.partition = partition
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetCommitKey, int]:
@@ -917,19 +1094,29 @@ class OffsetCommitKey:
         out += _i.pack(self.partition)
 
 
-@dataclass(slots=True)
-class OffsetCommitValue:
+class OffsetCommitValue(Message):
     API_KEY: ClassVar[int] = 1
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    offset: int = 0
-    leader_epoch: int = -1
-    metadata: str = ""
-    commit_timestamp: int = 0
-    expire_timestamp: int = -1
-    topic_id: bytes = p.ZERO_UUID
+    __slots__ = ("offset", "leader_epoch", "metadata", "commit_timestamp", "expire_timestamp", "topic_id")
+
+    def __init__(
+        self,
+        offset: int = 0,
+        leader_epoch: int = -1,
+        metadata: str = "",
+        commit_timestamp: int = 0,
+        expire_timestamp: int = -1,
+        topic_id: bytes = p.ZERO_UUID,
+    ) -> None:
+        self.offset = offset
+        self.leader_epoch = leader_epoch
+        self.metadata = metadata
+        self.commit_timestamp = commit_timestamp
+        self.expire_timestamp = expire_timestamp
+        self.topic_id = topic_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetCommitValue, int]:
@@ -994,15 +1181,21 @@ class OffsetCommitValue:
             out += _q.pack(self.expire_timestamp)
 
 
-@dataclass(slots=True)
-class ShareGroupCurrentMemberAssignmentKey:
+class ShareGroupCurrentMemberAssignmentKey(Message):
     API_KEY: ClassVar[int] = 14
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
-    member_id: str = ""
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupCurrentMemberAssignmentKey, int]:
@@ -1015,10 +1208,16 @@ class ShareGroupCurrentMemberAssignmentKey:
         out += p.string(self.member_id)
 
 
-@dataclass(slots=True)
-class ShareGroupCurrentMemberAssignmentValueTopicPartitions:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
+class ShareGroupCurrentMemberAssignmentValueTopicPartitions(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupCurrentMemberAssignmentValueTopicPartitions, int]:
@@ -1043,17 +1242,25 @@ class ShareGroupCurrentMemberAssignmentValueTopicPartitions:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareGroupCurrentMemberAssignmentValue:
+class ShareGroupCurrentMemberAssignmentValue(Message):
     API_KEY: ClassVar[int] = 14
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    member_epoch: int = 0
-    previous_member_epoch: int = 0
-    state: int = 0
-    assigned_partitions: list[ShareGroupCurrentMemberAssignmentValueTopicPartitions] = field(default_factory=list)
+    __slots__ = ("member_epoch", "previous_member_epoch", "state", "assigned_partitions")
+
+    def __init__(
+        self,
+        member_epoch: int = 0,
+        previous_member_epoch: int = 0,
+        state: int = 0,
+        assigned_partitions: list[ShareGroupCurrentMemberAssignmentValueTopicPartitions] = NEW,
+    ) -> None:
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.assigned_partitions = [] if assigned_partitions is NEW else assigned_partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupCurrentMemberAssignmentValue, int]:
@@ -1081,15 +1288,21 @@ class ShareGroupCurrentMemberAssignmentValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareGroupMemberMetadataKey:
+class ShareGroupMemberMetadataKey(Message):
     API_KEY: ClassVar[int] = 10
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
-    member_id: str = ""
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupMemberMetadataKey, int]:
@@ -1102,17 +1315,25 @@ class ShareGroupMemberMetadataKey:
         out += p.string(self.member_id)
 
 
-@dataclass(slots=True)
-class ShareGroupMemberMetadataValue:
+class ShareGroupMemberMetadataValue(Message):
     API_KEY: ClassVar[int] = 10
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    rack_id: str | None = ""
-    client_id: str = ""
-    client_host: str = ""
-    subscribed_topic_names: list[str] = field(default_factory=list)
+    __slots__ = ("rack_id", "client_id", "client_host", "subscribed_topic_names")
+
+    def __init__(
+        self,
+        rack_id: str | None = "",
+        client_id: str = "",
+        client_host: str = "",
+        subscribed_topic_names: list[str] = NEW,
+    ) -> None:
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.subscribed_topic_names = [] if subscribed_topic_names is NEW else subscribed_topic_names
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupMemberMetadataValue, int]:
@@ -1144,14 +1365,19 @@ class ShareGroupMemberMetadataValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareGroupMetadataKey:
+class ShareGroupMetadataKey(Message):
     API_KEY: ClassVar[int] = 11
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupMetadataKey, int]:
@@ -1162,15 +1388,21 @@ class ShareGroupMetadataKey:
         out += p.string(self.group_id)
 
 
-@dataclass(slots=True)
-class ShareGroupMetadataValue:
+class ShareGroupMetadataValue(Message):
     API_KEY: ClassVar[int] = 11
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    epoch: int = 0
-    metadata_hash: int = 0
+    __slots__ = ("epoch", "metadata_hash")
+
+    def __init__(
+        self,
+        epoch: int = 0,
+        metadata_hash: int = 0,
+    ) -> None:
+        self.epoch = epoch
+        self.metadata_hash = metadata_hash
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupMetadataValue, int]:
@@ -1187,14 +1419,19 @@ class ShareGroupMetadataValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareGroupStatePartitionMetadataKey:
+class ShareGroupStatePartitionMetadataKey(Message):
     API_KEY: ClassVar[int] = 15
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupStatePartitionMetadataKey, int]:
@@ -1205,11 +1442,18 @@ class ShareGroupStatePartitionMetadataKey:
         out += p.string(self.group_id)
 
 
-@dataclass(slots=True)
-class TopicPartitionsInfo:
-    topic_id: bytes = p.ZERO_UUID
-    topic_name: str = ""
-    partitions: list[int] = field(default_factory=list)
+class TopicPartitionsInfo(Message):
+    __slots__ = ("topic_id", "topic_name", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        topic_name: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicPartitionsInfo, int]:
@@ -1236,10 +1480,16 @@ class TopicPartitionsInfo:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareGroupStatePartitionMetadataValueTopicInfo:
-    topic_id: bytes = p.ZERO_UUID
-    topic_name: str = ""
+class ShareGroupStatePartitionMetadataValueTopicInfo(Message):
+    __slots__ = ("topic_id", "topic_name")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        topic_name: str = "",
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupStatePartitionMetadataValueTopicInfo, int]:
@@ -1258,16 +1508,23 @@ class ShareGroupStatePartitionMetadataValueTopicInfo:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareGroupStatePartitionMetadataValue:
+class ShareGroupStatePartitionMetadataValue(Message):
     API_KEY: ClassVar[int] = 15
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    initializing_topics: list[TopicPartitionsInfo] = field(default_factory=list)
-    initialized_topics: list[TopicPartitionsInfo] = field(default_factory=list)
-    deleting_topics: list[ShareGroupStatePartitionMetadataValueTopicInfo] = field(default_factory=list)
+    __slots__ = ("initializing_topics", "initialized_topics", "deleting_topics")
+
+    def __init__(
+        self,
+        initializing_topics: list[TopicPartitionsInfo] = NEW,
+        initialized_topics: list[TopicPartitionsInfo] = NEW,
+        deleting_topics: list[ShareGroupStatePartitionMetadataValueTopicInfo] = NEW,
+    ) -> None:
+        self.initializing_topics = [] if initializing_topics is NEW else initializing_topics
+        self.initialized_topics = [] if initialized_topics is NEW else initialized_topics
+        self.deleting_topics = [] if deleting_topics is NEW else deleting_topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupStatePartitionMetadataValue, int]:
@@ -1314,15 +1571,21 @@ class ShareGroupStatePartitionMetadataValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareGroupTargetAssignmentMemberKey:
+class ShareGroupTargetAssignmentMemberKey(Message):
     API_KEY: ClassVar[int] = 13
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
-    member_id: str = ""
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupTargetAssignmentMemberKey, int]:
@@ -1335,10 +1598,16 @@ class ShareGroupTargetAssignmentMemberKey:
         out += p.string(self.member_id)
 
 
-@dataclass(slots=True)
-class ShareGroupTargetAssignmentMemberValueTopicPartition:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
+class ShareGroupTargetAssignmentMemberValueTopicPartition(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupTargetAssignmentMemberValueTopicPartition, int]:
@@ -1363,14 +1632,19 @@ class ShareGroupTargetAssignmentMemberValueTopicPartition:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareGroupTargetAssignmentMemberValue:
+class ShareGroupTargetAssignmentMemberValue(Message):
     API_KEY: ClassVar[int] = 13
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topic_partitions: list[ShareGroupTargetAssignmentMemberValueTopicPartition] = field(default_factory=list)
+    __slots__ = ("topic_partitions",)
+
+    def __init__(
+        self,
+        topic_partitions: list[ShareGroupTargetAssignmentMemberValueTopicPartition] = NEW,
+    ) -> None:
+        self.topic_partitions = [] if topic_partitions is NEW else topic_partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupTargetAssignmentMemberValue, int]:
@@ -1395,14 +1669,19 @@ class ShareGroupTargetAssignmentMemberValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareGroupTargetAssignmentMetadataKey:
+class ShareGroupTargetAssignmentMetadataKey(Message):
     API_KEY: ClassVar[int] = 12
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupTargetAssignmentMetadataKey, int]:
@@ -1413,15 +1692,21 @@ class ShareGroupTargetAssignmentMetadataKey:
         out += p.string(self.group_id)
 
 
-@dataclass(slots=True)
-class ShareGroupTargetAssignmentMetadataValue:
+class ShareGroupTargetAssignmentMetadataValue(Message):
     API_KEY: ClassVar[int] = 12
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    assignment_epoch: int = 0
-    assignment_timestamp: int = 0
+    __slots__ = ("assignment_epoch", "assignment_timestamp")
+
+    def __init__(
+        self,
+        assignment_epoch: int = 0,
+        assignment_timestamp: int = 0,
+    ) -> None:
+        self.assignment_epoch = assignment_epoch
+        self.assignment_timestamp = assignment_timestamp
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupTargetAssignmentMetadataValue, int]:
@@ -1453,15 +1738,21 @@ class ShareGroupTargetAssignmentMetadataValue:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupCurrentMemberAssignmentKey:
+class StreamsGroupCurrentMemberAssignmentKey(Message):
     API_KEY: ClassVar[int] = 22
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
-    member_id: str = ""
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupCurrentMemberAssignmentKey, int]:
@@ -1474,11 +1765,18 @@ class StreamsGroupCurrentMemberAssignmentKey:
         out += p.string(self.member_id)
 
 
-@dataclass(slots=True)
-class StreamsGroupCurrentMemberAssignmentValueTaskIds:
-    subtopology_id: str = ""
-    partitions: list[int] = field(default_factory=list)
-    assignment_epochs: list[int] | None = field(default_factory=list)
+class StreamsGroupCurrentMemberAssignmentValueTaskIds(Message):
+    __slots__ = ("subtopology_id", "partitions", "assignment_epochs")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partitions: list[int] = NEW,
+        assignment_epochs: list[int] | None = NEW,
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is NEW else partitions
+        self.assignment_epochs = [] if assignment_epochs is NEW else assignment_epochs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupCurrentMemberAssignmentValueTaskIds, int]:
@@ -1526,22 +1824,35 @@ class StreamsGroupCurrentMemberAssignmentValueTaskIds:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupCurrentMemberAssignmentValue:
+class StreamsGroupCurrentMemberAssignmentValue(Message):
     API_KEY: ClassVar[int] = 22
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    member_epoch: int = 0
-    previous_member_epoch: int = 0
-    state: int = 0
-    active_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(default_factory=list)
-    standby_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(default_factory=list)
-    warmup_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(default_factory=list)
-    active_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(default_factory=list)
-    standby_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(default_factory=list)
-    warmup_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(default_factory=list)
+    __slots__ = ("member_epoch", "previous_member_epoch", "state", "active_tasks", "standby_tasks", "warmup_tasks", "active_tasks_pending_revocation", "standby_tasks_pending_revocation", "warmup_tasks_pending_revocation")
+
+    def __init__(
+        self,
+        member_epoch: int = 0,
+        previous_member_epoch: int = 0,
+        state: int = 0,
+        active_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = NEW,
+        standby_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = NEW,
+        warmup_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = NEW,
+        active_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = NEW,
+        standby_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = NEW,
+        warmup_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = NEW,
+    ) -> None:
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.active_tasks = [] if active_tasks is NEW else active_tasks
+        self.standby_tasks = [] if standby_tasks is NEW else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is NEW else warmup_tasks
+        self.active_tasks_pending_revocation = [] if active_tasks_pending_revocation is NEW else active_tasks_pending_revocation
+        self.standby_tasks_pending_revocation = [] if standby_tasks_pending_revocation is NEW else standby_tasks_pending_revocation
+        self.warmup_tasks_pending_revocation = [] if warmup_tasks_pending_revocation is NEW else warmup_tasks_pending_revocation
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupCurrentMemberAssignmentValue, int]:
@@ -1624,15 +1935,21 @@ class StreamsGroupCurrentMemberAssignmentValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupMemberMetadataKey:
+class StreamsGroupMemberMetadataKey(Message):
     API_KEY: ClassVar[int] = 19
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
-    member_id: str = ""
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupMemberMetadataKey, int]:
@@ -1645,10 +1962,16 @@ class StreamsGroupMemberMetadataKey:
         out += p.string(self.member_id)
 
 
-@dataclass(slots=True)
-class Endpoint:
-    host: str = ""
-    port: int = 0
+class Endpoint(Message):
+    __slots__ = ("host", "port")
+
+    def __init__(
+        self,
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Endpoint, int]:
@@ -1667,10 +1990,16 @@ class Endpoint:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class KeyValue:
-    key: str = ""
-    value: str = ""
+class KeyValue(Message):
+    __slots__ = ("key", "value")
+
+    def __init__(
+        self,
+        key: str = "",
+        value: str = "",
+    ) -> None:
+        self.key = key
+        self.value = value
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[KeyValue, int]:
@@ -1688,22 +2017,35 @@ class KeyValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupMemberMetadataValue:
+class StreamsGroupMemberMetadataValue(Message):
     API_KEY: ClassVar[int] = 19
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    instance_id: str | None = ""
-    rack_id: str | None = ""
-    client_id: str = ""
-    client_host: str = ""
-    rebalance_timeout_ms: int = -1
-    topology_epoch: int = 0
-    process_id: str = ""
-    user_endpoint: Endpoint | None = None
-    client_tags: list[KeyValue] = field(default_factory=list)
+    __slots__ = ("instance_id", "rack_id", "client_id", "client_host", "rebalance_timeout_ms", "topology_epoch", "process_id", "user_endpoint", "client_tags")
+
+    def __init__(
+        self,
+        instance_id: str | None = "",
+        rack_id: str | None = "",
+        client_id: str = "",
+        client_host: str = "",
+        rebalance_timeout_ms: int = -1,
+        topology_epoch: int = 0,
+        process_id: str = "",
+        user_endpoint: Endpoint | None = None,
+        client_tags: list[KeyValue] = NEW,
+    ) -> None:
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.topology_epoch = topology_epoch
+        self.process_id = process_id
+        self.user_endpoint = user_endpoint
+        self.client_tags = [] if client_tags is NEW else client_tags
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupMemberMetadataValue, int]:
@@ -1754,14 +2096,19 @@ class StreamsGroupMemberMetadataValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupMetadataKey:
+class StreamsGroupMetadataKey(Message):
     API_KEY: ClassVar[int] = 17
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupMetadataKey, int]:
@@ -1772,10 +2119,16 @@ class StreamsGroupMetadataKey:
         out += p.string(self.group_id)
 
 
-@dataclass(slots=True)
-class LastAssignmentConfig:
-    key: str = ""
-    value: str = ""
+class LastAssignmentConfig(Message):
+    __slots__ = ("key", "value")
+
+    def __init__(
+        self,
+        key: str = "",
+        value: str = "",
+    ) -> None:
+        self.key = key
+        self.value = value
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LastAssignmentConfig, int]:
@@ -1793,17 +2146,25 @@ class LastAssignmentConfig:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupMetadataValue:
+class StreamsGroupMetadataValue(Message):
     API_KEY: ClassVar[int] = 17
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    epoch: int = 0
-    metadata_hash: int = 0
-    validated_topology_epoch: int = -1
-    last_assignment_configs: list[LastAssignmentConfig] | None = field(default_factory=list)
+    __slots__ = ("epoch", "metadata_hash", "validated_topology_epoch", "last_assignment_configs")
+
+    def __init__(
+        self,
+        epoch: int = 0,
+        metadata_hash: int = 0,
+        validated_topology_epoch: int = -1,
+        last_assignment_configs: list[LastAssignmentConfig] | None = NEW,
+    ) -> None:
+        self.epoch = epoch
+        self.metadata_hash = metadata_hash
+        self.validated_topology_epoch = validated_topology_epoch
+        self.last_assignment_configs = [] if last_assignment_configs is NEW else last_assignment_configs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupMetadataValue, int]:
@@ -1856,15 +2217,21 @@ class StreamsGroupMetadataValue:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupTargetAssignmentMemberKey:
+class StreamsGroupTargetAssignmentMemberKey(Message):
     API_KEY: ClassVar[int] = 21
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
-    member_id: str = ""
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupTargetAssignmentMemberKey, int]:
@@ -1877,10 +2244,16 @@ class StreamsGroupTargetAssignmentMemberKey:
         out += p.string(self.member_id)
 
 
-@dataclass(slots=True)
-class StreamsGroupTargetAssignmentMemberValueTaskIds:
-    subtopology_id: str = ""
-    partitions: list[int] = field(default_factory=list)
+class StreamsGroupTargetAssignmentMemberValueTaskIds(Message):
+    __slots__ = ("subtopology_id", "partitions")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupTargetAssignmentMemberValueTaskIds, int]:
@@ -1904,16 +2277,23 @@ class StreamsGroupTargetAssignmentMemberValueTaskIds:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupTargetAssignmentMemberValue:
+class StreamsGroupTargetAssignmentMemberValue(Message):
     API_KEY: ClassVar[int] = 21
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    active_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = field(default_factory=list)
-    standby_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = field(default_factory=list)
-    warmup_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = field(default_factory=list)
+    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks")
+
+    def __init__(
+        self,
+        active_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = NEW,
+        standby_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = NEW,
+        warmup_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = NEW,
+    ) -> None:
+        self.active_tasks = [] if active_tasks is NEW else active_tasks
+        self.standby_tasks = [] if standby_tasks is NEW else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is NEW else warmup_tasks
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupTargetAssignmentMemberValue, int]:
@@ -1960,14 +2340,19 @@ class StreamsGroupTargetAssignmentMemberValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupTargetAssignmentMetadataKey:
+class StreamsGroupTargetAssignmentMetadataKey(Message):
     API_KEY: ClassVar[int] = 20
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupTargetAssignmentMetadataKey, int]:
@@ -1978,15 +2363,21 @@ class StreamsGroupTargetAssignmentMetadataKey:
         out += p.string(self.group_id)
 
 
-@dataclass(slots=True)
-class StreamsGroupTargetAssignmentMetadataValue:
+class StreamsGroupTargetAssignmentMetadataValue(Message):
     API_KEY: ClassVar[int] = 20
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    assignment_epoch: int = 0
-    assignment_timestamp: int = 0
+    __slots__ = ("assignment_epoch", "assignment_timestamp")
+
+    def __init__(
+        self,
+        assignment_epoch: int = 0,
+        assignment_timestamp: int = 0,
+    ) -> None:
+        self.assignment_epoch = assignment_epoch
+        self.assignment_timestamp = assignment_timestamp
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupTargetAssignmentMetadataValue, int]:
@@ -2018,14 +2409,19 @@ class StreamsGroupTargetAssignmentMetadataValue:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupTopologyKey:
+class StreamsGroupTopologyKey(Message):
     API_KEY: ClassVar[int] = 23
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupTopologyKey, int]:
@@ -2036,10 +2432,16 @@ class StreamsGroupTopologyKey:
         out += p.string(self.group_id)
 
 
-@dataclass(slots=True)
-class TopicConfig:
-    key: str = ""
-    value: str = ""
+class TopicConfig(Message):
+    __slots__ = ("key", "value")
+
+    def __init__(
+        self,
+        key: str = "",
+        value: str = "",
+    ) -> None:
+        self.key = key
+        self.value = value
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicConfig, int]:
@@ -2057,12 +2459,20 @@ class TopicConfig:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupTopologyValueTopicInfo:
-    name: str = ""
-    partitions: int = 0
-    replication_factor: int = 0
-    topic_configs: list[TopicConfig] = field(default_factory=list)
+class StreamsGroupTopologyValueTopicInfo(Message):
+    __slots__ = ("name", "partitions", "replication_factor", "topic_configs")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: int = 0,
+        replication_factor: int = 0,
+        topic_configs: list[TopicConfig] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = partitions
+        self.replication_factor = replication_factor
+        self.topic_configs = [] if topic_configs is NEW else topic_configs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupTopologyValueTopicInfo, int]:
@@ -2092,11 +2502,18 @@ class StreamsGroupTopologyValueTopicInfo:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class CopartitionGroup:
-    source_topics: list[int] = field(default_factory=list)
-    source_topic_regex: list[int] = field(default_factory=list)
-    repartition_source_topics: list[int] = field(default_factory=list)
+class CopartitionGroup(Message):
+    __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics")
+
+    def __init__(
+        self,
+        source_topics: list[int] = NEW,
+        source_topic_regex: list[int] = NEW,
+        repartition_source_topics: list[int] = NEW,
+    ) -> None:
+        self.source_topics = [] if source_topics is NEW else source_topics
+        self.source_topic_regex = [] if source_topic_regex is NEW else source_topic_regex
+        self.repartition_source_topics = [] if repartition_source_topics is NEW else repartition_source_topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CopartitionGroup, int]:
@@ -2134,15 +2551,26 @@ class CopartitionGroup:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Subtopology:
-    subtopology_id: str = ""
-    source_topics: list[str] = field(default_factory=list)
-    source_topic_regex: list[str] = field(default_factory=list)
-    state_changelog_topics: list[StreamsGroupTopologyValueTopicInfo] = field(default_factory=list)
-    repartition_sink_topics: list[str] = field(default_factory=list)
-    repartition_source_topics: list[StreamsGroupTopologyValueTopicInfo] = field(default_factory=list)
-    copartition_groups: list[CopartitionGroup] = field(default_factory=list)
+class Subtopology(Message):
+    __slots__ = ("subtopology_id", "source_topics", "source_topic_regex", "state_changelog_topics", "repartition_sink_topics", "repartition_source_topics", "copartition_groups")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        source_topics: list[str] = NEW,
+        source_topic_regex: list[str] = NEW,
+        state_changelog_topics: list[StreamsGroupTopologyValueTopicInfo] = NEW,
+        repartition_sink_topics: list[str] = NEW,
+        repartition_source_topics: list[StreamsGroupTopologyValueTopicInfo] = NEW,
+        copartition_groups: list[CopartitionGroup] = NEW,
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.source_topics = [] if source_topics is NEW else source_topics
+        self.source_topic_regex = [] if source_topic_regex is NEW else source_topic_regex
+        self.state_changelog_topics = [] if state_changelog_topics is NEW else state_changelog_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is NEW else repartition_sink_topics
+        self.repartition_source_topics = [] if repartition_source_topics is NEW else repartition_source_topics
+        self.copartition_groups = [] if copartition_groups is NEW else copartition_groups
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Subtopology, int]:
@@ -2224,15 +2652,21 @@ class Subtopology:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupTopologyValue:
+class StreamsGroupTopologyValue(Message):
     API_KEY: ClassVar[int] = 23
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    epoch: int = 0
-    subtopologies: list[Subtopology] = field(default_factory=list)
+    __slots__ = ("epoch", "subtopologies")
+
+    def __init__(
+        self,
+        epoch: int = 0,
+        subtopologies: list[Subtopology] = NEW,
+    ) -> None:
+        self.epoch = epoch
+        self.subtopologies = [] if subtopologies is NEW else subtopologies
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupTopologyValue, int]:

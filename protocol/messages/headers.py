@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _hhi = Struct(">hhi")
 _i = Struct(">i")
 
 
-@dataclass(slots=True)
-class RequestHeader:
+class RequestHeader(Message):
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    request_api_key: int = 0
-    request_api_version: int = 0
-    correlation_id: int = 0
-    client_id: str | None = ""
+    __slots__ = ("request_api_key", "request_api_version", "correlation_id", "client_id")
+
+    def __init__(
+        self,
+        request_api_key: int = 0,
+        request_api_version: int = 0,
+        correlation_id: int = 0,
+        client_id: str | None = "",
+    ) -> None:
+        self.request_api_key = request_api_key
+        self.request_api_version = request_api_version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[RequestHeader, int]:
@@ -50,13 +58,18 @@ class RequestHeader:
         out += p.nullable_string(self.client_id)
 
 
-@dataclass(slots=True)
-class ResponseHeader:
+class ResponseHeader(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    correlation_id: int = 0
+    __slots__ = ("correlation_id",)
+
+    def __init__(
+        self,
+        correlation_id: int = 0,
+    ) -> None:
+        self.correlation_id = correlation_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ResponseHeader, int]:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _ih = Struct(">ih")
 _iiq = Struct(">iiq")
 
 
-@dataclass(slots=True)
-class PartitionData:
-    partition: int = 0
-    state_epoch: int = 0
-    start_offset: int = 0
+class PartitionData(Message):
+    __slots__ = ("partition", "state_epoch", "start_offset")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        state_epoch: int = 0,
+        start_offset: int = 0,
+    ) -> None:
+        self.partition = partition
+        self.state_epoch = state_epoch
+        self.start_offset = start_offset
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionData, int]:
@@ -34,10 +41,16 @@ class PartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class InitializeStateData:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[PartitionData] = field(default_factory=list)
+class InitializeStateData(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[InitializeStateData, int]:
@@ -65,15 +78,21 @@ class InitializeStateData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class InitializeShareGroupStateRequest:
+class InitializeShareGroupStateRequest(Message):
     API_KEY: ClassVar[int] = 83
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    topics: list[InitializeStateData] = field(default_factory=list)
+    __slots__ = ("group_id", "topics")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[InitializeStateData] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[InitializeShareGroupStateRequest, int]:
@@ -100,11 +119,18 @@ class InitializeShareGroupStateRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class PartitionResult:
-    partition: int = 0
-    error_code: int = 0
-    error_message: str | None = None
+class PartitionResult(Message):
+    __slots__ = ("partition", "error_code", "error_message")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionResult, int]:
@@ -124,10 +150,16 @@ class PartitionResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class InitializeStateResult:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[PartitionResult] = field(default_factory=list)
+class InitializeStateResult(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[PartitionResult] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[InitializeStateResult, int]:
@@ -155,14 +187,19 @@ class InitializeStateResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class InitializeShareGroupStateResponse:
+class InitializeShareGroupStateResponse(Message):
     API_KEY: ClassVar[int] = 83
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    results: list[InitializeStateResult] = field(default_factory=list)
+    __slots__ = ("results",)
+
+    def __init__(
+        self,
+        results: list[InitializeStateResult] = NEW,
+    ) -> None:
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[InitializeShareGroupStateResponse, int]:

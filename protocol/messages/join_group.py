@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _hi = Struct(">hi")
@@ -15,10 +15,16 @@ _ihi = Struct(">ihi")
 _ii = Struct(">ii")
 
 
-@dataclass(slots=True)
-class JoinGroupRequestProtocol:
-    name: str = ""
-    metadata: bytes = b""
+class JoinGroupRequestProtocol(Message):
+    __slots__ = ("name", "metadata")
+
+    def __init__(
+        self,
+        name: str = "",
+        metadata: bytes = b"",
+    ) -> None:
+        self.name = name
+        self.metadata = metadata
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[JoinGroupRequestProtocol, int]:
@@ -44,21 +50,33 @@ class JoinGroupRequestProtocol:
         p.write_records(out, self.metadata)
 
 
-@dataclass(slots=True)
-class JoinGroupRequest:
+class JoinGroupRequest(Message):
     API_KEY: ClassVar[int] = 11
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 9
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    group_id: str = ""
-    session_timeout_ms: int = 0
-    rebalance_timeout_ms: int = -1
-    member_id: str = ""
-    group_instance_id: str | None = None
-    protocol_type: str = ""
-    protocols: list[JoinGroupRequestProtocol] = field(default_factory=list)
-    reason: str | None = None
+    __slots__ = ("group_id", "session_timeout_ms", "rebalance_timeout_ms", "member_id", "group_instance_id", "protocol_type", "protocols", "reason")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        session_timeout_ms: int = 0,
+        rebalance_timeout_ms: int = -1,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        protocol_type: str = "",
+        protocols: list[JoinGroupRequestProtocol] = NEW,
+        reason: str | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.session_timeout_ms = session_timeout_ms
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.protocol_type = protocol_type
+        self.protocols = [] if protocols is NEW else protocols
+        self.reason = reason
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[JoinGroupRequest, int]:
@@ -139,11 +157,18 @@ class JoinGroupRequest:
             item_protocols.write(out, version)
 
 
-@dataclass(slots=True)
-class JoinGroupResponseMember:
-    member_id: str = ""
-    group_instance_id: str | None = None
-    metadata: bytes = b""
+class JoinGroupResponseMember(Message):
+    __slots__ = ("member_id", "group_instance_id", "metadata")
+
+    def __init__(
+        self,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        metadata: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.metadata = metadata
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[JoinGroupResponseMember, int]:
@@ -178,22 +203,35 @@ class JoinGroupResponseMember:
         p.write_records(out, self.metadata)
 
 
-@dataclass(slots=True)
-class JoinGroupResponse:
+class JoinGroupResponse(Message):
     API_KEY: ClassVar[int] = 11
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 9
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    generation_id: int = -1
-    protocol_type: str | None = None
-    protocol_name: str | None = ""
-    leader: str = ""
-    skip_assignment: bool = False
-    member_id: str = ""
-    members: list[JoinGroupResponseMember] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "generation_id", "protocol_type", "protocol_name", "leader", "skip_assignment", "member_id", "members")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        generation_id: int = -1,
+        protocol_type: str | None = None,
+        protocol_name: str | None = "",
+        leader: str = "",
+        skip_assignment: bool = False,
+        member_id: str = "",
+        members: list[JoinGroupResponseMember] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.generation_id = generation_id
+        self.protocol_type = protocol_type
+        self.protocol_name = protocol_name
+        self.leader = leader
+        self.skip_assignment = skip_assignment
+        self.member_id = member_id
+        self.members = [] if members is NEW else members
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[JoinGroupResponse, int]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 
 
-@dataclass(slots=True)
-class LeaderAndIsrRequest:
+class LeaderAndIsrRequest(Message):
     API_KEY: ClassVar[int] = 4
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
+    __slots__ = ()
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderAndIsrRequest, int]:
@@ -26,13 +26,13 @@ class LeaderAndIsrRequest:
         return
 
 
-@dataclass(slots=True)
-class LeaderAndIsrResponse:
+class LeaderAndIsrResponse(Message):
     API_KEY: ClassVar[int] = 4
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
+    __slots__ = ()
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderAndIsrResponse, int]:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _h = Struct(">h")
 _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class MemberIdentity:
-    member_id: str = ""
-    group_instance_id: str | None = None
-    reason: str | None = None
+class MemberIdentity(Message):
+    __slots__ = ("member_id", "group_instance_id", "reason")
+
+    def __init__(
+        self,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        reason: str | None = None,
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.reason = reason
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[MemberIdentity, int]:
@@ -60,16 +67,23 @@ class MemberIdentity:
             out += p.nullable_string(self.group_instance_id)
 
 
-@dataclass(slots=True)
-class LeaveGroupRequest:
+class LeaveGroupRequest(Message):
     API_KEY: ClassVar[int] = 13
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    group_id: str = ""
-    member_id: str = ""
-    members: list[MemberIdentity] = field(default_factory=list)
+    __slots__ = ("group_id", "member_id", "members")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        members: list[MemberIdentity] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.members = [] if members is NEW else members
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaveGroupRequest, int]:
@@ -123,11 +137,18 @@ class LeaveGroupRequest:
                 item_members.write(out, version)
 
 
-@dataclass(slots=True)
-class MemberResponse:
-    member_id: str = ""
-    group_instance_id: str | None = ""
-    error_code: int = 0
+class MemberResponse(Message):
+    __slots__ = ("member_id", "group_instance_id", "error_code")
+
+    def __init__(
+        self,
+        member_id: str = "",
+        group_instance_id: str | None = "",
+        error_code: int = 0,
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[MemberResponse, int]:
@@ -172,16 +193,23 @@ class MemberResponse:
             out += _h.pack(self.error_code)
 
 
-@dataclass(slots=True)
-class LeaveGroupResponse:
+class LeaveGroupResponse(Message):
     API_KEY: ClassVar[int] = 13
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    members: list[MemberResponse] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "members")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        members: list[MemberResponse] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.members = [] if members is NEW else members
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaveGroupResponse, int]:

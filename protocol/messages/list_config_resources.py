@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _b = Struct(">b")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class ListConfigResourcesRequest:
+class ListConfigResourcesRequest(Message):
     API_KEY: ClassVar[int] = 74
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    resource_types: list[int] = field(default_factory=list)
+    __slots__ = ("resource_types",)
+
+    def __init__(
+        self,
+        resource_types: list[int] = NEW,
+    ) -> None:
+        self.resource_types = [] if resource_types is NEW else resource_types
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListConfigResourcesRequest, int]:
@@ -45,10 +50,16 @@ class ListConfigResourcesRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ConfigResource:
-    resource_name: str = ""
-    resource_type: int = 16
+class ConfigResource(Message):
+    __slots__ = ("resource_name", "resource_type")
+
+    def __init__(
+        self,
+        resource_name: str = "",
+        resource_type: int = 16,
+    ) -> None:
+        self.resource_name = resource_name
+        self.resource_type = resource_type
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConfigResource, int]:
@@ -71,16 +82,23 @@ class ConfigResource:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ListConfigResourcesResponse:
+class ListConfigResourcesResponse(Message):
     API_KEY: ClassVar[int] = 74
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    config_resources: list[ConfigResource] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "config_resources")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        config_resources: list[ConfigResource] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.config_resources = [] if config_resources is NEW else config_resources
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListConfigResourcesResponse, int]:

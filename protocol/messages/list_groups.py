@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _h = Struct(">h")
 _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class ListGroupsRequest:
+class ListGroupsRequest(Message):
     API_KEY: ClassVar[int] = 16
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    states_filter: list[str] = field(default_factory=list)
-    types_filter: list[str] = field(default_factory=list)
+    __slots__ = ("states_filter", "types_filter")
+
+    def __init__(
+        self,
+        states_filter: list[str] = NEW,
+        types_filter: list[str] = NEW,
+    ) -> None:
+        self.states_filter = [] if states_filter is NEW else states_filter
+        self.types_filter = [] if types_filter is NEW else types_filter
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListGroupsRequest, int]:
@@ -72,12 +78,20 @@ class ListGroupsRequest:
         return
 
 
-@dataclass(slots=True)
-class ListedGroup:
-    group_id: str = ""
-    protocol_type: str = ""
-    group_state: str = ""
-    group_type: str = ""
+class ListedGroup(Message):
+    __slots__ = ("group_id", "protocol_type", "group_state", "group_type")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        protocol_type: str = "",
+        group_state: str = "",
+        group_type: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.protocol_type = protocol_type
+        self.group_state = group_state
+        self.group_type = group_type
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListedGroup, int]:
@@ -117,16 +131,23 @@ class ListedGroup:
         out += p.string(self.protocol_type)
 
 
-@dataclass(slots=True)
-class ListGroupsResponse:
+class ListGroupsResponse(Message):
     API_KEY: ClassVar[int] = 16
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    groups: list[ListedGroup] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "groups")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        groups: list[ListedGroup] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.groups = [] if groups is NEW else groups
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListGroupsResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _b = Struct(">b")
 _i = Struct(">i")
@@ -17,11 +17,18 @@ _iiq = Struct(">iiq")
 _q = Struct(">q")
 
 
-@dataclass(slots=True)
-class ListOffsetsPartition:
-    partition_index: int = 0
-    current_leader_epoch: int = -1
-    timestamp: int = 0
+class ListOffsetsPartition(Message):
+    __slots__ = ("partition_index", "current_leader_epoch", "timestamp")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        current_leader_epoch: int = -1,
+        timestamp: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.current_leader_epoch = current_leader_epoch
+        self.timestamp = timestamp
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListOffsetsPartition, int]:
@@ -55,10 +62,16 @@ class ListOffsetsPartition:
         out += _q.pack(self.timestamp)
 
 
-@dataclass(slots=True)
-class ListOffsetsTopic:
-    name: str = ""
-    partitions: list[ListOffsetsPartition] = field(default_factory=list)
+class ListOffsetsTopic(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[ListOffsetsPartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListOffsetsTopic, int]:
@@ -101,17 +114,25 @@ class ListOffsetsTopic:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class ListOffsetsRequest:
+class ListOffsetsRequest(Message):
     API_KEY: ClassVar[int] = 2
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 11
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    replica_id: int = 0
-    isolation_level: int = 0
-    topics: list[ListOffsetsTopic] = field(default_factory=list)
-    timeout_ms: int = 0
+    __slots__ = ("replica_id", "isolation_level", "topics", "timeout_ms")
+
+    def __init__(
+        self,
+        replica_id: int = 0,
+        isolation_level: int = 0,
+        topics: list[ListOffsetsTopic] = NEW,
+        timeout_ms: int = 0,
+    ) -> None:
+        self.replica_id = replica_id
+        self.isolation_level = isolation_level
+        self.topics = [] if topics is NEW else topics
+        self.timeout_ms = timeout_ms
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListOffsetsRequest, int]:
@@ -171,13 +192,22 @@ class ListOffsetsRequest:
             item_topics.write(out, version)
 
 
-@dataclass(slots=True)
-class ListOffsetsPartitionResponse:
-    partition_index: int = 0
-    error_code: int = 0
-    timestamp: int = -1
-    offset: int = -1
-    leader_epoch: int = -1
+class ListOffsetsPartitionResponse(Message):
+    __slots__ = ("partition_index", "error_code", "timestamp", "offset", "leader_epoch")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        timestamp: int = -1,
+        offset: int = -1,
+        leader_epoch: int = -1,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.timestamp = timestamp
+        self.offset = offset
+        self.leader_epoch = leader_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListOffsetsPartitionResponse, int]:
@@ -208,10 +238,16 @@ class ListOffsetsPartitionResponse:
             out += _i.pack(self.leader_epoch)
 
 
-@dataclass(slots=True)
-class ListOffsetsTopicResponse:
-    name: str = ""
-    partitions: list[ListOffsetsPartitionResponse] = field(default_factory=list)
+class ListOffsetsTopicResponse(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[ListOffsetsPartitionResponse] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListOffsetsTopicResponse, int]:
@@ -254,15 +290,21 @@ class ListOffsetsTopicResponse:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class ListOffsetsResponse:
+class ListOffsetsResponse(Message):
     API_KEY: ClassVar[int] = 2
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 11
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    throttle_time_ms: int = 0
-    topics: list[ListOffsetsTopicResponse] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "topics")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[ListOffsetsTopicResponse] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListOffsetsResponse, int]:

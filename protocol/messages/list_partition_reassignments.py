@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class ListPartitionReassignmentsTopics:
-    name: str = ""
-    partition_indexes: list[int] = field(default_factory=list)
+class ListPartitionReassignmentsTopics(Message):
+    __slots__ = ("name", "partition_indexes")
+
+    def __init__(
+        self,
+        name: str = "",
+        partition_indexes: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListPartitionReassignmentsTopics, int]:
@@ -39,15 +45,21 @@ class ListPartitionReassignmentsTopics:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ListPartitionReassignmentsRequest:
+class ListPartitionReassignmentsRequest(Message):
     API_KEY: ClassVar[int] = 46
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    timeout_ms: int = 60000
-    topics: list[ListPartitionReassignmentsTopics] | None = None
+    __slots__ = ("timeout_ms", "topics")
+
+    def __init__(
+        self,
+        timeout_ms: int = 60000,
+        topics: list[ListPartitionReassignmentsTopics] | None = None,
+    ) -> None:
+        self.timeout_ms = timeout_ms
+        self.topics = topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListPartitionReassignmentsRequest, int]:
@@ -79,12 +91,20 @@ class ListPartitionReassignmentsRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class OngoingPartitionReassignment:
-    partition_index: int = 0
-    replicas: list[int] = field(default_factory=list)
-    adding_replicas: list[int] = field(default_factory=list)
-    removing_replicas: list[int] = field(default_factory=list)
+class OngoingPartitionReassignment(Message):
+    __slots__ = ("partition_index", "replicas", "adding_replicas", "removing_replicas")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        replicas: list[int] = NEW,
+        adding_replicas: list[int] = NEW,
+        removing_replicas: list[int] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.replicas = [] if replicas is NEW else replicas
+        self.adding_replicas = [] if adding_replicas is NEW else adding_replicas
+        self.removing_replicas = [] if removing_replicas is NEW else removing_replicas
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OngoingPartitionReassignment, int]:
@@ -125,10 +145,16 @@ class OngoingPartitionReassignment:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class OngoingTopicReassignment:
-    name: str = ""
-    partitions: list[OngoingPartitionReassignment] = field(default_factory=list)
+class OngoingTopicReassignment(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[OngoingPartitionReassignment] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OngoingTopicReassignment, int]:
@@ -155,17 +181,25 @@ class OngoingTopicReassignment:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ListPartitionReassignmentsResponse:
+class ListPartitionReassignmentsResponse(Message):
     API_KEY: ClassVar[int] = 46
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    topics: list[OngoingTopicReassignment] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "topics")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        topics: list[OngoingTopicReassignment] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListPartitionReassignmentsResponse, int]:

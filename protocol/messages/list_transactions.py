@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _ih = Struct(">ih")
 _q = Struct(">q")
 
 
-@dataclass(slots=True)
-class ListTransactionsRequest:
+class ListTransactionsRequest(Message):
     API_KEY: ClassVar[int] = 66
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    state_filters: list[str] = field(default_factory=list)
-    producer_id_filters: list[int] = field(default_factory=list)
-    duration_filter: int = -1
-    transactional_id_pattern: str | None = None
+    __slots__ = ("state_filters", "producer_id_filters", "duration_filter", "transactional_id_pattern")
+
+    def __init__(
+        self,
+        state_filters: list[str] = NEW,
+        producer_id_filters: list[int] = NEW,
+        duration_filter: int = -1,
+        transactional_id_pattern: str | None = None,
+    ) -> None:
+        self.state_filters = [] if state_filters is NEW else state_filters
+        self.producer_id_filters = [] if producer_id_filters is NEW else producer_id_filters
+        self.duration_filter = duration_filter
+        self.transactional_id_pattern = transactional_id_pattern
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListTransactionsRequest, int]:
@@ -69,11 +77,18 @@ class ListTransactionsRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TransactionState:
-    transactional_id: str = ""
-    producer_id: int = 0
-    transaction_state: str = ""
+class TransactionState(Message):
+    __slots__ = ("transactional_id", "producer_id", "transaction_state")
+
+    def __init__(
+        self,
+        transactional_id: str = "",
+        producer_id: int = 0,
+        transaction_state: str = "",
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.transaction_state = transaction_state
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TransactionState, int]:
@@ -94,17 +109,25 @@ class TransactionState:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ListTransactionsResponse:
+class ListTransactionsResponse(Message):
     API_KEY: ClassVar[int] = 66
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    unknown_state_filters: list[str] = field(default_factory=list)
-    transaction_states: list[TransactionState] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "unknown_state_filters", "transaction_states")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        unknown_state_filters: list[str] = NEW,
+        transaction_states: list[TransactionState] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.unknown_state_filters = [] if unknown_state_filters is NEW else unknown_state_filters
+        self.transaction_states = [] if transaction_states is NEW else transaction_states
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListTransactionsResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _T = Struct(">?")
@@ -17,10 +17,16 @@ _hiii = Struct(">hiii")
 _i = Struct(">i")
 
 
-@dataclass(slots=True)
-class MetadataRequestTopic:
-    topic_id: bytes = p.ZERO_UUID
-    name: str | None = ""
+class MetadataRequestTopic(Message):
+    __slots__ = ("topic_id", "name")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        name: str | None = "",
+    ) -> None:
+        self.topic_id = topic_id
+        self.name = name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[MetadataRequestTopic, int]:
@@ -55,17 +61,25 @@ class MetadataRequestTopic:
         out += p.string(self.name)
 
 
-@dataclass(slots=True)
-class MetadataRequest:
+class MetadataRequest(Message):
     API_KEY: ClassVar[int] = 3
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 13
     FLEXIBLE_FROM: ClassVar[int] = 9
 
-    topics: list[MetadataRequestTopic] | None = field(default_factory=list)
-    allow_auto_topic_creation: bool = True
-    include_cluster_authorized_operations: bool = False
-    include_topic_authorized_operations: bool = False
+    __slots__ = ("topics", "allow_auto_topic_creation", "include_cluster_authorized_operations", "include_topic_authorized_operations")
+
+    def __init__(
+        self,
+        topics: list[MetadataRequestTopic] | None = NEW,
+        allow_auto_topic_creation: bool = True,
+        include_cluster_authorized_operations: bool = False,
+        include_topic_authorized_operations: bool = False,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.allow_auto_topic_creation = allow_auto_topic_creation
+        self.include_cluster_authorized_operations = include_cluster_authorized_operations
+        self.include_topic_authorized_operations = include_topic_authorized_operations
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[MetadataRequest, int]:
@@ -142,12 +156,20 @@ class MetadataRequest:
             out += _TT.pack(self.include_cluster_authorized_operations, self.include_topic_authorized_operations)
 
 
-@dataclass(slots=True)
-class MetadataResponseBroker:
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
+class MetadataResponseBroker(Message):
+    __slots__ = ("node_id", "host", "port", "rack")
+
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[MetadataResponseBroker, int]:
@@ -190,15 +212,26 @@ class MetadataResponseBroker:
             out += p.nullable_string(self.rack)
 
 
-@dataclass(slots=True)
-class MetadataResponsePartition:
-    error_code: int = 0
-    partition_index: int = 0
-    leader_id: int = 0
-    leader_epoch: int = -1
-    replica_nodes: list[int] = field(default_factory=list)
-    isr_nodes: list[int] = field(default_factory=list)
-    offline_replicas: list[int] = field(default_factory=list)
+class MetadataResponsePartition(Message):
+    __slots__ = ("error_code", "partition_index", "leader_id", "leader_epoch", "replica_nodes", "isr_nodes", "offline_replicas")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        partition_index: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = -1,
+        replica_nodes: list[int] = NEW,
+        isr_nodes: list[int] = NEW,
+        offline_replicas: list[int] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.partition_index = partition_index
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.replica_nodes = [] if replica_nodes is NEW else replica_nodes
+        self.isr_nodes = [] if isr_nodes is NEW else isr_nodes
+        self.offline_replicas = [] if offline_replicas is NEW else offline_replicas
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[MetadataResponsePartition, int]:
@@ -278,14 +311,24 @@ class MetadataResponsePartition:
             out += Struct(f">{len(self.offline_replicas)}i").pack(*self.offline_replicas)
 
 
-@dataclass(slots=True)
-class MetadataResponseTopic:
-    error_code: int = 0
-    name: str | None = ""
-    topic_id: bytes = p.ZERO_UUID
-    is_internal: bool = False
-    partitions: list[MetadataResponsePartition] = field(default_factory=list)
-    topic_authorized_operations: int = -2147483648
+class MetadataResponseTopic(Message):
+    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        name: str | None = "",
+        topic_id: bytes = p.ZERO_UUID,
+        is_internal: bool = False,
+        partitions: list[MetadataResponsePartition] = NEW,
+        topic_authorized_operations: int = -2147483648,
+    ) -> None:
+        self.error_code = error_code
+        self.name = name
+        self.topic_id = topic_id
+        self.is_internal = is_internal
+        self.partitions = [] if partitions is NEW else partitions
+        self.topic_authorized_operations = topic_authorized_operations
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[MetadataResponseTopic, int]:
@@ -367,20 +410,31 @@ class MetadataResponseTopic:
             out += _i.pack(self.topic_authorized_operations)
 
 
-@dataclass(slots=True)
-class MetadataResponse:
+class MetadataResponse(Message):
     API_KEY: ClassVar[int] = 3
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 13
     FLEXIBLE_FROM: ClassVar[int] = 9
 
-    throttle_time_ms: int = 0
-    brokers: list[MetadataResponseBroker] = field(default_factory=list)
-    cluster_id: str | None = None
-    controller_id: int = -1
-    topics: list[MetadataResponseTopic] = field(default_factory=list)
-    cluster_authorized_operations: int = -2147483648
-    error_code: int = 0
+    __slots__ = ("throttle_time_ms", "brokers", "cluster_id", "controller_id", "topics", "cluster_authorized_operations", "error_code")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        brokers: list[MetadataResponseBroker] = NEW,
+        cluster_id: str | None = None,
+        controller_id: int = -1,
+        topics: list[MetadataResponseTopic] = NEW,
+        cluster_authorized_operations: int = -2147483648,
+        error_code: int = 0,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.brokers = [] if brokers is NEW else brokers
+        self.cluster_id = cluster_id
+        self.controller_id = controller_id
+        self.topics = [] if topics is NEW else topics
+        self.cluster_authorized_operations = cluster_authorized_operations
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[MetadataResponse, int]:

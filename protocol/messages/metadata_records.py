@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _Ub = Struct(">16sb")
@@ -27,14 +27,19 @@ _iqq = Struct(">iqq")
 _qqq = Struct(">qqq")
 
 
-@dataclass(slots=True)
-class AbortTransactionRecord:
+class AbortTransactionRecord(Message):
     API_KEY: ClassVar[int] = 25
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    reason: str | None = None
+    __slots__ = ("reason",)
+
+    def __init__(
+        self,
+        reason: str | None = None,
+    ) -> None:
+        self.reason = reason
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AbortTransactionRecord, int]:
@@ -63,21 +68,33 @@ class AbortTransactionRecord:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class AccessControlEntryRecord:
+class AccessControlEntryRecord(Message):
     API_KEY: ClassVar[int] = 18
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    id: bytes = p.ZERO_UUID
-    resource_type: int = 0
-    resource_name: str = ""
-    pattern_type: int = 0
-    principal: str = ""
-    host: str = ""
-    operation: int = 0
-    permission_type: int = 0
+    __slots__ = ("id", "resource_type", "resource_name", "pattern_type", "principal", "host", "operation", "permission_type")
+
+    def __init__(
+        self,
+        id: bytes = p.ZERO_UUID,
+        resource_type: int = 0,
+        resource_name: str = "",
+        pattern_type: int = 0,
+        principal: str = "",
+        host: str = "",
+        operation: int = 0,
+        permission_type: int = 0,
+    ) -> None:
+        self.id = id
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.pattern_type = pattern_type
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AccessControlEntryRecord, int]:
@@ -106,14 +123,19 @@ class AccessControlEntryRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class BeginTransactionRecord:
+class BeginTransactionRecord(Message):
     API_KEY: ClassVar[int] = 23
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    name: str | None = None
+    __slots__ = ("name",)
+
+    def __init__(
+        self,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginTransactionRecord, int]:
@@ -142,19 +164,29 @@ class BeginTransactionRecord:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class BrokerRegistrationChangeRecord:
+class BrokerRegistrationChangeRecord(Message):
     API_KEY: ClassVar[int] = 17
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    broker_epoch: int = 0
-    fenced: int = 0
-    in_controlled_shutdown: int = 0
-    log_dirs: list[bytes] = field(default_factory=list)
-    cordoned_log_dirs: list[bytes] | None = None
+    __slots__ = ("broker_id", "broker_epoch", "fenced", "in_controlled_shutdown", "log_dirs", "cordoned_log_dirs")
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = 0,
+        fenced: int = 0,
+        in_controlled_shutdown: int = 0,
+        log_dirs: list[bytes] = NEW,
+        cordoned_log_dirs: list[bytes] | None = None,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.fenced = fenced
+        self.in_controlled_shutdown = in_controlled_shutdown
+        self.log_dirs = [] if log_dirs is NEW else log_dirs
+        self.cordoned_log_dirs = cordoned_log_dirs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BrokerRegistrationChangeRecord, int]:
@@ -235,14 +267,19 @@ class BrokerRegistrationChangeRecord:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class ClearElrRecord:
+class ClearElrRecord(Message):
     API_KEY: ClassVar[int] = 28
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topic_name: str = ""
+    __slots__ = ("topic_name",)
+
+    def __init__(
+        self,
+        topic_name: str = "",
+    ) -> None:
+        self.topic_name = topic_name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ClearElrRecord, int]:
@@ -258,10 +295,16 @@ class ClearElrRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class EntityData:
-    entity_type: str = ""
-    entity_name: str | None = ""
+class EntityData(Message):
+    __slots__ = ("entity_type", "entity_name")
+
+    def __init__(
+        self,
+        entity_type: str = "",
+        entity_name: str | None = "",
+    ) -> None:
+        self.entity_type = entity_type
+        self.entity_name = entity_name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EntityData, int]:
@@ -280,17 +323,25 @@ class EntityData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ClientQuotaRecord:
+class ClientQuotaRecord(Message):
     API_KEY: ClassVar[int] = 14
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    entity: list[EntityData] = field(default_factory=list)
-    key: str = ""
-    value: float = 0.0
-    remove: bool = False
+    __slots__ = ("entity", "key", "value", "remove")
+
+    def __init__(
+        self,
+        entity: list[EntityData] = NEW,
+        key: str = "",
+        value: float = 0.0,
+        remove: bool = False,
+    ) -> None:
+        self.entity = [] if entity is NEW else entity
+        self.key = key
+        self.value = value
+        self.remove = remove
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ClientQuotaRecord, int]:
@@ -320,17 +371,25 @@ class ClientQuotaRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ConfigRecord:
+class ConfigRecord(Message):
     API_KEY: ClassVar[int] = 4
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    resource_type: int = 0
-    resource_name: str = ""
-    name: str = ""
-    value: str | None = ""
+    __slots__ = ("resource_type", "resource_name", "name", "value")
+
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        name: str = "",
+        value: str | None = "",
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.name = name
+        self.value = value
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConfigRecord, int]:
@@ -354,20 +413,31 @@ class ConfigRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DelegationTokenRecord:
+class DelegationTokenRecord(Message):
     API_KEY: ClassVar[int] = 10
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    owner: str = ""
-    requester: str = ""
-    renewers: list[str] = field(default_factory=list)
-    issue_timestamp: int = 0
-    max_timestamp: int = 0
-    expiration_timestamp: int = 0
-    token_id: str = ""
+    __slots__ = ("owner", "requester", "renewers", "issue_timestamp", "max_timestamp", "expiration_timestamp", "token_id")
+
+    def __init__(
+        self,
+        owner: str = "",
+        requester: str = "",
+        renewers: list[str] = NEW,
+        issue_timestamp: int = 0,
+        max_timestamp: int = 0,
+        expiration_timestamp: int = 0,
+        token_id: str = "",
+    ) -> None:
+        self.owner = owner
+        self.requester = requester
+        self.renewers = [] if renewers is NEW else renewers
+        self.issue_timestamp = issue_timestamp
+        self.max_timestamp = max_timestamp
+        self.expiration_timestamp = expiration_timestamp
+        self.token_id = token_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DelegationTokenRecord, int]:
@@ -401,13 +471,13 @@ class DelegationTokenRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class EndTransactionRecord:
+class EndTransactionRecord(Message):
     API_KEY: ClassVar[int] = 24
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
+    __slots__ = ()
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndTransactionRecord, int]:
@@ -421,15 +491,21 @@ class EndTransactionRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class FeatureLevelRecord:
+class FeatureLevelRecord(Message):
     API_KEY: ClassVar[int] = 12
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    name: str = ""
-    feature_level: int = 0
+    __slots__ = ("name", "feature_level")
+
+    def __init__(
+        self,
+        name: str = "",
+        feature_level: int = 0,
+    ) -> None:
+        self.name = name
+        self.feature_level = feature_level
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FeatureLevelRecord, int]:
@@ -448,15 +524,21 @@ class FeatureLevelRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class FenceBrokerRecord:
+class FenceBrokerRecord(Message):
     API_KEY: ClassVar[int] = 7
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    id: int = 0
-    epoch: int = 0
+    __slots__ = ("id", "epoch")
+
+    def __init__(
+        self,
+        id: int = 0,
+        epoch: int = 0,
+    ) -> None:
+        self.id = id
+        self.epoch = epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FenceBrokerRecord, int]:
@@ -473,13 +555,13 @@ class FenceBrokerRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class NoOpRecord:
+class NoOpRecord(Message):
     API_KEY: ClassVar[int] = 20
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
+    __slots__ = ()
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[NoOpRecord, int]:
@@ -493,24 +575,39 @@ class NoOpRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class PartitionChangeRecord:
+class PartitionChangeRecord(Message):
     API_KEY: ClassVar[int] = 5
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    partition_id: int = -1
-    topic_id: bytes = p.ZERO_UUID
-    isr: list[int] | None = None
-    leader: int = -2
-    replicas: list[int] | None = None
-    removing_replicas: list[int] | None = None
-    adding_replicas: list[int] | None = None
-    leader_recovery_state: int = -1
-    directories: list[bytes] | None = None
-    eligible_leader_replicas: list[int] | None = None
-    last_known_elr: list[int] | None = None
+    __slots__ = ("partition_id", "topic_id", "isr", "leader", "replicas", "removing_replicas", "adding_replicas", "leader_recovery_state", "directories", "eligible_leader_replicas", "last_known_elr")
+
+    def __init__(
+        self,
+        partition_id: int = -1,
+        topic_id: bytes = p.ZERO_UUID,
+        isr: list[int] | None = None,
+        leader: int = -2,
+        replicas: list[int] | None = None,
+        removing_replicas: list[int] | None = None,
+        adding_replicas: list[int] | None = None,
+        leader_recovery_state: int = -1,
+        directories: list[bytes] | None = None,
+        eligible_leader_replicas: list[int] | None = None,
+        last_known_elr: list[int] | None = None,
+    ) -> None:
+        self.partition_id = partition_id
+        self.topic_id = topic_id
+        self.isr = isr
+        self.leader = leader
+        self.replicas = replicas
+        self.removing_replicas = removing_replicas
+        self.adding_replicas = adding_replicas
+        self.leader_recovery_state = leader_recovery_state
+        self.directories = directories
+        self.eligible_leader_replicas = eligible_leader_replicas
+        self.last_known_elr = last_known_elr
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionChangeRecord, int]:
@@ -681,26 +778,43 @@ class PartitionChangeRecord:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class PartitionRecord:
+class PartitionRecord(Message):
     API_KEY: ClassVar[int] = 3
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    partition_id: int = -1
-    topic_id: bytes = p.ZERO_UUID
-    replicas: list[int] = field(default_factory=list)
-    isr: list[int] = field(default_factory=list)
-    removing_replicas: list[int] = field(default_factory=list)
-    adding_replicas: list[int] = field(default_factory=list)
-    leader: int = -1
-    leader_recovery_state: int = 0
-    leader_epoch: int = -1
-    partition_epoch: int = -1
-    directories: list[bytes] = field(default_factory=list)
-    eligible_leader_replicas: list[int] | None = None
-    last_known_elr: list[int] | None = None
+    __slots__ = ("partition_id", "topic_id", "replicas", "isr", "removing_replicas", "adding_replicas", "leader", "leader_recovery_state", "leader_epoch", "partition_epoch", "directories", "eligible_leader_replicas", "last_known_elr")
+
+    def __init__(
+        self,
+        partition_id: int = -1,
+        topic_id: bytes = p.ZERO_UUID,
+        replicas: list[int] = NEW,
+        isr: list[int] = NEW,
+        removing_replicas: list[int] = NEW,
+        adding_replicas: list[int] = NEW,
+        leader: int = -1,
+        leader_recovery_state: int = 0,
+        leader_epoch: int = -1,
+        partition_epoch: int = -1,
+        directories: list[bytes] = NEW,
+        eligible_leader_replicas: list[int] | None = None,
+        last_known_elr: list[int] | None = None,
+    ) -> None:
+        self.partition_id = partition_id
+        self.topic_id = topic_id
+        self.replicas = [] if replicas is NEW else replicas
+        self.isr = [] if isr is NEW else isr
+        self.removing_replicas = [] if removing_replicas is NEW else removing_replicas
+        self.adding_replicas = [] if adding_replicas is NEW else adding_replicas
+        self.leader = leader
+        self.leader_recovery_state = leader_recovery_state
+        self.leader_epoch = leader_epoch
+        self.partition_epoch = partition_epoch
+        self.directories = [] if directories is NEW else directories
+        self.eligible_leader_replicas = eligible_leader_replicas
+        self.last_known_elr = last_known_elr
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionRecord, int]:
@@ -819,16 +933,23 @@ class PartitionRecord:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class ProducerIdsRecord:
+class ProducerIdsRecord(Message):
     API_KEY: ClassVar[int] = 15
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    next_producer_id: int = 0
+    __slots__ = ("broker_id", "broker_epoch", "next_producer_id")
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        next_producer_id: int = 0,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.next_producer_id = next_producer_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ProducerIdsRecord, int]:
@@ -845,12 +966,20 @@ class ProducerIdsRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class BrokerEndpoint:
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    security_protocol: int = 0
+class BrokerEndpoint(Message):
+    __slots__ = ("name", "host", "port", "security_protocol")
+
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        security_protocol: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.security_protocol = security_protocol
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BrokerEndpoint, int]:
@@ -871,11 +1000,18 @@ class BrokerEndpoint:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class BrokerFeature:
-    name: str = ""
-    min_supported_version: int = 0
-    max_supported_version: int = 0
+class BrokerFeature(Message):
+    __slots__ = ("name", "min_supported_version", "max_supported_version")
+
+    def __init__(
+        self,
+        name: str = "",
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+    ) -> None:
+        self.name = name
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BrokerFeature, int]:
@@ -894,24 +1030,39 @@ class BrokerFeature:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class RegisterBrokerRecord:
+class RegisterBrokerRecord(Message):
     API_KEY: ClassVar[int] = 0
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    is_migrating_zk_broker: bool = False
-    incarnation_id: bytes = p.ZERO_UUID
-    broker_epoch: int = 0
-    end_points: list[BrokerEndpoint] = field(default_factory=list)
-    features: list[BrokerFeature] = field(default_factory=list)
-    rack: str | None = ""
-    fenced: bool = True
-    in_controlled_shutdown: bool = False
-    log_dirs: list[bytes] = field(default_factory=list)
-    cordoned_log_dirs: list[bytes] | None = None
+    __slots__ = ("broker_id", "is_migrating_zk_broker", "incarnation_id", "broker_epoch", "end_points", "features", "rack", "fenced", "in_controlled_shutdown", "log_dirs", "cordoned_log_dirs")
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        is_migrating_zk_broker: bool = False,
+        incarnation_id: bytes = p.ZERO_UUID,
+        broker_epoch: int = 0,
+        end_points: list[BrokerEndpoint] = NEW,
+        features: list[BrokerFeature] = NEW,
+        rack: str | None = "",
+        fenced: bool = True,
+        in_controlled_shutdown: bool = False,
+        log_dirs: list[bytes] = NEW,
+        cordoned_log_dirs: list[bytes] | None = None,
+    ) -> None:
+        self.broker_id = broker_id
+        self.is_migrating_zk_broker = is_migrating_zk_broker
+        self.incarnation_id = incarnation_id
+        self.broker_epoch = broker_epoch
+        self.end_points = [] if end_points is NEW else end_points
+        self.features = [] if features is NEW else features
+        self.rack = rack
+        self.fenced = fenced
+        self.in_controlled_shutdown = in_controlled_shutdown
+        self.log_dirs = [] if log_dirs is NEW else log_dirs
+        self.cordoned_log_dirs = cordoned_log_dirs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[RegisterBrokerRecord, int]:
@@ -1019,12 +1170,20 @@ class RegisterBrokerRecord:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class ControllerEndpoint:
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    security_protocol: int = 0
+class ControllerEndpoint(Message):
+    __slots__ = ("name", "host", "port", "security_protocol")
+
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        security_protocol: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.security_protocol = security_protocol
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ControllerEndpoint, int]:
@@ -1045,11 +1204,18 @@ class ControllerEndpoint:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ControllerFeature:
-    name: str = ""
-    min_supported_version: int = 0
-    max_supported_version: int = 0
+class ControllerFeature(Message):
+    __slots__ = ("name", "min_supported_version", "max_supported_version")
+
+    def __init__(
+        self,
+        name: str = "",
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+    ) -> None:
+        self.name = name
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ControllerFeature, int]:
@@ -1068,18 +1234,27 @@ class ControllerFeature:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class RegisterControllerRecord:
+class RegisterControllerRecord(Message):
     API_KEY: ClassVar[int] = 27
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    controller_id: int = 0
-    incarnation_id: bytes = p.ZERO_UUID
-    zk_migration_ready: bool = False
-    end_points: list[ControllerEndpoint] = field(default_factory=list)
-    features: list[ControllerFeature] = field(default_factory=list)
+    __slots__ = ("controller_id", "incarnation_id", "zk_migration_ready", "end_points", "features")
+
+    def __init__(
+        self,
+        controller_id: int = 0,
+        incarnation_id: bytes = p.ZERO_UUID,
+        zk_migration_ready: bool = False,
+        end_points: list[ControllerEndpoint] = NEW,
+        features: list[ControllerFeature] = NEW,
+    ) -> None:
+        self.controller_id = controller_id
+        self.incarnation_id = incarnation_id
+        self.zk_migration_ready = zk_migration_ready
+        self.end_points = [] if end_points is NEW else end_points
+        self.features = [] if features is NEW else features
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[RegisterControllerRecord, int]:
@@ -1118,14 +1293,19 @@ class RegisterControllerRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class RemoveAccessControlEntryRecord:
+class RemoveAccessControlEntryRecord(Message):
     API_KEY: ClassVar[int] = 19
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    id: bytes = p.ZERO_UUID
+    __slots__ = ("id",)
+
+    def __init__(
+        self,
+        id: bytes = p.ZERO_UUID,
+    ) -> None:
+        self.id = id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[RemoveAccessControlEntryRecord, int]:
@@ -1142,14 +1322,19 @@ class RemoveAccessControlEntryRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class RemoveDelegationTokenRecord:
+class RemoveDelegationTokenRecord(Message):
     API_KEY: ClassVar[int] = 26
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    token_id: str = ""
+    __slots__ = ("token_id",)
+
+    def __init__(
+        self,
+        token_id: str = "",
+    ) -> None:
+        self.token_id = token_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[RemoveDelegationTokenRecord, int]:
@@ -1165,14 +1350,19 @@ class RemoveDelegationTokenRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class RemoveTopicRecord:
+class RemoveTopicRecord(Message):
     API_KEY: ClassVar[int] = 9
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topic_id: bytes = p.ZERO_UUID
+    __slots__ = ("topic_id",)
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+    ) -> None:
+        self.topic_id = topic_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[RemoveTopicRecord, int]:
@@ -1189,15 +1379,21 @@ class RemoveTopicRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class RemoveUserScramCredentialRecord:
+class RemoveUserScramCredentialRecord(Message):
     API_KEY: ClassVar[int] = 22
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    name: str = ""
-    mechanism: int = 0
+    __slots__ = ("name", "mechanism")
+
+    def __init__(
+        self,
+        name: str = "",
+        mechanism: int = 0,
+    ) -> None:
+        self.name = name
+        self.mechanism = mechanism
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[RemoveUserScramCredentialRecord, int]:
@@ -1216,15 +1412,21 @@ class RemoveUserScramCredentialRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TopicRecord:
+class TopicRecord(Message):
     API_KEY: ClassVar[int] = 2
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    name: str = ""
-    topic_id: bytes = p.ZERO_UUID
+    __slots__ = ("name", "topic_id")
+
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicRecord, int]:
@@ -1243,15 +1445,21 @@ class TopicRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class UnfenceBrokerRecord:
+class UnfenceBrokerRecord(Message):
     API_KEY: ClassVar[int] = 8
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    id: int = 0
-    epoch: int = 0
+    __slots__ = ("id", "epoch")
+
+    def __init__(
+        self,
+        id: int = 0,
+        epoch: int = 0,
+    ) -> None:
+        self.id = id
+        self.epoch = epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UnfenceBrokerRecord, int]:
@@ -1268,15 +1476,21 @@ class UnfenceBrokerRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class UnregisterBrokerRecord:
+class UnregisterBrokerRecord(Message):
     API_KEY: ClassVar[int] = 1
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    broker_epoch: int = 0
+    __slots__ = ("broker_id", "broker_epoch")
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = 0,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UnregisterBrokerRecord, int]:
@@ -1293,19 +1507,29 @@ class UnregisterBrokerRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class UserScramCredentialRecord:
+class UserScramCredentialRecord(Message):
     API_KEY: ClassVar[int] = 11
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    name: str = ""
-    mechanism: int = 0
-    salt: bytes = b""
-    stored_key: bytes = b""
-    server_key: bytes = b""
-    iterations: int = 0
+    __slots__ = ("name", "mechanism", "salt", "stored_key", "server_key", "iterations")
+
+    def __init__(
+        self,
+        name: str = "",
+        mechanism: int = 0,
+        salt: bytes = b"",
+        stored_key: bytes = b"",
+        server_key: bytes = b"",
+        iterations: int = 0,
+    ) -> None:
+        self.name = name
+        self.mechanism = mechanism
+        self.salt = salt
+        self.stored_key = stored_key
+        self.server_key = server_key
+        self.iterations = iterations
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UserScramCredentialRecord, int]:
@@ -1333,14 +1557,19 @@ class UserScramCredentialRecord:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ZkMigrationStateRecord:
+class ZkMigrationStateRecord(Message):
     API_KEY: ClassVar[int] = 21
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    zk_migration_state: int = 0
+    __slots__ = ("zk_migration_state",)
+
+    def __init__(
+        self,
+        zk_migration_state: int = 0,
+    ) -> None:
+        self.zk_migration_state = zk_migration_state
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ZkMigrationStateRecord, int]:

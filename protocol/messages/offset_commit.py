@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -16,12 +16,20 @@ _iqi = Struct(">iqi")
 _q = Struct(">q")
 
 
-@dataclass(slots=True)
-class OffsetCommitRequestPartition:
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1
-    committed_metadata: str | None = ""
+class OffsetCommitRequestPartition(Message):
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        committed_leader_epoch: int = -1,
+        committed_metadata: str | None = "",
+    ) -> None:
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.committed_metadata = committed_metadata
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetCommitRequestPartition, int]:
@@ -57,11 +65,18 @@ class OffsetCommitRequestPartition:
         out += p.nullable_string(self.committed_metadata)
 
 
-@dataclass(slots=True)
-class OffsetCommitRequestTopic:
-    name: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[OffsetCommitRequestPartition] = field(default_factory=list)
+class OffsetCommitRequestTopic(Message):
+    __slots__ = ("name", "topic_id", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[OffsetCommitRequestPartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetCommitRequestTopic, int]:
@@ -116,19 +131,29 @@ class OffsetCommitRequestTopic:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class OffsetCommitRequest:
+class OffsetCommitRequest(Message):
     API_KEY: ClassVar[int] = 8
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 10
     FLEXIBLE_FROM: ClassVar[int] = 8
 
-    group_id: str = ""
-    generation_id_or_member_epoch: int = -1
-    member_id: str = ""
-    group_instance_id: str | None = None
-    retention_time_ms: int = -1
-    topics: list[OffsetCommitRequestTopic] = field(default_factory=list)
+    __slots__ = ("group_id", "generation_id_or_member_epoch", "member_id", "group_instance_id", "retention_time_ms", "topics")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        generation_id_or_member_epoch: int = -1,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        retention_time_ms: int = -1,
+        topics: list[OffsetCommitRequestTopic] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.generation_id_or_member_epoch = generation_id_or_member_epoch
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.retention_time_ms = retention_time_ms
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetCommitRequest, int]:
@@ -198,10 +223,16 @@ class OffsetCommitRequest:
             item_topics.write(out, version)
 
 
-@dataclass(slots=True)
-class OffsetCommitResponsePartition:
-    partition_index: int = 0
-    error_code: int = 0
+class OffsetCommitResponsePartition(Message):
+    __slots__ = ("partition_index", "error_code")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetCommitResponsePartition, int]:
@@ -225,11 +256,18 @@ class OffsetCommitResponsePartition:
         out += _ih.pack(self.partition_index, self.error_code)
 
 
-@dataclass(slots=True)
-class OffsetCommitResponseTopic:
-    name: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[OffsetCommitResponsePartition] = field(default_factory=list)
+class OffsetCommitResponseTopic(Message):
+    __slots__ = ("name", "topic_id", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[OffsetCommitResponsePartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetCommitResponseTopic, int]:
@@ -284,15 +322,21 @@ class OffsetCommitResponseTopic:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class OffsetCommitResponse:
+class OffsetCommitResponse(Message):
     API_KEY: ClassVar[int] = 8
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 10
     FLEXIBLE_FROM: ClassVar[int] = 8
 
-    throttle_time_ms: int = 0
-    topics: list[OffsetCommitResponseTopic] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "topics")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[OffsetCommitResponseTopic] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetCommitResponse, int]:

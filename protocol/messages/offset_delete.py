@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _hi = Struct(">hi")
 _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class OffsetDeleteRequestPartition:
-    partition_index: int = 0
+class OffsetDeleteRequestPartition(Message):
+    __slots__ = ("partition_index",)
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetDeleteRequestPartition, int]:
@@ -27,10 +32,16 @@ class OffsetDeleteRequestPartition:
         out += _i.pack(self.partition_index)
 
 
-@dataclass(slots=True)
-class OffsetDeleteRequestTopic:
-    name: str = ""
-    partitions: list[OffsetDeleteRequestPartition] = field(default_factory=list)
+class OffsetDeleteRequestTopic(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[OffsetDeleteRequestPartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetDeleteRequestTopic, int]:
@@ -52,15 +63,21 @@ class OffsetDeleteRequestTopic:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class OffsetDeleteRequest:
+class OffsetDeleteRequest(Message):
     API_KEY: ClassVar[int] = 47
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
-    topics: list[OffsetDeleteRequestTopic] = field(default_factory=list)
+    __slots__ = ("group_id", "topics")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[OffsetDeleteRequestTopic] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetDeleteRequest, int]:
@@ -82,10 +99,16 @@ class OffsetDeleteRequest:
             item_topics.write(out, version)
 
 
-@dataclass(slots=True)
-class OffsetDeleteResponsePartition:
-    partition_index: int = 0
-    error_code: int = 0
+class OffsetDeleteResponsePartition(Message):
+    __slots__ = ("partition_index", "error_code")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetDeleteResponsePartition, int]:
@@ -97,10 +120,16 @@ class OffsetDeleteResponsePartition:
         out += _ih.pack(self.partition_index, self.error_code)
 
 
-@dataclass(slots=True)
-class OffsetDeleteResponseTopic:
-    name: str = ""
-    partitions: list[OffsetDeleteResponsePartition] = field(default_factory=list)
+class OffsetDeleteResponseTopic(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[OffsetDeleteResponsePartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetDeleteResponseTopic, int]:
@@ -122,16 +151,23 @@ class OffsetDeleteResponseTopic:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class OffsetDeleteResponse:
+class OffsetDeleteResponse(Message):
     API_KEY: ClassVar[int] = 47
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    error_code: int = 0
-    throttle_time_ms: int = 0
-    topics: list[OffsetDeleteResponseTopic] = field(default_factory=list)
+    __slots__ = ("error_code", "throttle_time_ms", "topics")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        throttle_time_ms: int = 0,
+        topics: list[OffsetDeleteResponseTopic] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetDeleteResponse, int]:

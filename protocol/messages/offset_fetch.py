@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _T = Struct(">?")
@@ -16,10 +16,16 @@ _iq = Struct(">iq")
 _iqi = Struct(">iqi")
 
 
-@dataclass(slots=True)
-class OffsetFetchRequestTopic:
-    name: str = ""
-    partition_indexes: list[int] = field(default_factory=list)
+class OffsetFetchRequestTopic(Message):
+    __slots__ = ("name", "partition_indexes")
+
+    def __init__(
+        self,
+        name: str = "",
+        partition_indexes: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchRequestTopic, int]:
@@ -64,11 +70,18 @@ class OffsetFetchRequestTopic:
         out += Struct(f">{len(self.partition_indexes)}i").pack(*self.partition_indexes)
 
 
-@dataclass(slots=True)
-class OffsetFetchRequestTopics:
-    name: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    partition_indexes: list[int] = field(default_factory=list)
+class OffsetFetchRequestTopics(Message):
+    __slots__ = ("name", "topic_id", "partition_indexes")
+
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        partition_indexes: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchRequestTopics, int]:
@@ -115,12 +128,20 @@ class OffsetFetchRequestTopics:
         return
 
 
-@dataclass(slots=True)
-class OffsetFetchRequestGroup:
-    group_id: str = ""
-    member_id: str | None = None
-    member_epoch: int = -1
-    topics: list[OffsetFetchRequestTopics] | None = field(default_factory=list)
+class OffsetFetchRequestGroup(Message):
+    __slots__ = ("group_id", "member_id", "member_epoch", "topics")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str | None = None,
+        member_epoch: int = -1,
+        topics: list[OffsetFetchRequestTopics] | None = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchRequestGroup, int]:
@@ -182,17 +203,25 @@ class OffsetFetchRequestGroup:
         return
 
 
-@dataclass(slots=True)
-class OffsetFetchRequest:
+class OffsetFetchRequest(Message):
     API_KEY: ClassVar[int] = 9
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 10
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    group_id: str = ""
-    topics: list[OffsetFetchRequestTopic] | None = field(default_factory=list)
-    groups: list[OffsetFetchRequestGroup] = field(default_factory=list)
-    require_stable: bool = False
+    __slots__ = ("group_id", "topics", "groups", "require_stable")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[OffsetFetchRequestTopic] | None = NEW,
+        groups: list[OffsetFetchRequestGroup] = NEW,
+        require_stable: bool = False,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
+        self.groups = [] if groups is NEW else groups
+        self.require_stable = require_stable
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchRequest, int]:
@@ -277,13 +306,22 @@ class OffsetFetchRequest:
                 item_topics.write(out, version)
 
 
-@dataclass(slots=True)
-class OffsetFetchResponsePartition:
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1
-    metadata: str | None = ""
-    error_code: int = 0
+class OffsetFetchResponsePartition(Message):
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        committed_leader_epoch: int = -1,
+        metadata: str | None = "",
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.metadata = metadata
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchResponsePartition, int]:
@@ -339,10 +377,16 @@ class OffsetFetchResponsePartition:
         out += _h.pack(self.error_code)
 
 
-@dataclass(slots=True)
-class OffsetFetchResponseTopic:
-    name: str = ""
-    partitions: list[OffsetFetchResponsePartition] = field(default_factory=list)
+class OffsetFetchResponseTopic(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[OffsetFetchResponsePartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchResponseTopic, int]:
@@ -393,13 +437,22 @@ class OffsetFetchResponseTopic:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class OffsetFetchResponsePartitions:
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1
-    metadata: str | None = ""
-    error_code: int = 0
+class OffsetFetchResponsePartitions(Message):
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        committed_leader_epoch: int = -1,
+        metadata: str | None = "",
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.metadata = metadata
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchResponsePartitions, int]:
@@ -446,11 +499,18 @@ class OffsetFetchResponsePartitions:
         return
 
 
-@dataclass(slots=True)
-class OffsetFetchResponseTopics:
-    name: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[OffsetFetchResponsePartitions] = field(default_factory=list)
+class OffsetFetchResponseTopics(Message):
+    __slots__ = ("name", "topic_id", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[OffsetFetchResponsePartitions] = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchResponseTopics, int]:
@@ -500,11 +560,18 @@ class OffsetFetchResponseTopics:
         return
 
 
-@dataclass(slots=True)
-class OffsetFetchResponseGroup:
-    group_id: str = ""
-    topics: list[OffsetFetchResponseTopics] = field(default_factory=list)
-    error_code: int = 0
+class OffsetFetchResponseGroup(Message):
+    __slots__ = ("group_id", "topics", "error_code")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[OffsetFetchResponseTopics] = NEW,
+        error_code: int = 0,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchResponseGroup, int]:
@@ -554,17 +621,25 @@ class OffsetFetchResponseGroup:
         return
 
 
-@dataclass(slots=True)
-class OffsetFetchResponse:
+class OffsetFetchResponse(Message):
     API_KEY: ClassVar[int] = 9
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 10
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    throttle_time_ms: int = 0
-    topics: list[OffsetFetchResponseTopic] = field(default_factory=list)
-    error_code: int = 0
-    groups: list[OffsetFetchResponseGroup] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "topics", "error_code", "groups")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[OffsetFetchResponseTopic] = NEW,
+        error_code: int = 0,
+        groups: list[OffsetFetchResponseGroup] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics
+        self.error_code = error_code
+        self.groups = [] if groups is NEW else groups
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchResponse, int]:

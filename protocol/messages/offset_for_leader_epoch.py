@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _hiiq = Struct(">hiiq")
 _i = Struct(">i")
 _iii = Struct(">iii")
 
 
-@dataclass(slots=True)
-class OffsetForLeaderPartition:
-    partition: int = 0
-    current_leader_epoch: int = -1
-    leader_epoch: int = 0
+class OffsetForLeaderPartition(Message):
+    __slots__ = ("partition", "current_leader_epoch", "leader_epoch")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        current_leader_epoch: int = -1,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.partition = partition
+        self.current_leader_epoch = current_leader_epoch
+        self.leader_epoch = leader_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetForLeaderPartition, int]:
@@ -41,10 +48,16 @@ class OffsetForLeaderPartition:
         out += _iii.pack(self.partition, self.current_leader_epoch, self.leader_epoch)
 
 
-@dataclass(slots=True)
-class OffsetForLeaderTopic:
-    topic: str = ""
-    partitions: list[OffsetForLeaderPartition] = field(default_factory=list)
+class OffsetForLeaderTopic(Message):
+    __slots__ = ("topic", "partitions")
+
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[OffsetForLeaderPartition] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetForLeaderTopic, int]:
@@ -87,15 +100,21 @@ class OffsetForLeaderTopic:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class OffsetForLeaderEpochRequest:
+class OffsetForLeaderEpochRequest(Message):
     API_KEY: ClassVar[int] = 23
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    replica_id: int = -2
-    topics: list[OffsetForLeaderTopic] = field(default_factory=list)
+    __slots__ = ("replica_id", "topics")
+
+    def __init__(
+        self,
+        replica_id: int = -2,
+        topics: list[OffsetForLeaderTopic] = NEW,
+    ) -> None:
+        self.replica_id = replica_id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetForLeaderEpochRequest, int]:
@@ -144,12 +163,20 @@ class OffsetForLeaderEpochRequest:
             item_topics.write(out, version)
 
 
-@dataclass(slots=True)
-class EpochEndOffset:
-    error_code: int = 0
-    partition: int = 0
-    leader_epoch: int = -1
-    end_offset: int = -1
+class EpochEndOffset(Message):
+    __slots__ = ("error_code", "partition", "leader_epoch", "end_offset")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        partition: int = 0,
+        leader_epoch: int = -1,
+        end_offset: int = -1,
+    ) -> None:
+        self.error_code = error_code
+        self.partition = partition
+        self.leader_epoch = leader_epoch
+        self.end_offset = end_offset
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EpochEndOffset, int]:
@@ -173,10 +200,16 @@ class EpochEndOffset:
         out += _hiiq.pack(self.error_code, self.partition, self.leader_epoch, self.end_offset)
 
 
-@dataclass(slots=True)
-class OffsetForLeaderTopicResult:
-    topic: str = ""
-    partitions: list[EpochEndOffset] = field(default_factory=list)
+class OffsetForLeaderTopicResult(Message):
+    __slots__ = ("topic", "partitions")
+
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[EpochEndOffset] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetForLeaderTopicResult, int]:
@@ -219,15 +252,21 @@ class OffsetForLeaderTopicResult:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class OffsetForLeaderEpochResponse:
+class OffsetForLeaderEpochResponse(Message):
     API_KEY: ClassVar[int] = 23
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    throttle_time_ms: int = 0
-    topics: list[OffsetForLeaderTopicResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "topics")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[OffsetForLeaderTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetForLeaderEpochResponse, int]:

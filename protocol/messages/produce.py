@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _hi = Struct(">hi")
@@ -17,10 +17,16 @@ _ii = Struct(">ii")
 _q = Struct(">q")
 
 
-@dataclass(slots=True)
-class PartitionProduceData:
-    index: int = 0
-    records: p.Records | None = b""
+class PartitionProduceData(Message):
+    __slots__ = ("index", "records")
+
+    def __init__(
+        self,
+        index: int = 0,
+        records: p.Records | None = b"",
+    ) -> None:
+        self.index = index
+        self.records = records
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionProduceData, int]:
@@ -49,11 +55,18 @@ class PartitionProduceData:
         p.write_records(out, self.records)
 
 
-@dataclass(slots=True)
-class TopicProduceData:
-    name: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    partition_data: list[PartitionProduceData] = field(default_factory=list)
+class TopicProduceData(Message):
+    __slots__ = ("name", "topic_id", "partition_data")
+
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        partition_data: list[PartitionProduceData] = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partition_data = [] if partition_data is NEW else partition_data
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicProduceData, int]:
@@ -108,17 +121,25 @@ class TopicProduceData:
             item_partition_data.write(out, version)
 
 
-@dataclass(slots=True)
-class ProduceRequest:
+class ProduceRequest(Message):
     API_KEY: ClassVar[int] = 0
     MIN_VERSION: ClassVar[int] = 3
     MAX_VERSION: ClassVar[int] = 13
     FLEXIBLE_FROM: ClassVar[int] = 9
 
-    transactional_id: str | None = None
-    acks: int = 0
-    timeout_ms: int = 0
-    topic_data: list[TopicProduceData] = field(default_factory=list)
+    __slots__ = ("transactional_id", "acks", "timeout_ms", "topic_data")
+
+    def __init__(
+        self,
+        transactional_id: str | None = None,
+        acks: int = 0,
+        timeout_ms: int = 0,
+        topic_data: list[TopicProduceData] = NEW,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.acks = acks
+        self.timeout_ms = timeout_ms
+        self.topic_data = [] if topic_data is NEW else topic_data
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ProduceRequest, int]:
@@ -168,10 +189,16 @@ class ProduceRequest:
             item_topic_data.write(out, version)
 
 
-@dataclass(slots=True)
-class BatchIndexAndErrorMessage:
-    batch_index: int = 0
-    batch_index_error_message: str | None = None
+class BatchIndexAndErrorMessage(Message):
+    __slots__ = ("batch_index", "batch_index_error_message")
+
+    def __init__(
+        self,
+        batch_index: int = 0,
+        batch_index_error_message: str | None = None,
+    ) -> None:
+        self.batch_index = batch_index
+        self.batch_index_error_message = batch_index_error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BatchIndexAndErrorMessage, int]:
@@ -208,10 +235,16 @@ class BatchIndexAndErrorMessage:
             out += p.nullable_string(self.batch_index_error_message)
 
 
-@dataclass(slots=True)
-class LeaderIdAndEpoch:
-    leader_id: int = -1
-    leader_epoch: int = -1
+class LeaderIdAndEpoch(Message):
+    __slots__ = ("leader_id", "leader_epoch")
+
+    def __init__(
+        self,
+        leader_id: int = -1,
+        leader_epoch: int = -1,
+    ) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
@@ -240,16 +273,28 @@ class LeaderIdAndEpoch:
         return
 
 
-@dataclass(slots=True)
-class PartitionProduceResponse:
-    index: int = 0
-    error_code: int = 0
-    base_offset: int = 0
-    log_append_time_ms: int = -1
-    log_start_offset: int = -1
-    record_errors: list[BatchIndexAndErrorMessage] = field(default_factory=list)
-    error_message: str | None = None
-    current_leader: LeaderIdAndEpoch | None = None
+class PartitionProduceResponse(Message):
+    __slots__ = ("index", "error_code", "base_offset", "log_append_time_ms", "log_start_offset", "record_errors", "error_message", "current_leader")
+
+    def __init__(
+        self,
+        index: int = 0,
+        error_code: int = 0,
+        base_offset: int = 0,
+        log_append_time_ms: int = -1,
+        log_start_offset: int = -1,
+        record_errors: list[BatchIndexAndErrorMessage] = NEW,
+        error_message: str | None = None,
+        current_leader: LeaderIdAndEpoch | None = None,
+    ) -> None:
+        self.index = index
+        self.error_code = error_code
+        self.base_offset = base_offset
+        self.log_append_time_ms = log_append_time_ms
+        self.log_start_offset = log_start_offset
+        self.record_errors = [] if record_errors is NEW else record_errors
+        self.error_message = error_message
+        self.current_leader = current_leader
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionProduceResponse, int]:
@@ -331,11 +376,18 @@ class PartitionProduceResponse:
             out += p.nullable_string(self.error_message)
 
 
-@dataclass(slots=True)
-class TopicProduceResponse:
-    name: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    partition_responses: list[PartitionProduceResponse] = field(default_factory=list)
+class TopicProduceResponse(Message):
+    __slots__ = ("name", "topic_id", "partition_responses")
+
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        partition_responses: list[PartitionProduceResponse] = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partition_responses = [] if partition_responses is NEW else partition_responses
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicProduceResponse, int]:
@@ -390,12 +442,20 @@ class TopicProduceResponse:
             item_partition_responses.write(out, version)
 
 
-@dataclass(slots=True)
-class NodeEndpoint:
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
+class NodeEndpoint(Message):
+    __slots__ = ("node_id", "host", "port", "rack")
+
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[NodeEndpoint, int]:
@@ -445,16 +505,23 @@ class NodeEndpoint:
         return
 
 
-@dataclass(slots=True)
-class ProduceResponse:
+class ProduceResponse(Message):
     API_KEY: ClassVar[int] = 0
     MIN_VERSION: ClassVar[int] = 3
     MAX_VERSION: ClassVar[int] = 13
     FLEXIBLE_FROM: ClassVar[int] = 9
 
-    responses: list[TopicProduceResponse] = field(default_factory=list)
-    throttle_time_ms: int = 0
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)
+    __slots__ = ("responses", "throttle_time_ms", "node_endpoints")
+
+    def __init__(
+        self,
+        responses: list[TopicProduceResponse] = NEW,
+        throttle_time_ms: int = 0,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.responses = [] if responses is NEW else responses
+        self.throttle_time_ms = throttle_time_ms
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ProduceResponse, int]:

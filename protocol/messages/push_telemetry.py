@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _UiTb = Struct(">16si?b")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class PushTelemetryRequest:
+class PushTelemetryRequest(Message):
     API_KEY: ClassVar[int] = 72
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    client_instance_id: bytes = p.ZERO_UUID
-    subscription_id: int = 0
-    terminating: bool = False
-    compression_type: int = 0
-    metrics: bytes = b""
+    __slots__ = ("client_instance_id", "subscription_id", "terminating", "compression_type", "metrics")
+
+    def __init__(
+        self,
+        client_instance_id: bytes = p.ZERO_UUID,
+        subscription_id: int = 0,
+        terminating: bool = False,
+        compression_type: int = 0,
+        metrics: bytes = b"",
+    ) -> None:
+        self.client_instance_id = client_instance_id
+        self.subscription_id = subscription_id
+        self.terminating = terminating
+        self.compression_type = compression_type
+        self.metrics = metrics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PushTelemetryRequest, int]:
@@ -42,15 +51,21 @@ class PushTelemetryRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class PushTelemetryResponse:
+class PushTelemetryResponse(Message):
     API_KEY: ClassVar[int] = 72
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
+    __slots__ = ("throttle_time_ms", "error_code")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PushTelemetryResponse, int]:

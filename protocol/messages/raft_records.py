@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -14,9 +14,14 @@ _iii = Struct(">iii")
 _q = Struct(">q")
 
 
-@dataclass(slots=True)
-class Voter:
-    voter_id: int = 0
+class Voter(Message):
+    __slots__ = ("voter_id",)
+
+    def __init__(
+        self,
+        voter_id: int = 0,
+    ) -> None:
+        self.voter_id = voter_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Voter, int]:
@@ -37,19 +42,30 @@ class Voter:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class QuorumStateData:
+class QuorumStateData(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    cluster_id: str = ""
-    leader_id: int = -1
-    leader_epoch: int = -1
-    voted_id: int = -1
-    voted_directory_id: bytes = p.ZERO_UUID
-    applied_offset: int = 0
-    current_voters: list[Voter] | None = field(default_factory=list)
+    __slots__ = ("cluster_id", "leader_id", "leader_epoch", "voted_id", "voted_directory_id", "applied_offset", "current_voters")
+
+    def __init__(
+        self,
+        cluster_id: str = "",
+        leader_id: int = -1,
+        leader_epoch: int = -1,
+        voted_id: int = -1,
+        voted_directory_id: bytes = p.ZERO_UUID,
+        applied_offset: int = 0,
+        current_voters: list[Voter] | None = NEW,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.voted_id = voted_id
+        self.voted_directory_id = voted_directory_id
+        self.applied_offset = applied_offset
+        self.current_voters = [] if current_voters is NEW else current_voters
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[QuorumStateData, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _ih = Struct(">ih")
@@ -15,10 +15,16 @@ _iq = Struct(">iq")
 _qqbh = Struct(">qqbh")
 
 
-@dataclass(slots=True)
-class PartitionData:
-    partition: int = 0
-    leader_epoch: int = 0
+class PartitionData(Message):
+    __slots__ = ("partition", "leader_epoch")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.partition = partition
+        self.leader_epoch = leader_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionData, int]:
@@ -35,10 +41,16 @@ class PartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ReadStateData:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[PartitionData] = field(default_factory=list)
+class ReadStateData(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadStateData, int]:
@@ -66,15 +78,21 @@ class ReadStateData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ReadShareGroupStateRequest:
+class ReadShareGroupStateRequest(Message):
     API_KEY: ClassVar[int] = 84
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    topics: list[ReadStateData] = field(default_factory=list)
+    __slots__ = ("group_id", "topics")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[ReadStateData] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadShareGroupStateRequest, int]:
@@ -101,12 +119,20 @@ class ReadShareGroupStateRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StateBatch:
-    first_offset: int = 0
-    last_offset: int = 0
-    delivery_state: int = 0
-    delivery_count: int = 0
+class StateBatch(Message):
+    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
+
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_state: int = 0,
+        delivery_count: int = 0,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_state = delivery_state
+        self.delivery_count = delivery_count
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StateBatch, int]:
@@ -123,14 +149,24 @@ class StateBatch:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class PartitionResult:
-    partition: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    state_epoch: int = 0
-    start_offset: int = 0
-    state_batches: list[StateBatch] = field(default_factory=list)
+class PartitionResult(Message):
+    __slots__ = ("partition", "error_code", "error_message", "state_epoch", "start_offset", "state_batches")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        state_epoch: int = 0,
+        start_offset: int = 0,
+        state_batches: list[StateBatch] = NEW,
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
+        self.state_epoch = state_epoch
+        self.start_offset = start_offset
+        self.state_batches = [] if state_batches is NEW else state_batches
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionResult, int]:
@@ -164,10 +200,16 @@ class PartitionResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ReadStateResult:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[PartitionResult] = field(default_factory=list)
+class ReadStateResult(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[PartitionResult] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadStateResult, int]:
@@ -195,14 +237,19 @@ class ReadStateResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ReadShareGroupStateResponse:
+class ReadShareGroupStateResponse(Message):
     API_KEY: ClassVar[int] = 84
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    results: list[ReadStateResult] = field(default_factory=list)
+    __slots__ = ("results",)
+
+    def __init__(
+        self,
+        results: list[ReadStateResult] = NEW,
+    ) -> None:
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadShareGroupStateResponse, int]:

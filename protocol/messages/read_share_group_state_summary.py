@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -15,10 +15,16 @@ _ii = Struct(">ii")
 _iiq = Struct(">iiq")
 
 
-@dataclass(slots=True)
-class PartitionData:
-    partition: int = 0
-    leader_epoch: int = 0
+class PartitionData(Message):
+    __slots__ = ("partition", "leader_epoch")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.partition = partition
+        self.leader_epoch = leader_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionData, int]:
@@ -35,10 +41,16 @@ class PartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ReadStateSummaryData:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[PartitionData] = field(default_factory=list)
+class ReadStateSummaryData(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadStateSummaryData, int]:
@@ -66,15 +78,21 @@ class ReadStateSummaryData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ReadShareGroupStateSummaryRequest:
+class ReadShareGroupStateSummaryRequest(Message):
     API_KEY: ClassVar[int] = 87
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    topics: list[ReadStateSummaryData] = field(default_factory=list)
+    __slots__ = ("group_id", "topics")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[ReadStateSummaryData] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadShareGroupStateSummaryRequest, int]:
@@ -101,15 +119,26 @@ class ReadShareGroupStateSummaryRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class PartitionResult:
-    partition: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    state_epoch: int = 0
-    leader_epoch: int = 0
-    start_offset: int = 0
-    delivery_complete_count: int = -1
+class PartitionResult(Message):
+    __slots__ = ("partition", "error_code", "error_message", "state_epoch", "leader_epoch", "start_offset", "delivery_complete_count")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        state_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionResult, int]:
@@ -139,10 +168,16 @@ class PartitionResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ReadStateSummaryResult:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[PartitionResult] = field(default_factory=list)
+class ReadStateSummaryResult(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[PartitionResult] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadStateSummaryResult, int]:
@@ -170,14 +205,19 @@ class ReadStateSummaryResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ReadShareGroupStateSummaryResponse:
+class ReadShareGroupStateSummaryResponse(Message):
     API_KEY: ClassVar[int] = 87
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    results: list[ReadStateSummaryResult] = field(default_factory=list)
+    __slots__ = ("results",)
+
+    def __init__(
+        self,
+        results: list[ReadStateSummaryResult] = NEW,
+    ) -> None:
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadShareGroupStateSummaryResponse, int]:

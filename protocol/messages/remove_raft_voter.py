@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _iU = Struct(">i16s")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class RemoveRaftVoterRequest:
+class RemoveRaftVoterRequest(Message):
     API_KEY: ClassVar[int] = 81
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    cluster_id: str | None = ""
-    voter_id: int = 0
-    voter_directory_id: bytes = p.ZERO_UUID
+    __slots__ = ("cluster_id", "voter_id", "voter_directory_id")
+
+    def __init__(
+        self,
+        cluster_id: str | None = "",
+        voter_id: int = 0,
+        voter_directory_id: bytes = p.ZERO_UUID,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[RemoveRaftVoterRequest, int]:
@@ -41,16 +48,23 @@ class RemoveRaftVoterRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class RemoveRaftVoterResponse:
+class RemoveRaftVoterResponse(Message):
     API_KEY: ClassVar[int] = 81
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
+    __slots__ = ("throttle_time_ms", "error_code", "error_message")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[RemoveRaftVoterResponse, int]:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _hqi = Struct(">hqi")
 _q = Struct(">q")
 
 
-@dataclass(slots=True)
-class RenewDelegationTokenRequest:
+class RenewDelegationTokenRequest(Message):
     API_KEY: ClassVar[int] = 39
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    hmac: bytes = b""
-    renew_period_ms: int = 0
+    __slots__ = ("hmac", "renew_period_ms")
+
+    def __init__(
+        self,
+        hmac: bytes = b"",
+        renew_period_ms: int = 0,
+    ) -> None:
+        self.hmac = hmac
+        self.renew_period_ms = renew_period_ms
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[RenewDelegationTokenRequest, int]:
@@ -48,16 +54,23 @@ class RenewDelegationTokenRequest:
         out += _q.pack(self.renew_period_ms)
 
 
-@dataclass(slots=True)
-class RenewDelegationTokenResponse:
+class RenewDelegationTokenResponse(Message):
     API_KEY: ClassVar[int] = 39
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    error_code: int = 0
-    expiry_timestamp_ms: int = 0
-    throttle_time_ms: int = 0
+    __slots__ = ("error_code", "expiry_timestamp_ms", "throttle_time_ms")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        expiry_timestamp_ms: int = 0,
+        throttle_time_ms: int = 0,
+    ) -> None:
+        self.error_code = error_code
+        self.expiry_timestamp_ms = expiry_timestamp_ms
+        self.throttle_time_ms = throttle_time_ms
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[RenewDelegationTokenResponse, int]:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _h = Struct(">h")
 _q = Struct(">q")
 
 
-@dataclass(slots=True)
-class SaslAuthenticateRequest:
+class SaslAuthenticateRequest(Message):
     API_KEY: ClassVar[int] = 36
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    auth_bytes: bytes = b""
+    __slots__ = ("auth_bytes",)
+
+    def __init__(
+        self,
+        auth_bytes: bytes = b"",
+    ) -> None:
+        self.auth_bytes = auth_bytes
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SaslAuthenticateRequest, int]:
@@ -41,17 +46,25 @@ class SaslAuthenticateRequest:
         p.write_records(out, self.auth_bytes)
 
 
-@dataclass(slots=True)
-class SaslAuthenticateResponse:
+class SaslAuthenticateResponse(Message):
     API_KEY: ClassVar[int] = 36
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    error_code: int = 0
-    error_message: str | None = ""
-    auth_bytes: bytes = b""
-    session_lifetime_ms: int = 0
+    __slots__ = ("error_code", "error_message", "auth_bytes", "session_lifetime_ms")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        auth_bytes: bytes = b"",
+        session_lifetime_ms: int = 0,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.auth_bytes = auth_bytes
+        self.session_lifetime_ms = session_lifetime_ms
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SaslAuthenticateResponse, int]:

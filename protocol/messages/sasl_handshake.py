@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _h = Struct(">h")
 
 
-@dataclass(slots=True)
-class SaslHandshakeRequest:
+class SaslHandshakeRequest(Message):
     API_KEY: ClassVar[int] = 17
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    mechanism: str = ""
+    __slots__ = ("mechanism",)
+
+    def __init__(
+        self,
+        mechanism: str = "",
+    ) -> None:
+        self.mechanism = mechanism
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SaslHandshakeRequest, int]:
@@ -29,15 +34,21 @@ class SaslHandshakeRequest:
         out += p.string(self.mechanism)
 
 
-@dataclass(slots=True)
-class SaslHandshakeResponse:
+class SaslHandshakeResponse(Message):
     API_KEY: ClassVar[int] = 17
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    error_code: int = 0
-    mechanisms: list[str] = field(default_factory=list)
+    __slots__ = ("error_code", "mechanisms")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        mechanisms: list[str] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.mechanisms = [] if mechanisms is NEW else mechanisms
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SaslHandshakeResponse, int]:

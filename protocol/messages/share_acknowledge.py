@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _T = Struct(">?")
@@ -16,11 +16,18 @@ _ii = Struct(">ii")
 _qq = Struct(">qq")
 
 
-@dataclass(slots=True)
-class AcknowledgementBatch:
-    first_offset: int = 0
-    last_offset: int = 0
-    acknowledge_types: list[int] = field(default_factory=list)
+class AcknowledgementBatch(Message):
+    __slots__ = ("first_offset", "last_offset", "acknowledge_types")
+
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        acknowledge_types: list[int] = NEW,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.acknowledge_types = [] if acknowledge_types is NEW else acknowledge_types
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AcknowledgementBatch, int]:
@@ -45,10 +52,16 @@ class AcknowledgementBatch:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AcknowledgePartition:
-    partition_index: int = 0
-    acknowledgement_batches: list[AcknowledgementBatch] = field(default_factory=list)
+class AcknowledgePartition(Message):
+    __slots__ = ("partition_index", "acknowledgement_batches")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        acknowledgement_batches: list[AcknowledgementBatch] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.acknowledgement_batches = [] if acknowledgement_batches is NEW else acknowledgement_batches
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AcknowledgePartition, int]:
@@ -76,10 +89,16 @@ class AcknowledgePartition:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AcknowledgeTopic:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[AcknowledgePartition] = field(default_factory=list)
+class AcknowledgeTopic(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[AcknowledgePartition] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AcknowledgeTopic, int]:
@@ -107,18 +126,27 @@ class AcknowledgeTopic:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareAcknowledgeRequest:
+class ShareAcknowledgeRequest(Message):
     API_KEY: ClassVar[int] = 79
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    group_id: str | None = None
-    member_id: str | None = ""
-    share_session_epoch: int = 0
-    is_renew_ack: bool = False
-    topics: list[AcknowledgeTopic] = field(default_factory=list)
+    __slots__ = ("group_id", "member_id", "share_session_epoch", "is_renew_ack", "topics")
+
+    def __init__(
+        self,
+        group_id: str | None = None,
+        member_id: str | None = "",
+        share_session_epoch: int = 0,
+        is_renew_ack: bool = False,
+        topics: list[AcknowledgeTopic] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.share_session_epoch = share_session_epoch
+        self.is_renew_ack = is_renew_ack
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareAcknowledgeRequest, int]:
@@ -159,10 +187,16 @@ class ShareAcknowledgeRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class LeaderIdAndEpoch:
-    leader_id: int = 0
-    leader_epoch: int = 0
+class LeaderIdAndEpoch(Message):
+    __slots__ = ("leader_id", "leader_epoch")
+
+    def __init__(
+        self,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
@@ -179,12 +213,20 @@ class LeaderIdAndEpoch:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class PartitionData:
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    current_leader: LeaderIdAndEpoch = field(default_factory=LeaderIdAndEpoch)
+class PartitionData(Message):
+    __slots__ = ("partition_index", "error_code", "error_message", "current_leader")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        current_leader: LeaderIdAndEpoch = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        self.current_leader = LeaderIdAndEpoch() if current_leader is NEW else current_leader
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionData, int]:
@@ -206,10 +248,16 @@ class PartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareAcknowledgeTopicResponse:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[PartitionData] = field(default_factory=list)
+class ShareAcknowledgeTopicResponse(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareAcknowledgeTopicResponse, int]:
@@ -237,12 +285,20 @@ class ShareAcknowledgeTopicResponse:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class NodeEndpoint:
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
+class NodeEndpoint(Message):
+    __slots__ = ("node_id", "host", "port", "rack")
+
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[NodeEndpoint, int]:
@@ -267,19 +323,29 @@ class NodeEndpoint:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareAcknowledgeResponse:
+class ShareAcknowledgeResponse(Message):
     API_KEY: ClassVar[int] = 79
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    acquisition_lock_timeout_ms: int = 0
-    responses: list[ShareAcknowledgeTopicResponse] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "acquisition_lock_timeout_ms", "responses", "node_endpoints")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        acquisition_lock_timeout_ms: int = 0,
+        responses: list[ShareAcknowledgeTopicResponse] = NEW,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
+        self.responses = [] if responses is NEW else responses
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareAcknowledgeResponse, int]:

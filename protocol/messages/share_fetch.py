@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _bT = Struct(">b?")
@@ -19,11 +19,18 @@ _qq = Struct(">qq")
 _qqh = Struct(">qqh")
 
 
-@dataclass(slots=True)
-class AcknowledgementBatch:
-    first_offset: int = 0
-    last_offset: int = 0
-    acknowledge_types: list[int] = field(default_factory=list)
+class AcknowledgementBatch(Message):
+    __slots__ = ("first_offset", "last_offset", "acknowledge_types")
+
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        acknowledge_types: list[int] = NEW,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.acknowledge_types = [] if acknowledge_types is NEW else acknowledge_types
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AcknowledgementBatch, int]:
@@ -48,11 +55,18 @@ class AcknowledgementBatch:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class FetchPartition:
-    partition_index: int = 0
-    partition_max_bytes: int = 0
-    acknowledgement_batches: list[AcknowledgementBatch] = field(default_factory=list)
+class FetchPartition(Message):
+    __slots__ = ("partition_index", "partition_max_bytes", "acknowledgement_batches")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        partition_max_bytes: int = 0,
+        acknowledgement_batches: list[AcknowledgementBatch] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.partition_max_bytes = partition_max_bytes
+        self.acknowledgement_batches = [] if acknowledgement_batches is NEW else acknowledgement_batches
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchPartition, int]:
@@ -81,10 +95,16 @@ class FetchPartition:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class FetchTopic:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[FetchPartition] = field(default_factory=list)
+class FetchTopic(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[FetchPartition] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchTopic, int]:
@@ -112,10 +132,16 @@ class FetchTopic:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ForgottenTopic:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
+class ForgottenTopic(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ForgottenTopic, int]:
@@ -140,25 +166,41 @@ class ForgottenTopic:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareFetchRequest:
+class ShareFetchRequest(Message):
     API_KEY: ClassVar[int] = 78
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    group_id: str | None = None
-    member_id: str | None = ""
-    share_session_epoch: int = 0
-    max_wait_ms: int = 0
-    min_bytes: int = 0
-    max_bytes: int = 2147483647
-    max_records: int = 0
-    batch_size: int = 0
-    share_acquire_mode: int = 0
-    is_renew_ack: bool = False
-    topics: list[FetchTopic] = field(default_factory=list)
-    forgotten_topics_data: list[ForgottenTopic] = field(default_factory=list)
+    __slots__ = ("group_id", "member_id", "share_session_epoch", "max_wait_ms", "min_bytes", "max_bytes", "max_records", "batch_size", "share_acquire_mode", "is_renew_ack", "topics", "forgotten_topics_data")
+
+    def __init__(
+        self,
+        group_id: str | None = None,
+        member_id: str | None = "",
+        share_session_epoch: int = 0,
+        max_wait_ms: int = 0,
+        min_bytes: int = 0,
+        max_bytes: int = 2147483647,
+        max_records: int = 0,
+        batch_size: int = 0,
+        share_acquire_mode: int = 0,
+        is_renew_ack: bool = False,
+        topics: list[FetchTopic] = NEW,
+        forgotten_topics_data: list[ForgottenTopic] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.share_session_epoch = share_session_epoch
+        self.max_wait_ms = max_wait_ms
+        self.min_bytes = min_bytes
+        self.max_bytes = max_bytes
+        self.max_records = max_records
+        self.batch_size = batch_size
+        self.share_acquire_mode = share_acquire_mode
+        self.is_renew_ack = is_renew_ack
+        self.topics = [] if topics is NEW else topics
+        self.forgotten_topics_data = [] if forgotten_topics_data is NEW else forgotten_topics_data
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareFetchRequest, int]:
@@ -211,10 +253,16 @@ class ShareFetchRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class LeaderIdAndEpoch:
-    leader_id: int = 0
-    leader_epoch: int = 0
+class LeaderIdAndEpoch(Message):
+    __slots__ = ("leader_id", "leader_epoch")
+
+    def __init__(
+        self,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
@@ -231,11 +279,18 @@ class LeaderIdAndEpoch:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class AcquiredRecords:
-    first_offset: int = 0
-    last_offset: int = 0
-    delivery_count: int = 0
+class AcquiredRecords(Message):
+    __slots__ = ("first_offset", "last_offset", "delivery_count")
+
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_count: int = 0,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_count = delivery_count
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AcquiredRecords, int]:
@@ -252,16 +307,28 @@ class AcquiredRecords:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class PartitionData:
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    acknowledge_error_code: int = 0
-    acknowledge_error_message: str | None = None
-    current_leader: LeaderIdAndEpoch = field(default_factory=LeaderIdAndEpoch)
-    records: p.Records = b""
-    acquired_records: list[AcquiredRecords] = field(default_factory=list)
+class PartitionData(Message):
+    __slots__ = ("partition_index", "error_code", "error_message", "acknowledge_error_code", "acknowledge_error_message", "current_leader", "records", "acquired_records")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        acknowledge_error_code: int = 0,
+        acknowledge_error_message: str | None = None,
+        current_leader: LeaderIdAndEpoch = NEW,
+        records: p.Records = b"",
+        acquired_records: list[AcquiredRecords] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        self.acknowledge_error_code = acknowledge_error_code
+        self.acknowledge_error_message = acknowledge_error_message
+        self.current_leader = LeaderIdAndEpoch() if current_leader is NEW else current_leader
+        self.records = records
+        self.acquired_records = [] if acquired_records is NEW else acquired_records
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionData, int]:
@@ -302,10 +369,16 @@ class PartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareFetchableTopicResponse:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[PartitionData] = field(default_factory=list)
+class ShareFetchableTopicResponse(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareFetchableTopicResponse, int]:
@@ -333,12 +406,20 @@ class ShareFetchableTopicResponse:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class NodeEndpoint:
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
+class NodeEndpoint(Message):
+    __slots__ = ("node_id", "host", "port", "rack")
+
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[NodeEndpoint, int]:
@@ -363,19 +444,29 @@ class NodeEndpoint:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareFetchResponse:
+class ShareFetchResponse(Message):
     API_KEY: ClassVar[int] = 78
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    acquisition_lock_timeout_ms: int = 0
-    responses: list[ShareFetchableTopicResponse] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "acquisition_lock_timeout_ms", "responses", "node_endpoints")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        acquisition_lock_timeout_ms: int = 0,
+        responses: list[ShareFetchableTopicResponse] = NEW,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
+        self.responses = [] if responses is NEW else responses
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareFetchResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -14,18 +14,27 @@ _ih = Struct(">ih")
 _ii = Struct(">ii")
 
 
-@dataclass(slots=True)
-class ShareGroupHeartbeatRequest:
+class ShareGroupHeartbeatRequest(Message):
     API_KEY: ClassVar[int] = 76
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    group_id: str = ""
-    member_id: str = ""
-    member_epoch: int = 0
-    rack_id: str | None = None
-    subscribed_topic_names: list[str] | None = None
+    __slots__ = ("group_id", "member_id", "member_epoch", "rack_id", "subscribed_topic_names")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        member_epoch: int = 0,
+        rack_id: str | None = None,
+        subscribed_topic_names: list[str] | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.rack_id = rack_id
+        self.subscribed_topic_names = subscribed_topic_names
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupHeartbeatRequest, int]:
@@ -64,10 +73,16 @@ class ShareGroupHeartbeatRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TopicPartitions:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
+class TopicPartitions(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicPartitions, int]:
@@ -92,9 +107,14 @@ class TopicPartitions:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Assignment:
-    topic_partitions: list[TopicPartitions] = field(default_factory=list)
+class Assignment(Message):
+    __slots__ = ("topic_partitions",)
+
+    def __init__(
+        self,
+        topic_partitions: list[TopicPartitions] = NEW,
+    ) -> None:
+        self.topic_partitions = [] if topic_partitions is NEW else topic_partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Assignment, int]:
@@ -119,20 +139,31 @@ class Assignment:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareGroupHeartbeatResponse:
+class ShareGroupHeartbeatResponse(Message):
     API_KEY: ClassVar[int] = 76
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    member_id: str | None = None
-    member_epoch: int = 0
-    heartbeat_interval_ms: int = 0
-    assignment: Assignment | None = None
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "member_id", "member_epoch", "heartbeat_interval_ms", "assignment")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        member_id: str | None = None,
+        member_epoch: int = 0,
+        heartbeat_interval_ms: int = 0,
+        assignment: Assignment | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.heartbeat_interval_ms = heartbeat_interval_ms
+        self.assignment = assignment
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupHeartbeatResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _Ui = Struct(">16si")
 _i = Struct(">i")
@@ -15,16 +15,23 @@ _iiq = Struct(">iiq")
 _qqbh = Struct(">qqbh")
 
 
-@dataclass(slots=True)
-class ShareSnapshotKey:
+class ShareSnapshotKey(Message):
     API_KEY: ClassVar[int] = 0
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    partition: int = 0
+    __slots__ = ("group_id", "topic_id", "partition")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        partition: int = 0,
+    ) -> None:
+        self.group_id = group_id
+        self.topic_id = topic_id
+        self.partition = partition
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareSnapshotKey, int]:
@@ -38,12 +45,20 @@ class ShareSnapshotKey:
         out += _Ui.pack(self.topic_id, self.partition)
 
 
-@dataclass(slots=True)
-class ShareSnapshotValueStateBatch:
-    first_offset: int = 0
-    last_offset: int = 0
-    delivery_state: int = 0
-    delivery_count: int = 0
+class ShareSnapshotValueStateBatch(Message):
+    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
+
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_state: int = 0,
+        delivery_count: int = 0,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_state = delivery_state
+        self.delivery_count = delivery_count
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareSnapshotValueStateBatch, int]:
@@ -60,21 +75,33 @@ class ShareSnapshotValueStateBatch:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareSnapshotValue:
+class ShareSnapshotValue(Message):
     API_KEY: ClassVar[int] = 0
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    snapshot_epoch: int = 0
-    state_epoch: int = 0
-    leader_epoch: int = 0
-    start_offset: int = 0
-    delivery_complete_count: int = -1
-    create_timestamp: int = 0
-    write_timestamp: int = 0
-    state_batches: list[ShareSnapshotValueStateBatch] = field(default_factory=list)
+    __slots__ = ("snapshot_epoch", "state_epoch", "leader_epoch", "start_offset", "delivery_complete_count", "create_timestamp", "write_timestamp", "state_batches")
+
+    def __init__(
+        self,
+        snapshot_epoch: int = 0,
+        state_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+        create_timestamp: int = 0,
+        write_timestamp: int = 0,
+        state_batches: list[ShareSnapshotValueStateBatch] = NEW,
+    ) -> None:
+        self.snapshot_epoch = snapshot_epoch
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
+        self.create_timestamp = create_timestamp
+        self.write_timestamp = write_timestamp
+        self.state_batches = [] if state_batches is NEW else state_batches
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareSnapshotValue, int]:
@@ -117,16 +144,23 @@ class ShareSnapshotValue:
             out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareUpdateKey:
+class ShareUpdateKey(Message):
     API_KEY: ClassVar[int] = 1
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    group_id: str = ""
-    topic_id: bytes = p.ZERO_UUID
-    partition: int = 0
+    __slots__ = ("group_id", "topic_id", "partition")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topic_id: bytes = p.ZERO_UUID,
+        partition: int = 0,
+    ) -> None:
+        self.group_id = group_id
+        self.topic_id = topic_id
+        self.partition = partition
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareUpdateKey, int]:
@@ -140,12 +174,20 @@ class ShareUpdateKey:
         out += _Ui.pack(self.topic_id, self.partition)
 
 
-@dataclass(slots=True)
-class ShareUpdateValueStateBatch:
-    first_offset: int = 0
-    last_offset: int = 0
-    delivery_state: int = 0
-    delivery_count: int = 0
+class ShareUpdateValueStateBatch(Message):
+    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
+
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_state: int = 0,
+        delivery_count: int = 0,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_state = delivery_state
+        self.delivery_count = delivery_count
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareUpdateValueStateBatch, int]:
@@ -162,18 +204,27 @@ class ShareUpdateValueStateBatch:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class ShareUpdateValue:
+class ShareUpdateValue(Message):
     API_KEY: ClassVar[int] = 1
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    snapshot_epoch: int = 0
-    leader_epoch: int = 0
-    start_offset: int = 0
-    delivery_complete_count: int = -1
-    state_batches: list[ShareUpdateValueStateBatch] = field(default_factory=list)
+    __slots__ = ("snapshot_epoch", "leader_epoch", "start_offset", "delivery_complete_count", "state_batches")
+
+    def __init__(
+        self,
+        snapshot_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+        state_batches: list[ShareUpdateValueStateBatch] = NEW,
+    ) -> None:
+        self.snapshot_epoch = snapshot_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
+        self.state_batches = [] if state_batches is NEW else state_batches
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareUpdateValue, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _H = Struct(">H")
@@ -17,15 +17,21 @@ _ii = Struct(">ii")
 _iq = Struct(">iq")
 
 
-@dataclass(slots=True)
-class StreamsGroupDescribeRequest:
+class StreamsGroupDescribeRequest(Message):
     API_KEY: ClassVar[int] = 89
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_ids: list[str] = field(default_factory=list)
-    include_authorized_operations: bool = False
+    __slots__ = ("group_ids", "include_authorized_operations")
+
+    def __init__(
+        self,
+        group_ids: list[str] = NEW,
+        include_authorized_operations: bool = False,
+    ) -> None:
+        self.group_ids = [] if group_ids is NEW else group_ids
+        self.include_authorized_operations = include_authorized_operations
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupDescribeRequest, int]:
@@ -53,10 +59,16 @@ class StreamsGroupDescribeRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class KeyValue:
-    key: str = ""
-    value: str = ""
+class KeyValue(Message):
+    __slots__ = ("key", "value")
+
+    def __init__(
+        self,
+        key: str = "",
+        value: str = "",
+    ) -> None:
+        self.key = key
+        self.value = value
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[KeyValue, int]:
@@ -74,12 +86,20 @@ class KeyValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TopicInfo:
-    name: str = ""
-    partitions: int = 0
-    replication_factor: int = 0
-    topic_configs: list[KeyValue] = field(default_factory=list)
+class TopicInfo(Message):
+    __slots__ = ("name", "partitions", "replication_factor", "topic_configs")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: int = 0,
+        replication_factor: int = 0,
+        topic_configs: list[KeyValue] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = partitions
+        self.replication_factor = replication_factor
+        self.topic_configs = [] if topic_configs is NEW else topic_configs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicInfo, int]:
@@ -109,13 +129,22 @@ class TopicInfo:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Subtopology:
-    subtopology_id: str = ""
-    source_topics: list[str] = field(default_factory=list)
-    repartition_sink_topics: list[str] = field(default_factory=list)
-    state_changelog_topics: list[TopicInfo] = field(default_factory=list)
-    repartition_source_topics: list[TopicInfo] = field(default_factory=list)
+class Subtopology(Message):
+    __slots__ = ("subtopology_id", "source_topics", "repartition_sink_topics", "state_changelog_topics", "repartition_source_topics")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        source_topics: list[str] = NEW,
+        repartition_sink_topics: list[str] = NEW,
+        state_changelog_topics: list[TopicInfo] = NEW,
+        repartition_source_topics: list[TopicInfo] = NEW,
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.source_topics = [] if source_topics is NEW else source_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is NEW else repartition_sink_topics
+        self.state_changelog_topics = [] if state_changelog_topics is NEW else state_changelog_topics
+        self.repartition_source_topics = [] if repartition_source_topics is NEW else repartition_source_topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Subtopology, int]:
@@ -175,10 +204,16 @@ class Subtopology:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Topology:
-    epoch: int = 0
-    subtopologies: list[Subtopology] | None = None
+class Topology(Message):
+    __slots__ = ("epoch", "subtopologies")
+
+    def __init__(
+        self,
+        epoch: int = 0,
+        subtopologies: list[Subtopology] | None = None,
+    ) -> None:
+        self.epoch = epoch
+        self.subtopologies = subtopologies
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Topology, int]:
@@ -210,10 +245,16 @@ class Topology:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Endpoint:
-    host: str = ""
-    port: int = 0
+class Endpoint(Message):
+    __slots__ = ("host", "port")
+
+    def __init__(
+        self,
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Endpoint, int]:
@@ -232,11 +273,18 @@ class Endpoint:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TaskOffset:
-    subtopology_id: str = ""
-    partition: int = 0
-    offset: int = 0
+class TaskOffset(Message):
+    __slots__ = ("subtopology_id", "partition", "offset")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partition: int = 0,
+        offset: int = 0,
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partition = partition
+        self.offset = offset
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TaskOffset, int]:
@@ -255,10 +303,16 @@ class TaskOffset:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TaskIds:
-    subtopology_id: str = ""
-    partitions: list[int] = field(default_factory=list)
+class TaskIds(Message):
+    __slots__ = ("subtopology_id", "partitions")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TaskIds, int]:
@@ -282,11 +336,18 @@ class TaskIds:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Assignment:
-    active_tasks: list[TaskIds] = field(default_factory=list)
-    standby_tasks: list[TaskIds] = field(default_factory=list)
-    warmup_tasks: list[TaskIds] = field(default_factory=list)
+class Assignment(Message):
+    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks")
+
+    def __init__(
+        self,
+        active_tasks: list[TaskIds] = NEW,
+        standby_tasks: list[TaskIds] = NEW,
+        warmup_tasks: list[TaskIds] = NEW,
+    ) -> None:
+        self.active_tasks = [] if active_tasks is NEW else active_tasks
+        self.standby_tasks = [] if standby_tasks is NEW else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is NEW else warmup_tasks
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Assignment, int]:
@@ -333,23 +394,42 @@ class Assignment:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Member:
-    member_id: str = ""
-    member_epoch: int = 0
-    instance_id: str | None = None
-    rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
-    topology_epoch: int = 0
-    process_id: str = ""
-    user_endpoint: Endpoint | None = None
-    client_tags: list[KeyValue] = field(default_factory=list)
-    task_offsets: list[TaskOffset] = field(default_factory=list)
-    task_end_offsets: list[TaskOffset] = field(default_factory=list)
-    assignment: Assignment = field(default_factory=Assignment)
-    target_assignment: Assignment = field(default_factory=Assignment)
-    is_classic: bool = False
+class Member(Message):
+    __slots__ = ("member_id", "member_epoch", "instance_id", "rack_id", "client_id", "client_host", "topology_epoch", "process_id", "user_endpoint", "client_tags", "task_offsets", "task_end_offsets", "assignment", "target_assignment", "is_classic")
+
+    def __init__(
+        self,
+        member_id: str = "",
+        member_epoch: int = 0,
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        client_id: str = "",
+        client_host: str = "",
+        topology_epoch: int = 0,
+        process_id: str = "",
+        user_endpoint: Endpoint | None = None,
+        client_tags: list[KeyValue] = NEW,
+        task_offsets: list[TaskOffset] = NEW,
+        task_end_offsets: list[TaskOffset] = NEW,
+        assignment: Assignment = NEW,
+        target_assignment: Assignment = NEW,
+        is_classic: bool = False,
+    ) -> None:
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.topology_epoch = topology_epoch
+        self.process_id = process_id
+        self.user_endpoint = user_endpoint
+        self.client_tags = [] if client_tags is NEW else client_tags
+        self.task_offsets = [] if task_offsets is NEW else task_offsets
+        self.task_end_offsets = [] if task_end_offsets is NEW else task_end_offsets
+        self.assignment = Assignment() if assignment is NEW else assignment
+        self.target_assignment = Assignment() if target_assignment is NEW else target_assignment
+        self.is_classic = is_classic
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Member, int]:
@@ -434,17 +514,30 @@ class Member:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class DescribedGroup:
-    error_code: int = 0
-    error_message: str | None = None
-    group_id: str = ""
-    group_state: str = ""
-    group_epoch: int = 0
-    assignment_epoch: int = 0
-    topology: Topology | None = None
-    members: list[Member] = field(default_factory=list)
-    authorized_operations: int = -2147483648
+class DescribedGroup(Message):
+    __slots__ = ("error_code", "error_message", "group_id", "group_state", "group_epoch", "assignment_epoch", "topology", "members", "authorized_operations")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = None,
+        group_id: str = "",
+        group_state: str = "",
+        group_epoch: int = 0,
+        assignment_epoch: int = 0,
+        topology: Topology | None = None,
+        members: list[Member] = NEW,
+        authorized_operations: int = -2147483648,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.group_id = group_id
+        self.group_state = group_state
+        self.group_epoch = group_epoch
+        self.assignment_epoch = assignment_epoch
+        self.topology = topology
+        self.members = [] if members is NEW else members
+        self.authorized_operations = authorized_operations
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribedGroup, int]:
@@ -496,15 +589,21 @@ class DescribedGroup:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupDescribeResponse:
+class StreamsGroupDescribeResponse(Message):
     API_KEY: ClassVar[int] = 89
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    groups: list[DescribedGroup] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "groups")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        groups: list[DescribedGroup] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.groups = [] if groups is NEW else groups
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupDescribeResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _H = Struct(">H")
@@ -18,10 +18,16 @@ _iiii = Struct(">iiii")
 _iq = Struct(">iq")
 
 
-@dataclass(slots=True)
-class KeyValue:
-    key: str = ""
-    value: str = ""
+class KeyValue(Message):
+    __slots__ = ("key", "value")
+
+    def __init__(
+        self,
+        key: str = "",
+        value: str = "",
+    ) -> None:
+        self.key = key
+        self.value = value
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[KeyValue, int]:
@@ -39,12 +45,20 @@ class KeyValue:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TopicInfo:
-    name: str = ""
-    partitions: int = 0
-    replication_factor: int = 0
-    topic_configs: list[KeyValue] = field(default_factory=list)
+class TopicInfo(Message):
+    __slots__ = ("name", "partitions", "replication_factor", "topic_configs")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: int = 0,
+        replication_factor: int = 0,
+        topic_configs: list[KeyValue] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = partitions
+        self.replication_factor = replication_factor
+        self.topic_configs = [] if topic_configs is NEW else topic_configs
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicInfo, int]:
@@ -74,11 +88,18 @@ class TopicInfo:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class CopartitionGroup:
-    source_topics: list[int] = field(default_factory=list)
-    source_topic_regex: list[int] = field(default_factory=list)
-    repartition_source_topics: list[int] = field(default_factory=list)
+class CopartitionGroup(Message):
+    __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics")
+
+    def __init__(
+        self,
+        source_topics: list[int] = NEW,
+        source_topic_regex: list[int] = NEW,
+        repartition_source_topics: list[int] = NEW,
+    ) -> None:
+        self.source_topics = [] if source_topics is NEW else source_topics
+        self.source_topic_regex = [] if source_topic_regex is NEW else source_topic_regex
+        self.repartition_source_topics = [] if repartition_source_topics is NEW else repartition_source_topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CopartitionGroup, int]:
@@ -116,15 +137,26 @@ class CopartitionGroup:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Subtopology:
-    subtopology_id: str = ""
-    source_topics: list[str] = field(default_factory=list)
-    source_topic_regex: list[str] = field(default_factory=list)
-    state_changelog_topics: list[TopicInfo] = field(default_factory=list)
-    repartition_sink_topics: list[str] = field(default_factory=list)
-    repartition_source_topics: list[TopicInfo] = field(default_factory=list)
-    copartition_groups: list[CopartitionGroup] = field(default_factory=list)
+class Subtopology(Message):
+    __slots__ = ("subtopology_id", "source_topics", "source_topic_regex", "state_changelog_topics", "repartition_sink_topics", "repartition_source_topics", "copartition_groups")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        source_topics: list[str] = NEW,
+        source_topic_regex: list[str] = NEW,
+        state_changelog_topics: list[TopicInfo] = NEW,
+        repartition_sink_topics: list[str] = NEW,
+        repartition_source_topics: list[TopicInfo] = NEW,
+        copartition_groups: list[CopartitionGroup] = NEW,
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.source_topics = [] if source_topics is NEW else source_topics
+        self.source_topic_regex = [] if source_topic_regex is NEW else source_topic_regex
+        self.state_changelog_topics = [] if state_changelog_topics is NEW else state_changelog_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is NEW else repartition_sink_topics
+        self.repartition_source_topics = [] if repartition_source_topics is NEW else repartition_source_topics
+        self.copartition_groups = [] if copartition_groups is NEW else copartition_groups
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Subtopology, int]:
@@ -206,10 +238,16 @@ class Subtopology:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Topology:
-    epoch: int = 0
-    subtopologies: list[Subtopology] = field(default_factory=list)
+class Topology(Message):
+    __slots__ = ("epoch", "subtopologies")
+
+    def __init__(
+        self,
+        epoch: int = 0,
+        subtopologies: list[Subtopology] = NEW,
+    ) -> None:
+        self.epoch = epoch
+        self.subtopologies = [] if subtopologies is NEW else subtopologies
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Topology, int]:
@@ -237,10 +275,16 @@ class Topology:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupHeartbeatRequestTaskIds:
-    subtopology_id: str = ""
-    partitions: list[int] = field(default_factory=list)
+class StreamsGroupHeartbeatRequestTaskIds(Message):
+    __slots__ = ("subtopology_id", "partitions")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatRequestTaskIds, int]:
@@ -264,10 +308,16 @@ class StreamsGroupHeartbeatRequestTaskIds:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupHeartbeatRequestEndpoint:
-    host: str = ""
-    port: int = 0
+class StreamsGroupHeartbeatRequestEndpoint(Message):
+    __slots__ = ("host", "port")
+
+    def __init__(
+        self,
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatRequestEndpoint, int]:
@@ -286,11 +336,18 @@ class StreamsGroupHeartbeatRequestEndpoint:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TaskOffset:
-    subtopology_id: str = ""
-    partition: int = 0
-    offset: int = 0
+class TaskOffset(Message):
+    __slots__ = ("subtopology_id", "partition", "offset")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partition: int = 0,
+        offset: int = 0,
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partition = partition
+        self.offset = offset
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TaskOffset, int]:
@@ -309,30 +366,51 @@ class TaskOffset:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupHeartbeatRequest:
+class StreamsGroupHeartbeatRequest(Message):
     API_KEY: ClassVar[int] = 88
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    member_id: str = ""
-    member_epoch: int = 0
-    endpoint_information_epoch: int = 0
-    instance_id: str | None = None
-    rack_id: str | None = None
-    rebalance_timeout_ms: int = -1
-    topology: Topology | None = None
-    active_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None = None
-    standby_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None = None
-    warmup_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None = None
-    process_id: str | None = None
-    user_endpoint: StreamsGroupHeartbeatRequestEndpoint | None = None
-    client_tags: list[KeyValue] | None = None
-    task_offsets: list[TaskOffset] | None = None
-    task_end_offsets: list[TaskOffset] | None = None
-    shutdown_application: bool = False
+    __slots__ = ("group_id", "member_id", "member_epoch", "endpoint_information_epoch", "instance_id", "rack_id", "rebalance_timeout_ms", "topology", "active_tasks", "standby_tasks", "warmup_tasks", "process_id", "user_endpoint", "client_tags", "task_offsets", "task_end_offsets", "shutdown_application")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        member_epoch: int = 0,
+        endpoint_information_epoch: int = 0,
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        rebalance_timeout_ms: int = -1,
+        topology: Topology | None = None,
+        active_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None = None,
+        standby_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None = None,
+        warmup_tasks: list[StreamsGroupHeartbeatRequestTaskIds] | None = None,
+        process_id: str | None = None,
+        user_endpoint: StreamsGroupHeartbeatRequestEndpoint | None = None,
+        client_tags: list[KeyValue] | None = None,
+        task_offsets: list[TaskOffset] | None = None,
+        task_end_offsets: list[TaskOffset] | None = None,
+        shutdown_application: bool = False,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.endpoint_information_epoch = endpoint_information_epoch
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.topology = topology
+        self.active_tasks = active_tasks
+        self.standby_tasks = standby_tasks
+        self.warmup_tasks = warmup_tasks
+        self.process_id = process_id
+        self.user_endpoint = user_endpoint
+        self.client_tags = client_tags
+        self.task_offsets = task_offsets
+        self.task_end_offsets = task_end_offsets
+        self.shutdown_application = shutdown_application
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatRequest, int]:
@@ -480,10 +558,16 @@ class StreamsGroupHeartbeatRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class Status:
-    status_code: int = 0
-    status_detail: str = ""
+class Status(Message):
+    __slots__ = ("status_code", "status_detail")
+
+    def __init__(
+        self,
+        status_code: int = 0,
+        status_detail: str = "",
+    ) -> None:
+        self.status_code = status_code
+        self.status_detail = status_detail
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Status, int]:
@@ -502,10 +586,16 @@ class Status:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupHeartbeatResponseTaskIds:
-    subtopology_id: str = ""
-    partitions: list[int] = field(default_factory=list)
+class StreamsGroupHeartbeatResponseTaskIds(Message):
+    __slots__ = ("subtopology_id", "partitions")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatResponseTaskIds, int]:
@@ -529,10 +619,16 @@ class StreamsGroupHeartbeatResponseTaskIds:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupHeartbeatResponseEndpoint:
-    host: str = ""
-    port: int = 0
+class StreamsGroupHeartbeatResponseEndpoint(Message):
+    __slots__ = ("host", "port")
+
+    def __init__(
+        self,
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatResponseEndpoint, int]:
@@ -551,10 +647,16 @@ class StreamsGroupHeartbeatResponseEndpoint:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class TopicPartition:
-    topic: str = ""
-    partitions: list[int] = field(default_factory=list)
+class TopicPartition(Message):
+    __slots__ = ("topic", "partitions")
+
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicPartition, int]:
@@ -578,11 +680,18 @@ class TopicPartition:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class EndpointToPartitions:
-    user_endpoint: StreamsGroupHeartbeatResponseEndpoint = field(default_factory=StreamsGroupHeartbeatResponseEndpoint)
-    active_partitions: list[TopicPartition] = field(default_factory=list)
-    standby_partitions: list[TopicPartition] = field(default_factory=list)
+class EndpointToPartitions(Message):
+    __slots__ = ("user_endpoint", "active_partitions", "standby_partitions")
+
+    def __init__(
+        self,
+        user_endpoint: StreamsGroupHeartbeatResponseEndpoint = NEW,
+        active_partitions: list[TopicPartition] = NEW,
+        standby_partitions: list[TopicPartition] = NEW,
+    ) -> None:
+        self.user_endpoint = StreamsGroupHeartbeatResponseEndpoint() if user_endpoint is NEW else user_endpoint
+        self.active_partitions = [] if active_partitions is NEW else active_partitions
+        self.standby_partitions = [] if standby_partitions is NEW else standby_partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndpointToPartitions, int]:
@@ -620,27 +729,45 @@ class EndpointToPartitions:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class StreamsGroupHeartbeatResponse:
+class StreamsGroupHeartbeatResponse(Message):
     API_KEY: ClassVar[int] = 88
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    member_id: str = ""
-    member_epoch: int = 0
-    heartbeat_interval_ms: int = 0
-    acceptable_recovery_lag: int = 0
-    task_offset_interval_ms: int = 0
-    status: list[Status] | None = field(default_factory=list)
-    active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None
-    standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None
-    warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None
-    endpoint_information_epoch: int = 0
-    partitions_by_user_endpoint: list[EndpointToPartitions] | None = None
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "member_id", "member_epoch", "heartbeat_interval_ms", "acceptable_recovery_lag", "task_offset_interval_ms", "status", "active_tasks", "standby_tasks", "warmup_tasks", "endpoint_information_epoch", "partitions_by_user_endpoint")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        member_id: str = "",
+        member_epoch: int = 0,
+        heartbeat_interval_ms: int = 0,
+        acceptable_recovery_lag: int = 0,
+        task_offset_interval_ms: int = 0,
+        status: list[Status] | None = NEW,
+        active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
+        standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
+        warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
+        endpoint_information_epoch: int = 0,
+        partitions_by_user_endpoint: list[EndpointToPartitions] | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.heartbeat_interval_ms = heartbeat_interval_ms
+        self.acceptable_recovery_lag = acceptable_recovery_lag
+        self.task_offset_interval_ms = task_offset_interval_ms
+        self.status = [] if status is NEW else status
+        self.active_tasks = active_tasks
+        self.standby_tasks = standby_tasks
+        self.warmup_tasks = warmup_tasks
+        self.endpoint_information_epoch = endpoint_information_epoch
+        self.partitions_by_user_endpoint = partitions_by_user_endpoint
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatResponse, int]:

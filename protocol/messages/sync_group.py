@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _h = Struct(">h")
 _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class SyncGroupRequestAssignment:
-    member_id: str = ""
-    assignment: bytes = b""
+class SyncGroupRequestAssignment(Message):
+    __slots__ = ("member_id", "assignment")
+
+    def __init__(
+        self,
+        member_id: str = "",
+        assignment: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.assignment = assignment
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SyncGroupRequestAssignment, int]:
@@ -42,20 +48,31 @@ class SyncGroupRequestAssignment:
         p.write_records(out, self.assignment)
 
 
-@dataclass(slots=True)
-class SyncGroupRequest:
+class SyncGroupRequest(Message):
     API_KEY: ClassVar[int] = 14
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    group_id: str = ""
-    generation_id: int = 0
-    member_id: str = ""
-    group_instance_id: str | None = None
-    protocol_type: str | None = None
-    protocol_name: str | None = None
-    assignments: list[SyncGroupRequestAssignment] = field(default_factory=list)
+    __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id", "protocol_type", "protocol_name", "assignments")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        generation_id: int = 0,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        protocol_type: str | None = None,
+        protocol_name: str | None = None,
+        assignments: list[SyncGroupRequestAssignment] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.generation_id = generation_id
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.protocol_type = protocol_type
+        self.protocol_name = protocol_name
+        self.assignments = [] if assignments is NEW else assignments
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SyncGroupRequest, int]:
@@ -133,18 +150,27 @@ class SyncGroupRequest:
             item_assignments.write(out, version)
 
 
-@dataclass(slots=True)
-class SyncGroupResponse:
+class SyncGroupResponse(Message):
     API_KEY: ClassVar[int] = 14
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    protocol_type: str | None = None
-    protocol_name: str | None = None
-    assignment: bytes = b""
+    __slots__ = ("throttle_time_ms", "error_code", "protocol_type", "protocol_name", "assignment")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        protocol_type: str | None = None,
+        protocol_name: str | None = None,
+        assignment: bytes = b"",
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.protocol_type = protocol_type
+        self.protocol_name = protocol_name
+        self.assignment = assignment
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SyncGroupResponse, int]:

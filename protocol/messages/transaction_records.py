@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _h = Struct(">h")
 _ib = Struct(">ib")
@@ -15,14 +15,19 @@ _qhib = Struct(">qhib")
 _qq = Struct(">qq")
 
 
-@dataclass(slots=True)
-class TransactionLogKey:
+class TransactionLogKey(Message):
     API_KEY: ClassVar[int] = 0
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
-    transactional_id: str = ""
+    __slots__ = ("transactional_id",)
+
+    def __init__(
+        self,
+        transactional_id: str = "",
+    ) -> None:
+        self.transactional_id = transactional_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TransactionLogKey, int]:
@@ -33,10 +38,16 @@ class TransactionLogKey:
         out += p.string(self.transactional_id)
 
 
-@dataclass(slots=True)
-class PartitionsSchema:
-    topic: str = ""
-    partition_ids: list[int] = field(default_factory=list)
+class PartitionsSchema(Message):
+    __slots__ = ("topic", "partition_ids")
+
+    def __init__(
+        self,
+        topic: str = "",
+        partition_ids: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partition_ids = [] if partition_ids is NEW else partition_ids
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionsSchema, int]:
@@ -73,24 +84,39 @@ class PartitionsSchema:
         out += Struct(f">{len(self.partition_ids)}i").pack(*self.partition_ids)
 
 
-@dataclass(slots=True)
-class TransactionLogValue:
+class TransactionLogValue(Message):
     API_KEY: ClassVar[int] = 0
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    producer_id: int = 0
-    previous_producer_id: int = -1
-    next_producer_id: int = -1
-    producer_epoch: int = 0
-    next_producer_epoch: int = -1
-    transaction_timeout_ms: int = 0
-    transaction_status: int = 0
-    transaction_partitions: list[PartitionsSchema] | None = field(default_factory=list)
-    transaction_last_update_timestamp_ms: int = 0
-    transaction_start_timestamp_ms: int = 0
-    client_transaction_version: int = 0
+    __slots__ = ("producer_id", "previous_producer_id", "next_producer_id", "producer_epoch", "next_producer_epoch", "transaction_timeout_ms", "transaction_status", "transaction_partitions", "transaction_last_update_timestamp_ms", "transaction_start_timestamp_ms", "client_transaction_version")
+
+    def __init__(
+        self,
+        producer_id: int = 0,
+        previous_producer_id: int = -1,
+        next_producer_id: int = -1,
+        producer_epoch: int = 0,
+        next_producer_epoch: int = -1,
+        transaction_timeout_ms: int = 0,
+        transaction_status: int = 0,
+        transaction_partitions: list[PartitionsSchema] | None = NEW,
+        transaction_last_update_timestamp_ms: int = 0,
+        transaction_start_timestamp_ms: int = 0,
+        client_transaction_version: int = 0,
+    ) -> None:
+        self.producer_id = producer_id
+        self.previous_producer_id = previous_producer_id
+        self.next_producer_id = next_producer_id
+        self.producer_epoch = producer_epoch
+        self.next_producer_epoch = next_producer_epoch
+        self.transaction_timeout_ms = transaction_timeout_ms
+        self.transaction_status = transaction_status
+        self.transaction_partitions = [] if transaction_partitions is NEW else transaction_partitions
+        self.transaction_last_update_timestamp_ms = transaction_last_update_timestamp_ms
+        self.transaction_start_timestamp_ms = transaction_start_timestamp_ms
+        self.client_transaction_version = client_transaction_version
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TransactionLogValue, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _i = Struct(">i")
 _ih = Struct(">ih")
@@ -16,12 +16,20 @@ _qh = Struct(">qh")
 _qhi = Struct(">qhi")
 
 
-@dataclass(slots=True)
-class TxnOffsetCommitRequestPartition:
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1
-    committed_metadata: str | None = ""
+class TxnOffsetCommitRequestPartition(Message):
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        committed_leader_epoch: int = -1,
+        committed_metadata: str | None = "",
+    ) -> None:
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.committed_metadata = committed_metadata
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TxnOffsetCommitRequestPartition, int]:
@@ -57,10 +65,16 @@ class TxnOffsetCommitRequestPartition:
         out += p.nullable_string(self.committed_metadata)
 
 
-@dataclass(slots=True)
-class TxnOffsetCommitRequestTopic:
-    name: str = ""
-    partitions: list[TxnOffsetCommitRequestPartition] = field(default_factory=list)
+class TxnOffsetCommitRequestTopic(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[TxnOffsetCommitRequestPartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
@@ -103,21 +117,33 @@ class TxnOffsetCommitRequestTopic:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class TxnOffsetCommitRequest:
+class TxnOffsetCommitRequest(Message):
     API_KEY: ClassVar[int] = 28
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    transactional_id: str = ""
-    group_id: str = ""
-    producer_id: int = 0
-    producer_epoch: int = 0
-    generation_id: int = -1
-    member_id: str = ""
-    group_instance_id: str | None = None
-    topics: list[TxnOffsetCommitRequestTopic] = field(default_factory=list)
+    __slots__ = ("transactional_id", "group_id", "producer_id", "producer_epoch", "generation_id", "member_id", "group_instance_id", "topics")
+
+    def __init__(
+        self,
+        transactional_id: str = "",
+        group_id: str = "",
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        generation_id: int = -1,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        topics: list[TxnOffsetCommitRequestTopic] = NEW,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.group_id = group_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.generation_id = generation_id
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TxnOffsetCommitRequest, int]:
@@ -178,10 +204,16 @@ class TxnOffsetCommitRequest:
             item_topics.write(out, version)
 
 
-@dataclass(slots=True)
-class TxnOffsetCommitResponsePartition:
-    partition_index: int = 0
-    error_code: int = 0
+class TxnOffsetCommitResponsePartition(Message):
+    __slots__ = ("partition_index", "error_code")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TxnOffsetCommitResponsePartition, int]:
@@ -205,10 +237,16 @@ class TxnOffsetCommitResponsePartition:
         out += _ih.pack(self.partition_index, self.error_code)
 
 
-@dataclass(slots=True)
-class TxnOffsetCommitResponseTopic:
-    name: str = ""
-    partitions: list[TxnOffsetCommitResponsePartition] = field(default_factory=list)
+class TxnOffsetCommitResponseTopic(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[TxnOffsetCommitResponsePartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TxnOffsetCommitResponseTopic, int]:
@@ -251,15 +289,21 @@ class TxnOffsetCommitResponseTopic:
             item_partitions.write(out, version)
 
 
-@dataclass(slots=True)
-class TxnOffsetCommitResponse:
+class TxnOffsetCommitResponse(Message):
     API_KEY: ClassVar[int] = 28
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    throttle_time_ms: int = 0
-    topics: list[TxnOffsetCommitResponseTopic] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "topics")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[TxnOffsetCommitResponseTopic] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TxnOffsetCommitResponse, int]:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class UnregisterBrokerRequest:
+class UnregisterBrokerRequest(Message):
     API_KEY: ClassVar[int] = 64
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
+    __slots__ = ("broker_id",)
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+    ) -> None:
+        self.broker_id = broker_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UnregisterBrokerRequest, int]:
@@ -36,16 +41,23 @@ class UnregisterBrokerRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class UnregisterBrokerResponse:
+class UnregisterBrokerResponse(Message):
     API_KEY: ClassVar[int] = 64
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
+    __slots__ = ("throttle_time_ms", "error_code", "error_message")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UnregisterBrokerResponse, int]:

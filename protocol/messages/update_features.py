@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _T = Struct(">?")
 _b = Struct(">b")
@@ -15,12 +15,20 @@ _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-@dataclass(slots=True)
-class FeatureUpdateKey:
-    feature: str = ""
-    max_version_level: int = 0
-    allow_downgrade: bool = False
-    upgrade_type: int = 1
+class FeatureUpdateKey(Message):
+    __slots__ = ("feature", "max_version_level", "allow_downgrade", "upgrade_type")
+
+    def __init__(
+        self,
+        feature: str = "",
+        max_version_level: int = 0,
+        allow_downgrade: bool = False,
+        upgrade_type: int = 1,
+    ) -> None:
+        self.feature = feature
+        self.max_version_level = max_version_level
+        self.allow_downgrade = allow_downgrade
+        self.upgrade_type = upgrade_type
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FeatureUpdateKey, int]:
@@ -53,16 +61,23 @@ class FeatureUpdateKey:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class UpdateFeaturesRequest:
+class UpdateFeaturesRequest(Message):
     API_KEY: ClassVar[int] = 57
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    timeout_ms: int = 60000
-    feature_updates: list[FeatureUpdateKey] = field(default_factory=list)
-    validate_only: bool = False
+    __slots__ = ("timeout_ms", "feature_updates", "validate_only")
+
+    def __init__(
+        self,
+        timeout_ms: int = 60000,
+        feature_updates: list[FeatureUpdateKey] = NEW,
+        validate_only: bool = False,
+    ) -> None:
+        self.timeout_ms = timeout_ms
+        self.feature_updates = [] if feature_updates is NEW else feature_updates
+        self.validate_only = validate_only
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UpdateFeaturesRequest, int]:
@@ -97,11 +112,18 @@ class UpdateFeaturesRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class UpdatableFeatureResult:
-    feature: str = ""
-    error_code: int = 0
-    error_message: str | None = ""
+class UpdatableFeatureResult(Message):
+    __slots__ = ("feature", "error_code", "error_message")
+
+    def __init__(
+        self,
+        feature: str = "",
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.feature = feature
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UpdatableFeatureResult, int]:
@@ -123,17 +145,25 @@ class UpdatableFeatureResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class UpdateFeaturesResponse:
+class UpdateFeaturesResponse(Message):
     API_KEY: ClassVar[int] = 57
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    results: list[UpdatableFeatureResult] = field(default_factory=list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "results")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        results: list[UpdatableFeatureResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UpdateFeaturesResponse, int]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 
 
-@dataclass(slots=True)
-class UpdateMetadataRequest:
+class UpdateMetadataRequest(Message):
     API_KEY: ClassVar[int] = 6
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
+    __slots__ = ()
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UpdateMetadataRequest, int]:
@@ -26,13 +26,13 @@ class UpdateMetadataRequest:
         return
 
 
-@dataclass(slots=True)
-class UpdateMetadataResponse:
+class UpdateMetadataResponse(Message):
     API_KEY: ClassVar[int] = 6
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 32767
 
+    __slots__ = ()
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UpdateMetadataResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _H = Struct(">H")
 _hh = Struct(">hh")
@@ -16,11 +16,18 @@ _ii = Struct(">ii")
 _iiU = Struct(">ii16s")
 
 
-@dataclass(slots=True)
-class Listener:
-    name: str = ""
-    host: str = ""
-    port: int = 0
+class Listener(Message):
+    __slots__ = ("name", "host", "port")
+
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Listener, int]:
@@ -41,10 +48,16 @@ class Listener:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class KRaftVersionFeature:
-    min_supported_version: int = 0
-    max_supported_version: int = 0
+class KRaftVersionFeature(Message):
+    __slots__ = ("min_supported_version", "max_supported_version")
+
+    def __init__(
+        self,
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+    ) -> None:
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[KRaftVersionFeature, int]:
@@ -61,19 +74,29 @@ class KRaftVersionFeature:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class UpdateRaftVoterRequest:
+class UpdateRaftVoterRequest(Message):
     API_KEY: ClassVar[int] = 82
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    cluster_id: str | None = ""
-    current_leader_epoch: int = 0
-    voter_id: int = 0
-    voter_directory_id: bytes = p.ZERO_UUID
-    listeners: list[Listener] = field(default_factory=list)
-    k_raft_version_feature: KRaftVersionFeature = field(default_factory=KRaftVersionFeature)
+    __slots__ = ("cluster_id", "current_leader_epoch", "voter_id", "voter_directory_id", "listeners", "k_raft_version_feature")
+
+    def __init__(
+        self,
+        cluster_id: str | None = "",
+        current_leader_epoch: int = 0,
+        voter_id: int = 0,
+        voter_directory_id: bytes = p.ZERO_UUID,
+        listeners: list[Listener] = NEW,
+        k_raft_version_feature: KRaftVersionFeature = NEW,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.current_leader_epoch = current_leader_epoch
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.listeners = [] if listeners is NEW else listeners
+        self.k_raft_version_feature = KRaftVersionFeature() if k_raft_version_feature is NEW else k_raft_version_feature
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UpdateRaftVoterRequest, int]:
@@ -106,12 +129,20 @@ class UpdateRaftVoterRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class CurrentLeader:
-    leader_id: int = -1
-    leader_epoch: int = -1
-    host: str = ""
-    port: int = 0
+class CurrentLeader(Message):
+    __slots__ = ("leader_id", "leader_epoch", "host", "port")
+
+    def __init__(
+        self,
+        leader_id: int = -1,
+        leader_epoch: int = -1,
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CurrentLeader, int]:
@@ -133,16 +164,23 @@ class CurrentLeader:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class UpdateRaftVoterResponse:
+class UpdateRaftVoterResponse(Message):
     API_KEY: ClassVar[int] = 82
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    current_leader: CurrentLeader | None = None
+    __slots__ = ("throttle_time_ms", "error_code", "current_leader")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        current_leader: CurrentLeader | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.current_leader = current_leader
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UpdateRaftVoterResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _UU = Struct(">16s16s")
 _T = Struct(">?")
@@ -18,16 +18,28 @@ _iii = Struct(">iii")
 _iq = Struct(">iq")
 
 
-@dataclass(slots=True)
-class VoteRequestPartitionData:
-    partition_index: int = 0
-    replica_epoch: int = 0
-    replica_id: int = 0
-    replica_directory_id: bytes = p.ZERO_UUID
-    voter_directory_id: bytes = p.ZERO_UUID
-    last_offset_epoch: int = 0
-    last_offset: int = 0
-    pre_vote: bool = False
+class VoteRequestPartitionData(Message):
+    __slots__ = ("partition_index", "replica_epoch", "replica_id", "replica_directory_id", "voter_directory_id", "last_offset_epoch", "last_offset", "pre_vote")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        replica_epoch: int = 0,
+        replica_id: int = 0,
+        replica_directory_id: bytes = p.ZERO_UUID,
+        voter_directory_id: bytes = p.ZERO_UUID,
+        last_offset_epoch: int = 0,
+        last_offset: int = 0,
+        pre_vote: bool = False,
+    ) -> None:
+        self.partition_index = partition_index
+        self.replica_epoch = replica_epoch
+        self.replica_id = replica_id
+        self.replica_directory_id = replica_directory_id
+        self.voter_directory_id = voter_directory_id
+        self.last_offset_epoch = last_offset_epoch
+        self.last_offset = last_offset
+        self.pre_vote = pre_vote
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VoteRequestPartitionData, int]:
@@ -62,10 +74,16 @@ class VoteRequestPartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class VoteRequestTopicData:
-    topic_name: str = ""
-    partitions: list[VoteRequestPartitionData] = field(default_factory=list)
+class VoteRequestTopicData(Message):
+    __slots__ = ("topic_name", "partitions")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[VoteRequestPartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VoteRequestTopicData, int]:
@@ -92,16 +110,23 @@ class VoteRequestTopicData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class VoteRequest:
+class VoteRequest(Message):
     API_KEY: ClassVar[int] = 52
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    cluster_id: str | None = None
-    voter_id: int = -1
-    topics: list[VoteRequestTopicData] = field(default_factory=list)
+    __slots__ = ("cluster_id", "voter_id", "topics")
+
+    def __init__(
+        self,
+        cluster_id: str | None = None,
+        voter_id: int = -1,
+        topics: list[VoteRequestTopicData] = NEW,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.voter_id = voter_id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VoteRequest, int]:
@@ -136,13 +161,22 @@ class VoteRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class VoteResponsePartitionData:
-    partition_index: int = 0
-    error_code: int = 0
-    leader_id: int = 0
-    leader_epoch: int = 0
-    vote_granted: bool = False
+class VoteResponsePartitionData(Message):
+    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "vote_granted")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+        vote_granted: bool = False,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.vote_granted = vote_granted
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VoteResponsePartitionData, int]:
@@ -159,10 +193,16 @@ class VoteResponsePartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class VoteResponseTopicData:
-    topic_name: str = ""
-    partitions: list[VoteResponsePartitionData] = field(default_factory=list)
+class VoteResponseTopicData(Message):
+    __slots__ = ("topic_name", "partitions")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[VoteResponsePartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VoteResponseTopicData, int]:
@@ -189,11 +229,18 @@ class VoteResponseTopicData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class NodeEndpoint:
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
+class NodeEndpoint(Message):
+    __slots__ = ("node_id", "host", "port")
+
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[NodeEndpoint, int]:
@@ -227,16 +274,23 @@ class NodeEndpoint:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class VoteResponse:
+class VoteResponse(Message):
     API_KEY: ClassVar[int] = 52
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    error_code: int = 0
-    topics: list[VoteResponseTopicData] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)
+    __slots__ = ("error_code", "topics", "node_endpoints")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        topics: list[VoteResponseTopicData] = NEW,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.topics = [] if topics is NEW else topics
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VoteResponse, int]:

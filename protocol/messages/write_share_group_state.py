@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -15,12 +15,20 @@ _iiiq = Struct(">iiiq")
 _qqbh = Struct(">qqbh")
 
 
-@dataclass(slots=True)
-class StateBatch:
-    first_offset: int = 0
-    last_offset: int = 0
-    delivery_state: int = 0
-    delivery_count: int = 0
+class StateBatch(Message):
+    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
+
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_state: int = 0,
+        delivery_count: int = 0,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_state = delivery_state
+        self.delivery_count = delivery_count
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StateBatch, int]:
@@ -37,14 +45,24 @@ class StateBatch:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class PartitionData:
-    partition: int = 0
-    state_epoch: int = 0
-    leader_epoch: int = 0
-    start_offset: int = 0
-    delivery_complete_count: int = -1
-    state_batches: list[StateBatch] = field(default_factory=list)
+class PartitionData(Message):
+    __slots__ = ("partition", "state_epoch", "leader_epoch", "start_offset", "delivery_complete_count", "state_batches")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        state_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+        state_batches: list[StateBatch] = NEW,
+    ) -> None:
+        self.partition = partition
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
+        self.state_batches = [] if state_batches is NEW else state_batches
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionData, int]:
@@ -79,10 +97,16 @@ class PartitionData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class WriteStateData:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[PartitionData] = field(default_factory=list)
+class WriteStateData(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteStateData, int]:
@@ -110,15 +134,21 @@ class WriteStateData:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class WriteShareGroupStateRequest:
+class WriteShareGroupStateRequest(Message):
     API_KEY: ClassVar[int] = 85
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    topics: list[WriteStateData] = field(default_factory=list)
+    __slots__ = ("group_id", "topics")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[WriteStateData] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteShareGroupStateRequest, int]:
@@ -145,11 +175,18 @@ class WriteShareGroupStateRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class PartitionResult:
-    partition: int = 0
-    error_code: int = 0
-    error_message: str | None = None
+class PartitionResult(Message):
+    __slots__ = ("partition", "error_code", "error_message")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionResult, int]:
@@ -169,10 +206,16 @@ class PartitionResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class WriteStateResult:
-    topic_id: bytes = p.ZERO_UUID
-    partitions: list[PartitionResult] = field(default_factory=list)
+class WriteStateResult(Message):
+    __slots__ = ("topic_id", "partitions")
+
+    def __init__(
+        self,
+        topic_id: bytes = p.ZERO_UUID,
+        partitions: list[PartitionResult] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteStateResult, int]:
@@ -200,14 +243,19 @@ class WriteStateResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class WriteShareGroupStateResponse:
+class WriteShareGroupStateResponse(Message):
     API_KEY: ClassVar[int] = 85
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    results: list[WriteStateResult] = field(default_factory=list)
+    __slots__ = ("results",)
+
+    def __init__(
+        self,
+        results: list[WriteStateResult] = NEW,
+    ) -> None:
+        self.results = [] if results is NEW else results
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteShareGroupStateResponse, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
+from protocol.message import NEW, Message
 
 _b = Struct(">b")
 _i = Struct(">i")
@@ -15,10 +15,16 @@ _q = Struct(">q")
 _qhT = Struct(">qh?")
 
 
-@dataclass(slots=True)
-class WritableTxnMarkerTopic:
-    name: str = ""
-    partition_indexes: list[int] = field(default_factory=list)
+class WritableTxnMarkerTopic(Message):
+    __slots__ = ("name", "partition_indexes")
+
+    def __init__(
+        self,
+        name: str = "",
+        partition_indexes: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WritableTxnMarkerTopic, int]:
@@ -42,14 +48,24 @@ class WritableTxnMarkerTopic:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class WritableTxnMarker:
-    producer_id: int = 0
-    producer_epoch: int = 0
-    transaction_result: bool = False
-    topics: list[WritableTxnMarkerTopic] = field(default_factory=list)
-    coordinator_epoch: int = 0
-    transaction_version: int = 0
+class WritableTxnMarker(Message):
+    __slots__ = ("producer_id", "producer_epoch", "transaction_result", "topics", "coordinator_epoch", "transaction_version")
+
+    def __init__(
+        self,
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        transaction_result: bool = False,
+        topics: list[WritableTxnMarkerTopic] = NEW,
+        coordinator_epoch: int = 0,
+        transaction_version: int = 0,
+    ) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.transaction_result = transaction_result
+        self.topics = [] if topics is NEW else topics
+        self.coordinator_epoch = coordinator_epoch
+        self.transaction_version = transaction_version
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WritableTxnMarker, int]:
@@ -87,14 +103,19 @@ class WritableTxnMarker:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class WriteTxnMarkersRequest:
+class WriteTxnMarkersRequest(Message):
     API_KEY: ClassVar[int] = 27
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    markers: list[WritableTxnMarker] = field(default_factory=list)
+    __slots__ = ("markers",)
+
+    def __init__(
+        self,
+        markers: list[WritableTxnMarker] = NEW,
+    ) -> None:
+        self.markers = [] if markers is NEW else markers
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteTxnMarkersRequest, int]:
@@ -119,10 +140,16 @@ class WriteTxnMarkersRequest:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class WritableTxnMarkerPartitionResult:
-    partition_index: int = 0
-    error_code: int = 0
+class WritableTxnMarkerPartitionResult(Message):
+    __slots__ = ("partition_index", "error_code")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WritableTxnMarkerPartitionResult, int]:
@@ -139,10 +166,16 @@ class WritableTxnMarkerPartitionResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class WritableTxnMarkerTopicResult:
-    name: str = ""
-    partitions: list[WritableTxnMarkerPartitionResult] = field(default_factory=list)
+class WritableTxnMarkerTopicResult(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[WritableTxnMarkerPartitionResult] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WritableTxnMarkerTopicResult, int]:
@@ -169,10 +202,16 @@ class WritableTxnMarkerTopicResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class WritableTxnMarkerResult:
-    producer_id: int = 0
-    topics: list[WritableTxnMarkerTopicResult] = field(default_factory=list)
+class WritableTxnMarkerResult(Message):
+    __slots__ = ("producer_id", "topics")
+
+    def __init__(
+        self,
+        producer_id: int = 0,
+        topics: list[WritableTxnMarkerTopicResult] = NEW,
+    ) -> None:
+        self.producer_id = producer_id
+        self.topics = [] if topics is NEW else topics
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WritableTxnMarkerResult, int]:
@@ -200,14 +239,19 @@ class WritableTxnMarkerResult:
         out += b"\0"
 
 
-@dataclass(slots=True)
-class WriteTxnMarkersResponse:
+class WriteTxnMarkersResponse(Message):
     API_KEY: ClassVar[int] = 27
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    markers: list[WritableTxnMarkerResult] = field(default_factory=list)
+    __slots__ = ("markers",)
+
+    def __init__(
+        self,
+        markers: list[WritableTxnMarkerResult] = NEW,
+    ) -> None:
+        self.markers = [] if markers is NEW else markers
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteTxnMarkersResponse, int]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import socket
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from protocol.api_keys import ApiKey
+from protocol.message import as_dict
 from protocol.message_codec import decode_response, encode_request
 from protocol.messages.alter_configs import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs import AlterConfigsRequest
@@ -212,7 +212,7 @@ def cases() -> list[Case]:
 def comparable(answer: Any) -> Any:
     """An answer as plain values; ids that are drawn become true. `min.insync.replicas` is left
     out: with eligible leader replicas Kafka has it from the cluster's default, we from ours."""
-    return _plain(asdict(answer))
+    return _plain(as_dict(answer))
 
 
 def _plain(value: Any) -> Any:

@@ -95,7 +95,7 @@ async def test_metrics_are_served_on_a_port_of_their_own(tmp_path: Path) -> None
     text = (await reader.read()).decode()
     writer.close()
     await writer.wait_closed()
-    assert 'kafka_network_requestmetrics_requests_total{request="API_VERSIONS"} 1.0' in text
+    assert 'kafka_network_requestmetrics_requests_total{request="ApiVersions"} 1.0' in text
     assert "kafka_server_replicamanager_leadercount 0.0" in text
     await server.stop()
 

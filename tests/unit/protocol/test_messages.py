@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tracemalloc
 from typing import Any
 
 import pytest
 
 from protocol.errors import ProtocolError
+from protocol.message import as_dict
 from protocol.message_codec import decode
 from protocol.primitives import MessageBuffer, uvarint
 from tests.message_lengths import plain_encoding, wrong_lengths
@@ -172,5 +172,5 @@ def test_every_kind_reaches_what_it_is_for() -> None:
 def test_instances_are_the_same_at_every_run() -> None:
     vote = case("VoteRequest")
     first = vote.instance(2, "random-1")
-    assert dataclasses.asdict(first) == dataclasses.asdict(vote.instance(2, "random-1"))
+    assert as_dict(first) == as_dict(vote.instance(2, "random-1"))
     assert first != vote.instance(2, "random-2")

@@ -1,0 +1,46 @@
+"""What every generated message class is: slots that compare and show themselves.
+
+Plain classes on purpose: `dataclass` compiles several functions for each class as its module is
+imported, which made up half of a broker's start. Owns no state; does no I/O.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar
+
+# The default of a list or a struct: stands for a new one in each message.
+NEW: Any = object()
+
+
+class Message:
+    """A message, or a struct within one. Its fields are its slots, in the order of the wire."""
+
+    __slots__: ClassVar[tuple[str, ...]] = ()
+    __hash__ = None  # type: ignore[assignment]  # its fields change
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"{type(self).__name__}({fields})"
+
+
+M = TypeVar("M", bound=Message)
+
+
+def replace(message: M, **changes: Any) -> M:
+    """A copy of `message` with some fields set otherwise; what they hold is shared."""
+    fields = {name: getattr(message, name) for name in message.__slots__}
+    return type(message)(**{**fields, **changes})
+
+
+def as_dict(value: Any) -> Any:
+    """A message as dicts and lists of plain values, for comparing and showing."""
+    if isinstance(value, Message):
+        return {name: as_dict(getattr(value, name)) for name in value.__slots__}
+    if isinstance(value, list):
+        return [as_dict(item) for item in value]
+    return value
