@@ -61,7 +61,11 @@ class LocalLog:
         return segment
 
     def truncate_to(self, offset: int) -> int:
-        """Cut everything from `offset` on, and the batch that holds it; gives the new end."""
+        """Cut everything from `offset` on, and the batch that holds it; gives the new end.
+
+        Durable when it returns: records that came back after a loss of power could otherwise
+        follow what a new leader gave for the same offsets.
+        """
         for segment in self.segments.beyond(offset):
             self._remove(segment)
         segment = self.segments.active
@@ -69,13 +73,16 @@ class LocalLog:
         if segment.base_offset == offset:
             end = offset
         segment.reopen(end)
+        segment.file.sync()
+        self._filesystem.sync_dir(self.directory)
         return end
 
     def truncate_fully(self, offset: int, now_ms: int) -> None:
-        """Remove all segments and begin anew, empty, at `offset`."""
+        """Remove all segments and begin anew, empty, at `offset`; durable when it returns."""
         for segment in self.segments:
             self._remove(segment)
         self.segments.add(self._create(offset, now_ms))
+        self._filesystem.sync_dir(self.directory)
 
     def set_aside(self, segments: list[LogSegment]) -> Callable[[], None]:
         """Take segments out and rename their files to `.deleted`; gives the job that removes them.

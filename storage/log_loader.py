@@ -103,7 +103,12 @@ class LogLoader:
         self._recover(unflushed)
         self._open_active(unflushed)
         self._settle_offsets(unflushed)
-        self._rebuild_producers()
+        if unflushed:
+            self._producers.map_end_offset = self.next_offset
+            self._snapshots.remove_outside(self.log_start_offset, self.next_offset)
+            self._snapshots.take(self._producers)
+        else:
+            self._rebuild_producers(self.next_offset)
         self._snapshots.keep_only(self.segments.base_offsets)
 
     def _remove_leftovers(self, names: list[str]) -> list[str]:
@@ -172,6 +177,9 @@ class LogLoader:
         A tail may also be lost at a batch's border, and a later segment be whole: only compaction
         leaves gaps of offsets, so elsewhere a gap between segments ends the log too.
         """
+        if unflushed:
+            # A snapshot beyond may be of another life: one that a truncation cut off.
+            self._rebuild_producers(unflushed[0].base_offset)
         for number, segment in enumerate(unflushed):
             if number and segment.base_offset > self.next_offset and not self._config.compact:
                 self._remove(unflushed[number:])
@@ -200,6 +208,8 @@ class LogLoader:
 
         def on_batch(header: RecordBatchHeader) -> None:
             self._epochs.note(header.partition_leader_epoch, header.base_offset)
+            if cut and header.last_offset >= self.log_start_offset:
+                self._producers.replay(header)
 
         self.next_offset, invalid = segment.recover(on_batch, cut=cut)
         self.report.segments_scanned += 1
@@ -249,20 +259,18 @@ class LogLoader:
         if unflushed and self._epochs.entries:
             self._epochs.write()
 
-    def _rebuild_producers(self) -> None:
+    def _rebuild_producers(self, up_to: int) -> None:
         try:
             rebuild_producers(
                 self.segments,
                 self._producers,
                 self._snapshots,
                 self.log_start_offset,
-                self.next_offset,
+                up_to,
                 self._now_ms,
             )
         except CorruptBatch as damage:
             self.report.notes.append(f"producer state is incomplete: {damage}")
-        if not self._clean and self._producers.entries:
-            self._snapshots.take(self._producers)
 
 
 def rebuild_producers(
@@ -270,21 +278,22 @@ def rebuild_producers(
     producers: ProducerStateManager,
     snapshots: ProducerSnapshots,
     log_start_offset: int,
-    log_end_offset: int,
+    up_to: int,
     now_ms: int,
 ) -> None:
-    """Set producer state to what the log says: the last snapshot, then the batches after it.
+    """Set producer state to what the log says before `up_to`: a snapshot, then the batches.
 
-    Raises CorruptBatch where those cannot be read; the state is then what came before.
+    `up_to` is a border of segments, or the log's end. Snapshots after it are removed.
+    Raises CorruptBatch where the batches cannot be read; the state is then what came before.
     """
-    snapshots.remove_outside(log_start_offset, log_end_offset)
-    snapshots.load_latest(producers, log_end_offset, now_ms)
+    snapshots.remove_outside(log_start_offset, up_to)
+    snapshots.load_latest(producers, up_to, now_ms)
     start = max(producers.map_end_offset, log_start_offset)
     try:
-        if start < log_end_offset:
-            for segment in segments.from_floor(start):
-                for _, header in segment.headers_from(max(start, segment.base_offset)):
-                    if header.base_offset >= start:
-                        producers.replay(header)
+        for segment in segments.from_floor(start):
+            if start >= up_to or segment.base_offset >= up_to:
+                break
+            for _, header in segment.headers_from(max(start, segment.base_offset)):
+                producers.replay(header)
     finally:
-        producers.map_end_offset = log_end_offset
+        producers.map_end_offset = up_to

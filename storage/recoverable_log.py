@@ -176,6 +176,7 @@ class RecoverableLog:
     def truncate_to(self, offset: int) -> bool:
         """Cut the log from `offset` on; a batch that holds it goes whole. False: nothing to cut.
 
+        The log start does not go back, though a batch that held it is gone.
         Raises LogDirFailure.
         """
         try:
@@ -186,7 +187,9 @@ class RecoverableLog:
             if offset < self._local.segments.first.base_offset:
                 self.truncate_fully_and_start_at(offset)
                 return True
-            self._set_end(self._local.truncate_to(offset))
+            self._snapshots.remove_outside(-1, offset)  # before the cut syncs the folder
+            end = self._local.truncate_to(offset)
+            self._set_end(max(end, min(offset, self.log_start_offset)))
             self._rebuild_producers()
         except OSError as error:
             raise self._failed("truncation", error) from error
@@ -197,9 +200,9 @@ class RecoverableLog:
         try:
             self._truncations += 1
             now_ms = self._environment.scheduler.wall_ms()
+            self._snapshots.remove_outside(-1, -1)
             self._local.truncate_fully(offset, now_ms)
             self.leader_epochs.clear()
-            self._snapshots.remove_outside(-1, -1)
             self._producers.clear(offset)
             self.log_start_offset = offset if log_start_offset is None else log_start_offset
             self._set_end(offset)

@@ -195,34 +195,58 @@ class UnifiedLog(RecoverableLog):
         """
         if self.offline:
             return self._refused(_OFFLINE)
+        batches = self._follower_batches(records, leader_epoch)
+        if isinstance(batches, LogAppendInfo):
+            return batches
+        if not batches:
+            return LogAppendInfo(-1, self.log_end_offset - 1, -1, -1, self.log_start_offset)
+        first, last = batches[0][1].base_offset, batches[-1][1].last_offset
+        size = batches[-1][0] + batches[-1][1].size_in_bytes
+        start = self.log_start_offset
+        try:
+            if first < self.log_end_offset:
+                self.truncate_fully_and_start_at(first)
+            for _, header in batches:
+                self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
+            now_ms = self._environment.scheduler.wall_ms()
+            self._write(records[:size], batches, first, last, now_ms)
+        except OSError as error:
+            return self._append_failed(error)
+        except LogDirFailure as failure:
+            return self._refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
+        self.log_start_offset = start
+        max_timestamp = max(header.max_timestamp for _, header in batches)
+        info = LogAppendInfo(first, last, max_timestamp, -1, self.log_start_offset, size)
+        return self._count_messages(info) if self._counts_messages else info
+
+    def _follower_batches(
+        self, records: memoryview, leader_epoch: int
+    ) -> list[tuple[int, RecordBatchHeader]] | LogAppendInfo:
+        """The whole batches to copy, or why none may be."""
         batches: list[tuple[int, RecordBatchHeader]] = []
         end = self.log_end_offset
-        size = 0
         try:
             for position, header in iterate_batches(records, allow_partial_tail=True):
                 if header.partition_leader_epoch > leader_epoch:
                     break
                 if not crc_is_valid(records, position, header):
                     raise CorruptBatch(f"the batch at offset {header.base_offset} has a wrong CRC")
-                if header.base_offset < end:
+                if header.base_offset < end and (batches or not self._begins_inside(header)):
                     return self._unexpected_offset(header, end)
                 batches.append((position, header))
-                end, size = header.next_offset, position + header.size_in_bytes
+                end = header.next_offset
         except CorruptBatch as damage:
             return self._refused(Refusal(ErrorCode.CORRUPT_MESSAGE, str(damage)))
-        if not batches:
-            return LogAppendInfo(-1, end - 1, -1, -1, self.log_start_offset)
-        first = batches[0][1].base_offset
-        try:
-            for _, header in batches:
-                self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
-            now_ms = self._environment.scheduler.wall_ms()
-            self._write(records[:size], batches, first, end - 1, now_ms)
-        except OSError as error:
-            return self._append_failed(error)
-        max_timestamp = max(header.max_timestamp for _, header in batches)
-        info = LogAppendInfo(first, end - 1, max_timestamp, -1, self.log_start_offset, size)
-        return self._count_messages(info) if self._counts_messages else info
+        return batches
+
+    def _begins_inside(self, header: RecordBatchHeader) -> bool:
+        """Whether this log is empty and begins inside the batch.
+
+        A log start that DeleteRecords moved lies where it likes, and a follower that starts there
+        is sent the whole batch (KAFKA-6975; Kafka's `Partition.doAppendRecordsToFollower`).
+        """
+        end = self.log_end_offset
+        return end == self.log_start_offset and header.last_offset >= end
 
     def _unexpected_offset(self, header: RecordBatchHeader, end: int) -> LogAppendInfo:
         info = self._refused(

@@ -311,6 +311,17 @@ def test_a_follower_takes_no_damage_and_no_offset_it_has() -> None:
     assert follower.log_end_offset == 2
 
 
+def test_a_follower_that_begins_inside_a_batch_takes_it_whole() -> None:
+    follower = open_log()
+    follower.truncate_fully_and_start_at(2)
+    sent = batch(b"a", b"b", b"c", b"d", base_offset=0, leader_epoch=0)
+    info = follower.append_as_follower(sent, 0)
+    assert (info.error, info.last_offset) == (ErrorCode.NONE, 3)
+    assert (follower.log_start_offset, follower.log_end_offset) == (2, 4)
+    assert read_header(data_of(follower.read(2, 1000))).base_offset == 0
+    assert follower.read(1, 1000).error is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
 def test_a_follower_learns_producers_without_checking_them() -> None:
     follower = open_log()
     for offset, sequence in ((0, 5), (1, 99)):
