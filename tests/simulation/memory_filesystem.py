@@ -187,6 +187,19 @@ class MemoryFilesystem:
 
     # ---- ends of a process ---------------------------------------------------------------------
 
+    @property
+    def is_dead(self) -> bool:
+        """Whether `die_at` has come."""
+        return self.die_at is not None and self.changes >= self.die_at
+
+    def heal(self) -> None:
+        """Forget the faults that were asked for."""
+        self._faults.clear()
+
+    def files(self) -> list[tuple[str, bytes]]:
+        """Every file and what is in it, by path."""
+        return _paths(self._root, "")
+
     def kill(self) -> None:
         """Process death: what was written is there, locks and handles are gone."""
         self.life += 1
@@ -354,6 +367,16 @@ def _files(folder: _Folder) -> list[_Inode]:
         for inode in _files(node) if isinstance(node, _Folder) else [node]:
             found[id(inode)] = inode
     return list(found.values())
+
+
+def _paths(folder: _Folder, path: str) -> list[tuple[str, bytes]]:
+    found = []
+    for name, node in sorted(folder.names.items()):
+        if isinstance(node, _Folder):
+            found += _paths(node, f"{path}/{name}")
+        else:
+            found.append((f"{path}/{name}", bytes(node.data)))
+    return found
 
 
 def _forget_names(folder: _Folder, chance: random.Random) -> None:

@@ -93,9 +93,7 @@ class SimBlocking:
         self._delay_ms_max = delay_ms_max
         self.alive = True
 
-    def submit(
-        self, job: Callable[[], Any], done: Callable[[Any, Exception | None], None]
-    ) -> None:
+    def submit(self, job: Callable[[], Any], done: Callable[[Any, Exception | None], None]) -> None:
         def run() -> None:
             if not self.alive:
                 return

@@ -1,0 +1,265 @@
+"""Consumers that read partitions of their own choice: long polls, with and without sessions.
+
+A consumer starts at the log's start, reads on from where it is, and never skips: what it gets
+begins at its position. It sends the leader epoch that it knows, and follows where it is told so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from protocol.errors import ErrorCode
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from protocol.primitives import ZERO_UUID
+from protocol.record_batch import iterate_batches
+from protocol.records import iterate_records
+from tests.simulation.sim_client import SimClient, Violation, Waits
+
+SESSIONS_FROM = 7
+LEADER_EPOCHS_FROM = 9
+TOPIC_IDS_FROM = 13
+EARLIEST = -2
+
+Key = tuple[str, int]
+
+
+@dataclass(slots=True)
+class Asked:
+    """One partition of a fetch, as its sender means it."""
+
+    topic: str
+    topic_id: bytes
+    partition: int
+    offset: int
+    leader_epoch: int
+
+
+@dataclass(slots=True)
+class Fetching:
+    """What watchers are told of a Fetch request (`Exchange.about`)."""
+
+    asked: dict[Key, Asked]
+    isolation: int
+    min_bytes: int
+    max_wait_ms: int
+    in_session: bool
+
+
+def records_of(data: bytes | memoryview | None) -> list[tuple[int, bytes]]:
+    """(offset, value) of every record in whole batches."""
+    if not data:
+        return []
+    view = memoryview(data)
+    return [
+        (record.offset, record.value or b"")
+        for position, _ in iterate_batches(view, allow_partial_tail=True)
+        for record in iterate_records(view, position)
+    ]
+
+
+class SimConsumer(SimClient):
+    """See the module."""
+
+    def __init__(self, name: str, *where: Any, topics: list[str], by_id: bool = False) -> None:
+        super().__init__(name, *where)
+        self.names = topics
+        versions = [13, 15, 16, 17, 18] if by_id else [4, 6, 7, 9, 11, 12, 13, 17, 18]
+        self.version = self.chance.choice(versions)
+        self.isolation = self.chance.choice([0, 1])
+        self.max_wait_ms = self.chance.choice([100, 500, 2_000])
+        self.min_bytes = self.chance.choice([1, 1, 1, 400])
+        self.uses_session = self.version >= SESSIONS_FROM and self.chance.random() < 0.8
+        self.positions: dict[Key, int] = {}
+        self.wanted: list[Key] = []
+        self.session_id = 0
+        self.session_epoch = 0
+        self._in_session: dict[Key, tuple[bytes, int, int]] = {}
+        self.consumed = 0
+
+    def life(self) -> Waits:
+        while not self.stopping:
+            if self.chance.random() < 0.03:
+                yield from self._choose()
+            yield from self.poll()
+            yield self.chance.random() * 40.0
+
+    def _choose(self) -> Waits:
+        """Look at other partitions, as after an assign; positions are kept."""
+        yield from self.learn(self.names)
+        everything = [(n, p) for n in self.names if n in self.topics for p in self._partitions(n)]
+        count = self.chance.randint(1, max(1, len(everything)))
+        self.wanted = self.chance.sample(everything, min(count, len(everything)))
+        if self.chance.random() < 0.2:
+            self._drop_session()
+
+    def _partitions(self, name: str) -> list[int]:
+        return sorted(self.topics[name].leaders)
+
+    # --- fetching ------------------------------------------------------------------------------
+
+    def poll(self) -> Waits:
+        """One fetch."""
+        if not self.wanted:
+            yield from self._choose()
+        asked = self._ask()
+        if not asked:
+            yield self.pause_ms()
+            yield from self.learn(self.names)
+            return
+        request, version = self._request(asked), self.version
+        leader = self.topics[next(iter(asked))[0]].leaders[next(iter(asked))[1]]
+        about = Fetching(
+            asked, self.isolation, self.min_bytes, self.max_wait_ms, self.session_id != 0
+        )
+        timeout_ms = self.max_wait_ms + 6_000.0
+        response = yield from self.call(
+            request, version, leader, timeout_ms=timeout_ms, about=about
+        )
+        if response is None:
+            self._drop_session()
+            yield from self.learn(self.names)
+            return
+        yield from self._take(response, asked)
+
+    def _ask(self) -> dict[Key, Asked]:
+        asked = {}
+        for name, partition in self.wanted:
+            topic = self.topics.get(name)
+            if topic is None or not topic.leaders.get(partition):
+                continue
+            offset = self.positions.setdefault((name, partition), 0)
+            epoch = topic.epochs[partition] if self.version >= LEADER_EPOCHS_FROM else -1
+            asked[(name, partition)] = Asked(name, topic.topic_id, partition, offset, epoch)
+        return asked
+
+    def _request(self, asked: dict[Key, Asked]) -> FetchRequest:
+        named = asked
+        by_id = self.version >= TOPIC_IDS_FROM
+        forgotten: list[Key] = []
+        if self.session_id:
+            named = {
+                key: one
+                for key, one in asked.items()
+                if self._in_session.get(key) != (one.topic_id, one.offset, one.leader_epoch)
+            }
+            forgotten = [
+                key
+                for key, (topic_id, _, _) in self._in_session.items()
+                if key not in asked or (by_id and asked[key].topic_id != topic_id)
+            ]
+        request = FetchRequest(
+            max_wait_ms=self.max_wait_ms,
+            min_bytes=self.min_bytes,
+            max_bytes=self.chance.choice([1_000, 50_000]),
+            isolation_level=self.isolation,
+            session_id=self.session_id,
+            session_epoch=self.session_epoch if self.uses_session else -1,
+            replica_id=-1,
+        )
+        for (name, partition), one in named.items():
+            part = FetchPartition(
+                partition, one.leader_epoch, one.offset, partition_max_bytes=20_000
+            )
+            topic_id = one.topic_id if by_id else ZERO_UUID
+            request.topics.append(FetchTopic("" if by_id else name, topic_id, [part]))
+        for name, partition in forgotten:
+            topic_id = self._in_session[(name, partition)][0]
+            request.forgotten_topics_data.append(
+                ForgottenTopic("" if by_id else name, topic_id if by_id else ZERO_UUID, [partition])
+            )
+        return request
+
+    def _drop_session(self) -> None:
+        self.session_id = self.session_epoch = 0
+        self._in_session.clear()
+
+    def _take(self, response: Any, asked: dict[Key, Asked]) -> Waits:
+        if response.error_code:
+            error = ErrorCode(response.error_code)
+            if error not in SESSION_ERRORS:
+                raise Violation("I20", f"{self.name} fetches and is told {error!r}")
+            self._drop_session()
+            return
+        if self.uses_session:
+            if response.session_id:
+                self.session_id = response.session_id
+                self.session_epoch += 1
+                self._in_session = {
+                    key: (one.topic_id, one.offset, one.leader_epoch) for key, one in asked.items()
+                }
+            else:
+                self._drop_session()
+        stale, out_of_range = False, []
+        ids = {one.topic_id: name for (name, _), one in asked.items()}
+        for told in response.responses:
+            name = told.topic or ids.get(told.topic_id, "")
+            for data in told.partitions:
+                key = (name, data.partition_index)
+                if key not in asked:
+                    raise Violation("I5", f"{self.name} is given {key}, which it did not ask for")
+                error = ErrorCode(data.error_code)
+                if error is ErrorCode.NONE:
+                    self._advance(key, data)
+                elif error is ErrorCode.OFFSET_OUT_OF_RANGE:
+                    out_of_range.append(key)
+                elif error in STALE:
+                    stale = True
+                else:
+                    raise Violation("I20", f"{self.name} is told {error!r} for {key}")
+        if stale:
+            yield self.pause_ms()
+            yield from self.learn(self.names)
+        for key in out_of_range:
+            yield from self._reset(key)
+
+    def _advance(self, key: Key, data: Any) -> None:
+        position = self.positions[key]
+        records = [one for one in records_of(data.records) if one[0] >= position]
+        if not records:
+            return
+        if records[0][0] != position:
+            raise Violation(
+                "I5", f"{self.name} is at {position} of {key} and is given {records[0][0]}: a gap"
+            )
+        self.consumed += len(records)
+        self.positions[key] = records[-1][0] + 1
+
+    def _reset(self, key: Key) -> Waits:
+        """Go to the log's start."""
+        name, partition = key
+        topic = self.topics.get(name)
+        if topic is None:
+            return
+        wanted = ListOffsetsPartition(partition, timestamp=EARLIEST)
+        request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic(name, [wanted])])
+        version = self.chance.choice([1, 2, 4, 5, 7, 9, 10])
+        response = yield from self.call(request, version, topic.leaders[partition] or None)
+        if response is None:
+            return
+        told = response.topics[0].partitions[0]
+        if told.error_code:
+            yield from self.learn(self.names)
+        else:
+            self.positions[key] = told.offset
+
+
+SESSION_ERRORS = (
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+)
+STALE = (
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.INCONSISTENT_TOPIC_ID,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+)

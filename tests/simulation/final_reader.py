@@ -1,0 +1,89 @@
+"""The last client of a simulation: it reads everything, once all is healed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from protocol.messages.describe_groups import DescribeGroupsRequest
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from protocol.primitives import ZERO_UUID
+from tests.simulation.consumers import EARLIEST, TOPIC_IDS_FROM, records_of
+from tests.simulation.data_invariants import Place, ReadPartition
+from tests.simulation.group_members import GroupMember
+from tests.simulation.sim_client import Topic, Violation, Waits
+
+LATEST = -1
+OFFSETS_TOPIC = "__consumer_offsets"
+
+
+class FinalReader(GroupMember):
+    """What it found is in `partitions` and `groups`."""
+
+    def __init__(self, name: str, *where: Any, groups: list[str], steady: list[str]) -> None:
+        super().__init__(name, *where, group=groups[0], topics=steady, instance_id=None)
+        self.group_names = groups
+        self.steady = steady
+        self.partitions: dict[Place, ReadPartition] = {}
+        self.groups: dict[str, str] = {}
+
+    def life(self) -> Waits:
+        yield from self.learn(None)
+        for topic in list(self.topics.values()):
+            if topic.name == OFFSETS_TOPIC:
+                continue
+            for partition in sorted(topic.leaders):
+                yield from self._read(topic, partition)
+        for group in self.group_names:
+            yield from self._look_at(group)
+
+    def _read(self, topic: Topic, partition: int) -> Waits:
+        leader = topic.leaders[partition]
+        start = yield from self._offset(topic, partition, leader, EARLIEST)
+        end = yield from self._offset(topic, partition, leader, LATEST)
+        found = ReadPartition(topic.name, start, end)
+        self.partitions[(topic.topic_id, partition)] = found
+        version = self.chance.choice([4, 11, 12, 13, 17])
+        position = start
+        while position < end:
+            part = FetchPartition(partition, -1, position, partition_max_bytes=100_000)
+            by_id = version >= TOPIC_IDS_FROM
+            asked = FetchTopic(
+                "" if by_id else topic.name, topic.topic_id if by_id else ZERO_UUID, [part]
+            )
+            request = FetchRequest(replica_id=-1, max_wait_ms=100, topics=[asked])
+            response = yield from self.call(request, version, leader)
+            told = response.responses[0].partitions[0] if response is not None else None
+            records = records_of(told.records) if told is not None else []
+            records = [one for one in records if one[0] >= position]
+            if not records or records[0][0] != position:
+                raise Violation(
+                    "I1", f"{topic.name}-{partition} cannot be read at {position}, it ends at {end}"
+                )
+            found.records += records
+            position = records[-1][0] + 1
+
+    def _offset(self, topic: Topic, partition: int, leader: str, timestamp: int) -> Waits:
+        wanted = ListOffsetsPartition(partition, timestamp=timestamp)
+        request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic(topic.name, [wanted])])
+        response = yield from self.call(request, self.chance.randint(1, 10), leader)
+        if response is None or response.topics[0].partitions[0].error_code:
+            raise Violation("I20", f"{topic.name}-{partition} says no offset: {response}")
+        return response.topics[0].partitions[0].offset
+
+    def _look_at(self, group: str) -> Waits:
+        self.group, self.coordinator = group, None
+        while self.coordinator is None:
+            yield from self._find()
+        partitions = [(name, p) for name in self.steady for p in sorted(self.topics[name].leaders)]
+        yield from self.committed(partitions)
+        version = self.chance.randint(0, 6)
+        response = yield from self._ask(DescribeGroupsRequest([group]), version)
+        if response is None:
+            raise Violation("I18", f"{group} cannot be described")
+        state = response.groups[0].group_state
+        self.groups[group] = "Empty" if state == "Dead" else state

@@ -1,0 +1,112 @@
+"""What invariants have in common: what they are told, and the registers they compare with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from protocol.errors import ErrorCode
+from tests.simulation.sim_broker import SimBroker
+from tests.simulation.sim_client import Violation
+from tests.simulation.sim_network import Exchange
+from tests.simulation.sim_scheduler import SimScheduler
+
+__all__ = ["Invariant", "Promises", "Register", "Violation"]
+
+
+@dataclass(slots=True)
+class Promises:
+    """What the faults of a run leave standing."""
+
+    power_lost_ms: float = -1.0
+    """When power was lost last: bytes written before may be gone, unless they were fsynced."""
+
+    def forgotten(self, exchange: Exchange) -> bool:
+        """Whether what a broker said may be gone, because power was lost since."""
+        return exchange.answered_ms is not None and exchange.answered_ms <= self.power_lost_ms
+
+
+class Invariant:
+    """One rule. Told of everything that clients and brokers say, it raises `Violation`."""
+
+    name = ""
+    stands_power_loss = False
+    """Whether it holds for what was said before power was lost, too."""
+
+    def __init__(self, world: SimScheduler, promises: Promises) -> None:
+        self.world = world
+        self.promises = promises
+
+    def sent(self, exchange: Exchange) -> None:
+        """A client sent a request."""
+
+    def handled(self, exchange: Exchange) -> None:
+        """A broker begins with a request."""
+
+    def answered(self, exchange: Exchange) -> None:
+        """A broker answered it, or closed its connection."""
+
+    def received(self, exchange: Exchange) -> None:
+        """A client got the response."""
+
+    def given_up(self, exchange: Exchange) -> None:
+        """A client will not hear the answer."""
+
+    def node_served(self, broker: SimBroker) -> None:
+        """A broker accepts clients."""
+
+    def node_ended(self, broker: SimBroker, why: str) -> None:
+        """A broker's process ended."""
+
+    def power_lost(self, broker: SimBroker) -> None:
+        """What a broker had written may be gone, unless it was fsynced."""
+
+    def node_ran(self, broker: SimBroker) -> None:
+        """Something ran in a broker: its state may be another."""
+
+    def at_end(self, final: Any) -> None:
+        """All is healed, and a reader of its own has read everything."""
+
+    def broken(self, text: str) -> Violation:
+        return Violation(self.name, text)
+
+
+class Register:
+    """One value that is written and read: what a reader may see.
+
+    Writes take effect in the order in which the broker handles them. A reader sees the last write
+    that was acknowledged before it asked, or one that came after that and was not refused.
+    """
+
+    def __init__(self, initial: Any) -> None:
+        self._initial = initial
+        self._forgotten = 0
+        self._writes: list[tuple[Exchange, Any]] = []
+        self._refused: dict[Exchange, ErrorCode] = {}
+
+    def write(self, exchange: Exchange, value: Any) -> None:
+        """A broker begins to handle a write."""
+        self._writes.append((exchange, value))
+
+    def refuse(self, exchange: Exchange, error: ErrorCode) -> None:
+        """The client was told that nothing was written."""
+        self._refused[exchange] = error
+
+    def forget(self) -> None:
+        """Power was lost: any value that was written before may be there, or none."""
+        self._forgotten = len(self._writes)
+
+    def allowed(self, read: Exchange) -> list[Any]:
+        """What the answer to `read` may tell."""
+        assert read.answered_ms is not None
+        allowed = [self._initial]
+        for number, (write, value) in enumerate(self._writes):
+            assert write.handled_ms is not None
+            if write in self._refused or write.handled_ms > read.answered_ms:
+                continue
+            known = write.received_ms is not None and write.received_ms <= read.sent_ms
+            if known and number >= self._forgotten:
+                allowed = [value]
+            else:
+                allowed.append(value)
+        return allowed

@@ -1,0 +1,198 @@
+"""A client in the simulator: a generator that waits for time and for answers.
+
+`life` of an actor yields what it waits for: a number is a sleep in milliseconds, an `Exchange` its
+answer, a list of them all their answers. `call` sends one request to a broker and gives the
+response, or None where there was none. Clients learn where brokers are from Metadata, as real ones
+do, and draw what they do from a random source of their own.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator
+from typing import Any
+
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.simulation.sim_network import Exchange, SimConnection, SimNetwork
+from tests.simulation.sim_scheduler import SimScheduler
+
+Waits = Generator[Any, Any, Any]
+REQUEST_TIMEOUT_MS = 8_000.0
+
+
+class Violation(AssertionError):
+    """An invariant does not hold. `name` is the one of `shared` reliability terms: I1, I2 …"""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(f"{name}: {text}")
+        self.name = name
+
+
+class Task:
+    """Runs one generator."""
+
+    def __init__(self, world: SimScheduler, generator: Waits) -> None:
+        self._world = world
+        self._generator = generator
+        self.done = False
+        world.call_soon(self._resume)
+
+    def cancel(self) -> None:
+        """The client's process is dead: nothing of it runs any more."""
+        self.done = True
+        self._generator.close()
+
+    def _resume(self, value: Any = None) -> None:
+        if self.done:
+            return
+        try:
+            wanted = self._generator.send(value)
+        except StopIteration:
+            self.done = True
+            return
+        if isinstance(wanted, Exchange):
+            self._wait([wanted], wanted)
+        elif isinstance(wanted, list):
+            self._wait(wanted, wanted)
+        else:
+            self._world.call_later(wanted, self._resume)
+
+    def _wait(self, exchanges: list[Exchange], value: Any) -> None:
+        missing = [one for one in exchanges if one.outcome is None]
+        if not missing:
+            self._world.call_soon(lambda: self._resume(value))
+            return
+        left = len(missing)
+
+        def settled(_: Exchange) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                self._world.call_soon(lambda: self._resume(value))
+
+        for one in missing:
+            one.waiters.append(settled)
+
+
+class Topic:
+    """What a client knows of a topic."""
+
+    __slots__ = ("epochs", "leaders", "name", "topic_id")
+
+    def __init__(self, name: str, topic_id: bytes) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.leaders: dict[int, str] = {}
+        self.epochs: dict[int, int] = {}
+
+
+class SimClient:
+    """Connections and metadata of one client; actors derive from it."""
+
+    def __init__(self, name: str, seed: str, world: SimScheduler, network: SimNetwork) -> None:
+        self.name = name
+        self.world = world
+        self.network = network
+        self.chance = random.Random(f"{seed}/{name}")
+        self.bootstrap = sorted(network.servers)
+        self.topics: dict[str, Topic] = {}
+        self.stopping = False
+        self.calm = False
+        """Whether it misbehaves no more."""
+        self.task: Task | None = None
+        self._connections: dict[str, SimConnection] = {}
+
+    def start(self) -> None:
+        self.task = Task(self.world, self.life())
+
+    def life(self) -> Waits:
+        """What this client does, from its start to its end."""
+        raise NotImplementedError
+
+    @property
+    def done(self) -> bool:
+        return self.task is None or self.task.done
+
+    def die(self) -> None:
+        """Process death of the client."""
+        if self.task is not None:
+            self.task.cancel()
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Close all connections."""
+        connections, self._connections = self._connections, {}
+        for connection in connections.values():
+            connection.close()
+
+    # --- talking -------------------------------------------------------------------------------
+
+    def connection(self, address: str) -> SimConnection | None:
+        """The connection to a broker, made where there is none; None where nobody listens."""
+        known = self._connections.get(address)
+        if known is None or not known.open:
+            known = self.network.connect(self.name, address)
+            if known is None:
+                return None
+            self._connections[address] = known
+        return known
+
+    def call(
+        self,
+        request: Any,
+        version: int,
+        to: str | None = None,
+        *,
+        timeout_ms: float = REQUEST_TIMEOUT_MS,
+        about: Any = None,
+    ) -> Waits:
+        """One request and its response; None where it was lost (after a pause)."""
+        connection = self.connection(to or self.chance.choice(self.bootstrap))
+        if connection is None:
+            yield self.pause_ms()
+            return None
+        exchange = connection.send(request, version, timeout_ms, about=about)
+        yield exchange
+        if not exchange.ok:
+            yield self.pause_ms()
+            return None
+        return exchange.response
+
+    def pause_ms(self) -> float:
+        """A back-off before trying again."""
+        return 50.0 + self.chance.random() * 200.0
+
+    # --- metadata ------------------------------------------------------------------------------
+
+    def learn(self, names: list[str] | None) -> Waits:
+        """Ask for the metadata of topics (None: all), until a broker answers or we stop."""
+        version = self.chance.randint(10, 13)
+        topics = None
+        if names is not None:
+            topics = [MetadataRequestTopic(name=name) for name in names]
+        response = None
+        while response is None:
+            request = MetadataRequest(topics, allow_auto_topic_creation=False)
+            response = yield from self.call(request, version)
+        hosts = {one.node_id: one.host for one in response.brokers}
+        for told in response.topics:
+            if told.error_code or told.name is None:
+                if told.name is not None:
+                    self.topics.pop(told.name, None)
+                continue
+            topic = Topic(told.name, told.topic_id)
+            for partition in told.partitions:
+                topic.leaders[partition.partition_index] = hosts.get(partition.leader_id, "")
+                topic.epochs[partition.partition_index] = partition.leader_epoch
+            self.topics[told.name] = topic
+
+    def learn_all(self, names: list[str]) -> Waits:
+        """As `learn`, until each of `names` has a leader for each partition."""
+        while True:
+            yield from self.learn(names)
+            known = [self.topics[name] for name in names if name in self.topics]
+            if len(known) == len(names) and all(
+                all(topic.leaders.values()) and topic.leaders for topic in known
+            ):
+                return
+            yield self.pause_ms()

@@ -1,0 +1,104 @@
+"""The ports of one life of a node: what it asked for dies with it.
+
+A node gets a `ProcessScheduler` and two `ProcessBlocking` pools. After `end()` no timer runs, no
+job begins, and none that had begun is heard of: as after the death of a process. Jobs begin in the
+order in which they were handed over, at most `threads` at a time, and end in any order.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from tests.simulation.sim_scheduler import SimScheduler, SimTimer
+
+Done = Callable[[Any, Exception | None], None]
+
+
+class ProcessScheduler:
+    """A node's view of virtual time (the `Scheduler` port)."""
+
+    def __init__(self, world: SimScheduler, wall_skew_ms: int = 0) -> None:
+        self._world = world
+        self._skew_ms = wall_skew_ms
+        self.alive = True
+        self.on_ran: Callable[[], None] | None = None
+        """Called after each callback of the node: its state may have changed."""
+
+    def wall_ms(self) -> int:
+        return self._world.wall_ms() + self._skew_ms
+
+    def monotonic_ms(self) -> float:
+        return self._world.monotonic_ms()
+
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> SimTimer:
+        def run() -> None:
+            if self.alive:
+                callback()
+                if self.on_ran is not None:
+                    self.on_ran()
+
+        return self._world.call_later(delay_ms, run)
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self.call_later(0, callback)
+
+    def end(self) -> None:
+        """The process is dead."""
+        self.alive = False
+
+
+class ProcessBlocking:
+    """A pool of threads (the `Blocking` port)."""
+
+    def __init__(
+        self,
+        scheduler: ProcessScheduler,
+        chance: random.Random,
+        threads: int,
+        slowest_ms: float,
+    ) -> None:
+        self._scheduler = scheduler
+        self._chance = chance
+        self._free = threads
+        self._slowest_ms = slowest_ms
+        self._queue: deque[tuple[Callable[[], Any], Done]] = deque()
+        self.outstanding = 0
+
+    def submit(self, job: Callable[[], Any], done: Done) -> None:
+        self.outstanding += 1
+        self._queue.append((job, done))
+        self._begin()
+
+    def _begin(self) -> None:
+        if not self._free or not self._queue:
+            return
+        self._free -= 1
+        job, done = self._queue.popleft()
+        takes_ms = self._draw_ms()
+        # The job's effect on the disk comes at one moment, the loop hears of it at a later one.
+        works_ms = takes_ms * self._chance.random()
+        self._scheduler.call_later(works_ms, lambda: self._run(job, done, takes_ms - works_ms))
+
+    def _run(self, job: Callable[[], Any], done: Done, rest_ms: float) -> None:
+        result: Any = None
+        error: Exception | None = None
+        try:
+            result = job()
+        except Exception as caught:
+            error = caught
+        self._scheduler.call_later(rest_ms, lambda: self._end(done, result, error))
+
+    def _end(self, done: Done, result: Any, error: Exception | None) -> None:
+        self._free += 1
+        self.outstanding -= 1
+        self._begin()
+        done(result, error)
+
+    def _draw_ms(self) -> float:
+        """Mostly quick, now and then as slow as a busy disk."""
+        if self._chance.random() < 0.05:
+            return self._chance.random() * self._slowest_ms
+        return self._chance.random() * 2.0
