@@ -1,0 +1,136 @@
+"""How fields become source: their names, their neighbours, the versions in which they exist.
+
+Pure functions over `protocol.schema`, and `Lines`, the source being written. For
+`protocol.generate` and its writers only.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterator
+
+from protocol.schema import FIXED_FORMATS, FIXED_SIZES, FieldSpec, StructSpec, Versions
+
+# Names that `read` and `write` use themselves.
+RESERVED = {"buf", "pos", "version", "cls", "self", "n", "out", "tag", "tags", "end", "tagged"}
+INDENT = "    "
+
+
+class Lines:
+    """Source lines with an indentation."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 0
+
+    def add(self, line: str) -> None:
+        self.lines.append(INDENT * self.depth + line if line else "")
+
+    def block(self, head: str) -> _Block:
+        self.add(head)
+        return _Block(self)
+
+
+class _Block:
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
+
+    def __enter__(self) -> None:
+        self.lines.depth += 1
+
+    def __exit__(self, *exc: object) -> None:
+        self.lines.depth -= 1
+
+
+def version_condition(versions: Versions, context: Versions) -> str | None:
+    """The test that a version of `context` lies in `versions`; None where it always does."""
+    if versions.covers(context):
+        return None
+    if versions.low == versions.high:
+        return f"version == {versions.low}"
+    if versions.low <= context.low:
+        return f"version <= {versions.high}"
+    if versions.high >= context.high:
+        return f"version >= {versions.low}"
+    return f"{versions.low} <= version <= {versions.high}"
+
+
+def attribute(f: FieldSpec) -> str:
+    name = f.attribute
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def local(f: FieldSpec) -> str:
+    name = attribute(f)
+    return name + "_" if name in RESERVED else name
+
+
+def is_fixed(f: FieldSpec) -> bool:
+    return f.type in FIXED_FORMATS and not f.is_array
+
+
+def reader(f: FieldSpec, nullable: bool, compact: bool) -> str:
+    return f"read_{'compact_' if compact else ''}{'nullable_' if nullable else ''}{f.type}"
+
+
+def least_size(f: FieldSpec, context: Versions, flexible: bool) -> int:
+    """The least number of bytes that one element of `f` takes in any version of `context`.
+
+    An array length is held against it: so a short frame cannot ask for a long list.
+    """
+    if f.struct:
+        return max(least_struct_size(f.struct, context, flexible), 1)
+    if f.type in FIXED_SIZES:
+        return FIXED_SIZES[f.type]
+    if flexible:
+        return 1
+    return 2 if f.type == "string" else 4
+
+
+def least_struct_size(struct: StructSpec, context: Versions, flexible: bool) -> int:
+    """The least number of bytes of a struct: empty strings, empty arrays, no tagged fields."""
+    size = 1 if flexible else 0
+    for f in struct.fields:
+        if f.tagged & context or not f.versions.covers(context):
+            continue
+        compact = flexible and not f.always_classic
+        if f.is_array:
+            size += 1 if compact else 4
+        elif f.struct and f.nullable & context:
+            size += 1
+        else:
+            size += least_size(f, context, compact)
+    return size
+
+
+def runs(struct: StructSpec, context: Versions) -> Iterator[tuple[Versions, list[FieldSpec]]]:
+    """The untagged fields in order, neighbours of fixed size and equal versions together."""
+    run: list[FieldSpec] = []
+    run_versions = Versions(1, 0)
+    for f in struct.fields:
+        if f.tagged & context:
+            continue
+        versions = f.versions & context
+        if run and is_fixed(f) and is_fixed(run[0]) and versions == run_versions:
+            run.append(f)
+            continue
+        if run:
+            yield run_versions, run
+        run, run_versions = [f], versions
+    if run:
+        yield run_versions, run
+
+
+def scalar_default(f: FieldSpec) -> str:
+    default = f.default
+    if f.type == "string":
+        return repr(default or "").replace("'", '"')
+    if f.type in ("bytes", "records"):
+        return 'b""'
+    if f.type == "uuid":
+        return "p.ZERO_UUID"
+    if f.type == "bool":
+        return "True" if str(default).lower() == "true" else "False"
+    if f.type == "float64":
+        return repr(float(default or 0))
+    return str(int(str(default or 0), 0))

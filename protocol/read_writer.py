@@ -1,0 +1,139 @@
+"""Writes the body of `read`: straight-line code for one encoding of a struct."""
+
+from __future__ import annotations
+
+from protocol.field_rules import Lines, is_fixed, least_size, local, reader, runs, version_condition
+from protocol.schema import FIXED_FORMATS, FIXED_SIZES, FieldSpec, StructSpec, Versions
+from protocol.struct_names import StructNames
+
+
+class ReadWriter:
+    """The bodies of one module's `read` methods."""
+
+    def __init__(self, names: StructNames) -> None:
+        self.names = names
+
+    def body(self, out: Lines, struct: StructSpec, context: Versions, flexible: bool) -> None:
+        for versions, run in runs(struct, context):
+            condition = version_condition(versions, context)
+            if not versions:
+                self._assign_defaults(out, run)
+            elif condition is None:
+                self._read_run(out, run, versions, flexible)
+            else:
+                with out.block(f"if {condition}:"):
+                    self._read_run(out, run, versions, flexible)
+                with out.block("else:"):
+                    self._assign_defaults(out, run)
+        tagged = [f for f in struct.fields if f.tagged & context]
+        self._assign_defaults(out, tagged)
+        if flexible:
+            self._read_tags(out, tagged, context)
+        names = ", ".join(local(f) for f in struct.fields)
+        out.add(f"return cls({names}), pos")
+
+    def _assign_defaults(self, out: Lines, fields: list[FieldSpec]) -> None:
+        for f in fields:
+            out.add(f"{local(f)} = {self.names.default(f, False)}")
+
+    def _read_run(self, out: Lines, run: list[FieldSpec], versions: Versions, flex: bool) -> None:
+        if is_fixed(run[0]):
+            name, size = self.names.struct_of(run)
+            targets = ", ".join(local(f) for f in run)
+            if len(run) == 1:
+                targets = f"({targets},)"
+            out.add(f"{targets} = {name}.unpack_from(buf, pos)")
+            out.add(f"pos += {size}")
+        else:
+            self._read_field(out, run[0], versions, flex)
+
+    def _read_field(self, out: Lines, f: FieldSpec, versions: Versions, flex: bool) -> None:
+        nullable = f.nullable & versions
+        compact = flex and not f.always_classic
+        if f.is_array:
+            self._read_array(out, f, versions, compact)
+        elif f.struct:
+            self._read_struct(out, f, versions)
+        elif nullable and not nullable.covers(versions):
+            with out.block(f"if {version_condition(nullable, versions)}:"):
+                out.add(f"{local(f)}, pos = p.{reader(f, True, compact)}(buf, pos)")
+            with out.block("else:"):
+                out.add(f"{local(f)}, pos = p.{reader(f, False, compact)}(buf, pos)")
+        elif is_fixed(f):
+            name, size = self.names.struct_of([f])
+            out.add(f"({local(f)},) = {name}.unpack_from(buf, pos)")
+            out.add(f"pos += {size}")
+        else:
+            out.add(f"{local(f)}, pos = p.{reader(f, bool(nullable), compact)}(buf, pos)")
+
+    def _read_struct(self, out: Lines, f: FieldSpec, versions: Versions) -> None:
+        kind = self.names.class_names[id(f.struct)]
+        if not f.nullable & versions:
+            out.add(f"{local(f)}, pos = {kind}.read(buf, pos, version)")
+            return
+        if f.tagged:  # here a varint says whether it is there, in place of a signed byte
+            out.add("n, pos = p.read_uvarint(buf, pos)")
+        else:
+            out.add("pos += 1")
+        with out.block("if n == 0:" if f.tagged else "if buf[pos - 1] > 127:"):
+            out.add(f"{local(f)} = None")
+        with out.block("else:"):
+            out.add(f"{local(f)}, pos = {kind}.read(buf, pos, version)")
+
+    def _read_array(self, out: Lines, f: FieldSpec, versions: Versions, compact: bool) -> None:
+        kind = "compact_" if compact else ""
+        size = least_size(f, versions, compact)
+        out.add(f"n, pos = p.read_{kind}array_length(buf, pos, {size})")
+        nullable = f.nullable & versions
+        if not nullable:
+            with out.block("if n < 0:"):
+                out.add("p.refuse_null_array()")
+        elif not nullable.covers(versions):
+            with out.block(f"if n < 0 and not ({version_condition(nullable, versions)}):"):
+                out.add("p.refuse_null_array()")
+        if nullable:
+            with out.block("if n < 0:"):
+                out.add(f"{local(f)} = None")
+            with out.block("else:"):
+                self._read_items(out, f, compact)
+        else:
+            self._read_items(out, f, compact)
+
+    def _read_items(self, out: Lines, f: FieldSpec, compact: bool) -> None:
+        if f.type in FIXED_FORMATS and f.type != "uuid":
+            items = f'Struct(f">{{n}}{FIXED_FORMATS[f.type]}").unpack_from(buf, pos)'
+            out.add(f"{local(f)} = list({items})")
+            out.add(f"pos += n * {FIXED_SIZES[f.type]}")
+            return
+        out.add(f"{local(f)} = []")
+        with out.block("for _ in range(n):"):
+            if f.struct:
+                kind = self.names.class_names[id(f.struct)]
+                out.add(f"item_{local(f)}, pos = {kind}.read(buf, pos, version)")
+            elif f.type == "uuid":
+                out.add(f"item_{local(f)} = bytes(buf[pos : pos + 16])")
+                out.add("pos += 16")
+            else:
+                out.add(f"item_{local(f)}, pos = p.{reader(f, False, compact)}(buf, pos)")
+            out.add(f"{local(f)}.append(item_{local(f)})")
+
+    def _read_tags(self, out: Lines, tagged: list[FieldSpec], context: Versions) -> None:
+        if not tagged:
+            with out.block("if buf[pos]:"):
+                out.add("pos = p.skip_tagged_fields(buf, pos)")
+            with out.block("else:"):
+                out.add("pos += 1")
+            return
+        out.add("tags, pos = p.read_uvarint(buf, pos)")
+        with out.block("for _ in range(tags):"):
+            out.add("tag, pos, end = p.read_tag(buf, pos)")
+            word = "if"
+            for f in tagged:
+                condition = version_condition(f.tagged & context, context)
+                extra = f" and {condition}" if condition else ""
+                with out.block(f"{word} tag == {f.tag}{extra}:"):
+                    self._read_field(out, f, f.tagged & context, True)
+                    out.add(f"p.check_tag_end({f.tag}, pos, end)")
+                word = "elif"
+            with out.block("else:"):
+                out.add("pos = end")

@@ -1,0 +1,64 @@
+"""The names and types that the classes of one module have: what its writers agree on."""
+
+from __future__ import annotations
+
+from protocol.field_rules import scalar_default
+from protocol.schema import FIXED_FORMATS, FIXED_SIZES, FieldSpec, MessageSpec
+
+PYTHON_TYPES = {"bool": "bool", "float64": "float", "uuid": "bytes", "string": "str"}
+
+
+class StructNames:
+    """Class names, annotations, defaults, and the `struct.Struct` constants that are used."""
+
+    def __init__(self, messages: list[MessageSpec]) -> None:
+        self.messages = messages
+        self.class_names = self._name_classes()
+        self.formats: dict[str, str] = {}
+
+    def _name_classes(self) -> dict[int, str]:
+        """Struct (by identity) → class name: prefixed by the message's where two share a name."""
+        owners: dict[str, set[str]] = {}
+        for message in self.messages:
+            for struct in message.structs:
+                owners.setdefault(struct.name, set()).add(message.name)
+        names: dict[int, str] = {}
+        for message in self.messages:
+            for struct in message.structs:
+                shared = len(owners[struct.name]) > 1 and struct.name != message.name
+                names[id(struct)] = message.name + struct.name if shared else struct.name
+        return names
+
+    def struct_of(self, fields: list[FieldSpec]) -> tuple[str, int]:
+        fmt = "".join(FIXED_FORMATS[f.type] for f in fields)
+        name = "_" + fmt.replace("?", "T").replace("16s", "U")
+        self.formats[fmt] = name
+        return name, sum(FIXED_SIZES[f.type] for f in fields)
+
+    def element_type(self, f: FieldSpec) -> str:
+        if f.struct:
+            return self.class_names[id(f.struct)]
+        if f.type == "records":
+            return "p.Records"
+        return PYTHON_TYPES.get(f.type, "bytes" if f.type == "bytes" else "int")
+
+    def annotation(self, f: FieldSpec) -> str:
+        kind = self.element_type(f)
+        if f.is_array:
+            kind = f"list[{kind}]"
+        return f"{kind} | None" if self.may_be_none(f) else kind
+
+    def may_be_none(self, f: FieldSpec) -> bool:
+        # A tagged struct that was not sent is None: no default has to be built and compared.
+        return bool(f.nullable) or (f.struct is not None and not f.is_array and bool(f.tagged))
+
+    def default(self, f: FieldSpec, in_signature: bool) -> str:
+        is_struct = f.struct is not None and not f.is_array
+        if f.default == "null" or (is_struct and f.tagged and not f.nullable):
+            return "None"
+        if f.is_array:
+            return "NEW" if in_signature else "[]"
+        if f.struct:
+            kind = self.class_names[id(f.struct)]
+            return "NEW" if in_signature else f"{kind}()"
+        return scalar_default(f)
