@@ -300,10 +300,12 @@ class RecoverableLog:
         self._flush_from(self.recovery_point, done)
 
     def _flush_from(self, offset: int, done: Callable[[Exception | None], None] | None) -> None:
-        end, truncations = self.log_end_offset, self._truncations
+        end, truncations, directory = self.log_end_offset, self._truncations, self.directory
 
         def synced(_: object, error: Exception | None) -> None:
-            if isinstance(error, OSError):
+            if isinstance(error, FileNotFoundError) and self.directory != directory:
+                pass  # the topic was deleted meanwhile: its folder has another name, or none
+            elif isinstance(error, OSError):
                 self._failed("fsync", error)
             elif error is None and truncations == self._truncations:
                 self.recovery_point = max(self.recovery_point, end)

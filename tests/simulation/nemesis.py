@@ -70,6 +70,7 @@ class Nemesis:
             self._disk_error: faults.disk_error,
             self._power_loss: faults.power_loss,
         }
+        self._again()
         broker = self._chance.choice(self._brokers)
         work = self._chance.choices(list(works), list(works.values()))[0]
         if broker.alive:
@@ -77,7 +78,6 @@ class Nemesis:
             self.counts[name] = self.counts.get(name, 0) + 1
             self._tell(f"nemesis: {name} of {broker.address}")
             work(broker)
-        self._again()
 
     # --- the faults ----------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from broker.config import BrokerConfig
 from broker.endpoints import EndPoint
 from broker.node import Node, NodePorts
 from broker.node_storage import open_storage
-from tests.simulation.memory_filesystem import MemoryFilesystem
+from tests.simulation.memory_filesystem import Died, MemoryFilesystem
 from tests.simulation.sim_process import ProcessBlocking, ProcessScheduler
 from tests.simulation.sim_scheduler import SimScheduler
 
@@ -51,6 +51,7 @@ class SimBroker:
         self.on_ended: Callable[[SimBroker, str], None] = lambda _broker, _why: None
         self.on_ran: Callable[[SimBroker], None] = lambda _broker: None
         self._make_node = make_node
+        self._halted: str | None = None
         self._scheduler: ProcessScheduler | None = None
         self._pools: list[ProcessBlocking] = []
         self.config = BrokerConfig.single_node(
@@ -73,6 +74,7 @@ class SimBroker:
         """Begin a life; `on_served` tells when clients may come."""
         assert self.node is None
         self.life += 1
+        self._halted = None
         life = self.life
         scheduler = ProcessScheduler(self.world)
         scheduler.on_ran = lambda: self.on_ran(self)
@@ -86,7 +88,7 @@ class SimBroker:
             io=io,
             background=background,
             random_bytes=chance.randbytes,
-            halt=lambda reason: self._halted(life, reason),
+            halt=self._halt,
         )
         storage = open_storage(self.config, self.disk, chance.randbytes, scheduler.wall_ms())
         self.node = self._make_node(self.config, ports, storage)
@@ -145,11 +147,18 @@ class SimBroker:
         self._end("stopped")
         done()
 
-    def _halted(self, life: int, reason: str) -> None:
-        """The node asked for its own end; whatever is on the stack finishes into nothing."""
-        if life == self.life and self.node is not None:
+    def _halt(self, reason: str) -> None:
+        """The node asked for its own end: nothing of it runs any more, not even what is on the
+        stack. Whoever runs the events catches `Died` and calls `bury`."""
+        self._halted = reason
+        raise Died(reason)
+
+    def bury(self) -> None:
+        """End the process if it halted, or came to the point at which it was to die."""
+        if self.node is not None and (self._halted is not None or self.disk.is_dead):
+            why = "died in a write" if self._halted is None else f"halted: {self._halted}"
             self.disk.kill()
-            self._end(f"halted: {reason}")
+            self._end(why)
 
     def _end(self, why: str) -> None:
         assert self._scheduler is not None

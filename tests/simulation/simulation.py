@@ -225,7 +225,7 @@ class Simulation:
 
     def _run(self) -> None:
         for broker in self.brokers:
-            broker.start()
+            self.world.call_soon(broker.start)
         admin = self._add(SimAdmin, "admin", steady=STEADY, churning=CHURNING,
                           trimmed=["clicks"], think_ms=900.0)  # fmt: skip
         self._run_until(lambda: admin.ready, 60_000)
@@ -301,10 +301,9 @@ class Simulation:
         try:
             return self.world.step()
         except Died as death:
+            self.trace.add(f"died: {death}")
             for broker in self.brokers:
-                if broker.alive and broker.disk.is_dead:
-                    self.trace.add(f"died in the midst: {death}")
-                    broker.kill()
+                broker.bury()
             return True
 
     def _run_for(self, duration_ms: float) -> None:
