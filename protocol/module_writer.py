@@ -82,9 +82,8 @@ class ModuleWriter:
         out.add("def __init__(")
         out.add(INDENT + "self,")
         for f in struct.fields:
-            out.add(
-                f"{INDENT}{attribute(f)}: {self.names.annotation(f)} = {self.names.default(f, True)},"
-            )
+            annotation, default = self.names.annotation(f), self.names.default(f, True)
+            out.add(f"{INDENT}{attribute(f)}: {annotation} = {default},")
         with out.block(") -> None:"):
             for f in struct.fields:
                 name, new = attribute(f), self.names.default(f, False)
