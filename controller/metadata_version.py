@@ -43,7 +43,6 @@ _NAMES = (
 LEVELS = {name: _IV_0 + index for index, name in enumerate(_NAMES)}
 """Level by name, as `kafka-features version-mapping` prints them."""
 
-_TRANSACTIONS = LEVELS["3.6-IV1"]
 _MIGRATION = LEVELS["3.4-IV0"]
 _DIRECTORIES = LEVELS["3.7-IV2"]
 _ELR = LEVELS["4.0-IV1"]
@@ -55,11 +54,6 @@ def level_name(level: int) -> str:
     if MINIMUM_LEVEL <= level <= LATEST_LEVEL:
         return _NAMES[level - _IV_0]
     return str(level)
-
-
-def supports_transactions(level: int) -> bool:
-    """Whether records between Begin and EndTransaction are taken as one (KIP-868)."""
-    return level >= _TRANSACTIONS
 
 
 def record_version(record: object, level: int) -> int:

@@ -260,9 +260,8 @@ class Raft:
         self._append(m.Append(event.epoch, start, start + event.record_count, event.payload))
 
     def _on_flushed(self, end_offset: int) -> None:
-        if self.leading is not None:
-            if self.leading.flushed(end_offset):
-                self._commit(self.leading.high_watermark)
+        if self.leading is not None and self.leading.flushed(end_offset):
+            self._commit(self.leading.high_watermark)
         self._durable = max(self._durable, min(end_offset, self.log.end_offset))
         if self._fetch_held is not None:
             self._fetch(anybody=self._fetch_held)

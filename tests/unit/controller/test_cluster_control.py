@@ -1,0 +1,216 @@
+"""`controller.cluster_control`: registration, heartbeats, sessions."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from controller.cluster_control import ClusterControl, HeartbeatReply, epoch_fault
+from controller.configuration_control import ConfigurationControl
+from controller.decision import View
+from controller.leadership_changes import LeadershipChanges
+from controller.metadata_image import MetadataImage
+from controller.settings import ControllerSettings
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages import metadata_records as m
+from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
+from tests.unit.controller.controller_fixture import (
+    CLUSTER_ID,
+    OneNode,
+    broker_record,
+    image_of,
+    topic_records,
+)
+
+FOO = b"f" * 16
+
+
+def cluster() -> ClusterControl:
+    settings = ControllerSettings(
+        node_id=9, cluster_id=CLUSTER_ID, directory_id=b"", metadata_log_dir="/d", voters=(9,)
+    )
+    return ClusterControl(settings, LeadershipChanges(ConfigurationControl(settings)))
+
+
+def registration(broker_id: int, incarnation: int, **more: Any) -> BrokerRegistrationRequest:
+    fields = {
+        "cluster_id": CLUSTER_ID,
+        "listeners": [Listener("PLAINTEXT", "h", 9092, 0)],
+        "features": [Feature("metadata.version", 7, 30)],
+        "log_dirs": [bytes([100 + broker_id] * 16)],
+    }
+    return BrokerRegistrationRequest(
+        broker_id=broker_id, incarnation_id=bytes([incarnation] * 16), **{**fields, **more}
+    )
+
+
+def view(image: MetadataImage, now_ms: float = 0) -> View:
+    return View(image, image.offset + 1, now_ms)
+
+
+def test_the_epoch_is_the_offset_of_the_record() -> None:
+    decision = cluster().register(view(image_of(offset=41)), registration(1, 1))
+    assert decision.reply == 42
+    (record,) = decision.records
+    assert isinstance(record, m.RegisterBrokerRecord)
+    assert (record.broker_epoch, record.fenced) == (42, True)
+
+
+def test_the_same_process_keeps_its_epoch() -> None:
+    image = image_of(broker_record(1))
+    request = registration(1, 1)
+    decision = cluster().register(view(image), request)
+    assert decision.reply == 10
+    assert decision.records[0].fenced is False
+
+
+def test_a_new_process_takes_its_partitions_leaders_away() -> None:
+    image = image_of(broker_record(1), *topic_records("foo", FOO, [1]))
+    decision = cluster().register(view(image), registration(1, 2))
+    assert decision.reply == 101
+    change = decision.records[1]
+    assert isinstance(change, m.PartitionChangeRecord)
+    assert (change.leader, change.isr) == (-1, None)
+
+
+def test_two_processes_with_one_id() -> None:
+    image = image_of(broker_record(1))
+    control = cluster()
+    control.activate(image, 0)
+    outcome = control.register(view(image, 8_999), registration(1, 2)).reply
+    assert isinstance(outcome, ApiError)
+    assert outcome.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    assert control.register(view(image, 9_001), registration(1, 2)).reply == 101
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"cluster_id": "other"}, ErrorCode.INCONSISTENT_CLUSTER_ID),
+        ({"listeners": []}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": []}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": [bytes(16)] * 2}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": [bytes([2] * 15 + [0])]}, ErrorCode.INVALID_REGISTRATION),
+        ({"features": []}, ErrorCode.UNSUPPORTED_VERSION),
+        ({"features": [Feature("metadata.version", 7, 29)]}, ErrorCode.UNSUPPORTED_VERSION),
+    ],
+)
+def test_refused(more: dict[str, Any], code: ErrorCode) -> None:
+    image = image_of(broker_record(2), m.FeatureLevelRecord("metadata.version", 30))
+    decision = cluster().register(view(image), registration(1, 1, **more))
+    assert isinstance(decision.reply, ApiError)
+    assert decision.reply.code is code
+    assert list(decision.records) == []
+
+
+def beat(image: MetadataImage, offset: int = 100, **more: Any) -> Any:
+    return cluster().heartbeat(view(image), BrokerHeartbeatRequest(1, 10, offset, **more))
+
+
+def test_unfenced_once_caught_up() -> None:
+    image = image_of(broker_record(1, fenced=True))
+    behind = beat(image, offset=9)
+    assert behind.reply == HeartbeatReply(False, True)
+    assert list(behind.records) == []
+    caught_up = beat(image, offset=10)
+    assert caught_up.reply == HeartbeatReply(True, False)
+    assert caught_up.records == [m.BrokerRegistrationChangeRecord(1, 10, fenced=-1)]
+
+
+def test_unfencing_elects_leaders() -> None:
+    records = topic_records("foo", FOO, [1])
+    records[1].leader = -1
+    decision = beat(image_of(broker_record(1, fenced=True), *records))
+    assert decision.records[1] == m.PartitionChangeRecord(0, FOO, leader=1)
+
+
+def test_wants_to_be_fenced() -> None:
+    image = image_of(broker_record(1), *topic_records("foo", FOO, [1]))
+    decision = beat(image, want_fence=True)
+    assert decision.reply == HeartbeatReply(True, True)
+    assert [type(r).__name__ for r in decision.records] == [
+        "BrokerRegistrationChangeRecord",
+        "PartitionChangeRecord",
+    ]
+
+
+def test_shutting_down_in_two_steps() -> None:
+    node = OneNode().start()
+    first = node.register(1)
+    second = node.register(2)
+    node.node.controller.submit(
+        "topic", lambda _v: _decision(topic_records("foo", FOO, [1, 2])), lambda _r: None
+    )
+    node.settle()
+    leaving = node.heartbeat(1, first, want_shut_down=True)
+    assert (leaving.is_fenced, leaving.should_shut_down) == (False, False)
+    partition = node.node.image.topics.partition("foo", 0)
+    assert partition is not None
+    assert (partition.leader, partition.isr) == (2, (2,))
+    done = node.heartbeat(1, first, want_shut_down=True)
+    assert (done.is_fenced, done.should_shut_down) == (True, True)
+    assert node.node.image.brokers[1].fenced
+    assert not node.heartbeat(2, second).is_fenced
+
+
+def _decision(records: list[Any]) -> Any:
+    from controller.decision import Decision
+
+    return Decision(None, records)
+
+
+def test_of_another_epoch_or_unknown() -> None:
+    image = image_of(broker_record(1))
+    for broker_id, epoch in ((1, 9), (2, 10)):
+        fault = epoch_fault(image, broker_id, epoch)
+        assert fault is not None
+        assert fault.code is ErrorCode.STALE_BROKER_EPOCH
+    reply = cluster().heartbeat(view(image), BrokerHeartbeatRequest(1, 9, 100)).reply
+    assert isinstance(reply, ApiError)
+
+
+def test_sessions_run_out() -> None:
+    image = image_of(broker_record(1), broker_record(2), broker_record(3, fenced=True))
+    control = cluster()
+    control.activate(image, 0)
+    control.heartbeat(view(image, 5_000), BrokerHeartbeatRequest(2, 20, 100))
+    assert control.expired(image, 8_999) == []
+    assert control.expired(image, 9_000) == [1]
+    assert control.expired(image, 14_000) == [1, 2]
+    control.grant_all(14_000)
+    assert control.expired(image, 14_001) == []
+
+
+def test_fencing_is_decided_once() -> None:
+    control = cluster()
+    image = image_of(broker_record(1), *topic_records("foo", FOO, [1, 2]), broker_record(2))
+    decision = control.fence(view(image), 1)
+    assert decision.records == [
+        m.BrokerRegistrationChangeRecord(1, 10, fenced=1),
+        m.PartitionChangeRecord(0, FOO, isr=[2], leader=2),
+    ]
+    assert list(control.fence(view(image_of(broker_record(1, fenced=True))), 1).records) == []
+    assert list(control.fence(view(image), 7).records) == []
+
+
+def test_unregister() -> None:
+    control = cluster()
+    image = image_of(broker_record(1))
+    assert control.unregister(view(image), 1).records == [m.UnregisterBrokerRecord(1, 10)]
+    reply = control.unregister(view(image), 2).reply
+    assert isinstance(reply, ApiError)
+    assert reply.code is ErrorCode.BROKER_ID_NOT_REGISTERED
+
+
+def test_a_silent_broker_is_fenced_by_the_clock() -> None:
+    node = OneNode(seed=random.Random(3).randrange(99)).start()
+    epoch = node.register(2)
+    for _ in range(8):
+        node.scheduler.run_for(2_000)
+        node.heartbeat(2, epoch)
+    assert not node.node.image.brokers[2].fenced
+    node.scheduler.run_for(11_000)
+    assert node.node.image.brokers[2].fenced

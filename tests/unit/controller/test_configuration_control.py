@@ -1,0 +1,152 @@
+"""`controller.configuration_control`. Words are compared with Kafka's in `test_controller_apis`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from controller.configuration_control import (
+    ConfigChange,
+    ConfigOperation,
+    ConfigurationControl,
+)
+from controller.metadata_image import MetadataImage, ResourceType
+from controller.settings import ControllerSettings
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.metadata_records import ConfigRecord
+from storage.config_def import ConfigDef, ConfigSource
+from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
+
+SET, DELETE, APPEND, SUBTRACT = ConfigOperation
+TOPIC, BROKER, GROUP = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.GROUP
+IMAGE = image_of(
+    broker_record(1),
+    *topic_records("foo", b"f" * 16, [1]),
+    ConfigRecord(TOPIC, "foo", "retention.ms", "5"),
+)
+GROUPS = ConfigDef.from_package("broker", "group-configs.json")
+
+
+def control(**more: object) -> ConfigurationControl:
+    values = {"metadata_log_dir": "/d", "voters": (1,), "cluster_id": "c", "directory_id": b""}
+    settings = ControllerSettings(node_id=1, **{**values, **more})  # type: ignore[arg-type]
+    return ConfigurationControl(settings, GROUPS)
+
+
+def change(name: str, operation: int, value: str | None, kind: int = TOPIC) -> object:
+    resource = {TOPIC: "foo", BROKER: "1", GROUP: "g"}[kind]
+    return control().alter_incrementally(
+        IMAGE, kind, resource, [ConfigChange(name, operation, value)]
+    )
+
+
+def test_set_and_delete() -> None:
+    assert change("retention.ms", SET, "6") == [ConfigRecord(TOPIC, "foo", "retention.ms", "6")]
+    assert change("retention.ms", DELETE, None) == [
+        ConfigRecord(TOPIC, "foo", "retention.ms", None)
+    ]
+
+
+def test_what_does_not_change_writes_nothing() -> None:
+    assert change("retention.ms", SET, "5") == []
+    assert change("segment.ms", DELETE, None) == []
+
+
+def test_lists_begin_with_their_default() -> None:
+    assert change("cleanup.policy", APPEND, "compact") == [
+        ConfigRecord(TOPIC, "foo", "cleanup.policy", "delete,compact")
+    ]
+    from_server = control(server_config={"log.cleanup.policy": "compact"})
+    assert from_server.alter_incrementally(
+        IMAGE, TOPIC, "foo", [ConfigChange("cleanup.policy", APPEND, "delete")]
+    ) == [ConfigRecord(TOPIC, "foo", "cleanup.policy", "compact,delete")]
+
+
+def test_subtract() -> None:
+    record = [ConfigRecord(TOPIC, "foo", "cleanup.policy", "")]
+    assert change("cleanup.policy", SUBTRACT, "delete") == record
+
+
+def test_replace_removes_what_is_not_named() -> None:
+    records = control().replace(IMAGE, TOPIC, "foo", {"segment.ms": "7"})
+    assert records == [
+        ConfigRecord(TOPIC, "foo", "segment.ms", "7"),
+        ConfigRecord(TOPIC, "foo", "retention.ms", None),
+    ]
+
+
+def test_one_bad_key_refuses_the_whole_resource() -> None:
+    changes = [ConfigChange("segment.ms", SET, "9"), ConfigChange("retention.ms", SET, "x")]
+    outcome = control().alter_incrementally(IMAGE, TOPIC, "foo", changes)
+    assert isinstance(outcome, ApiError)
+    assert outcome.code is ErrorCode.INVALID_CONFIG
+
+
+def test_brokers_are_checked_by_the_callback() -> None:
+    seen: list[tuple[str, dict[str, str]]] = []
+
+    def check(name: str, configs: Mapping[str, str]) -> ApiError | None:
+        seen.append((name, dict(configs)))
+        return ApiError(ErrorCode.INVALID_REQUEST, "no") if "bad" in configs else None
+
+    checked = control(check_broker_config=check)
+    good = [ConfigChange("log.cleaner.threads", SET, "2")]
+    assert checked.alter_incrementally(IMAGE, BROKER, "1", good) == [
+        ConfigRecord(BROKER, "1", "log.cleaner.threads", "2")
+    ]
+    bad = checked.alter_incrementally(IMAGE, BROKER, "", [ConfigChange("bad", SET, "1")])
+    assert bad == ApiError(ErrorCode.INVALID_REQUEST, "no")
+    assert seen == [("1", {"log.cleaner.threads": "2"}), ("", {"bad": "1"})]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("7", ErrorCode.BROKER_ID_NOT_REGISTERED),
+        ("x", ErrorCode.INVALID_REQUEST),
+        ("-1", ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_names_of_brokers(name: str, code: ErrorCode) -> None:
+    changes = [ConfigChange("log.cleaner.threads", SET, "2")]
+    outcome = control().alter_incrementally(IMAGE, BROKER, name, changes)
+    assert isinstance(outcome, ApiError)
+    assert outcome.code is code
+
+
+def test_groups() -> None:
+    assert change("consumer.session.timeout.ms", SET, "50000", GROUP) == [
+        ConfigRecord(GROUP, "g", "consumer.session.timeout.ms", "50000")
+    ]
+    for name, value in (("consumer.session.timeout.ms", "x"), ("colour", "red")):
+        outcome = change(name, SET, value, GROUP)
+        assert isinstance(outcome, ApiError)
+        assert outcome.code is ErrorCode.INVALID_CONFIG
+
+
+def effective(image: MetadataImage, overrides: dict[str, str], **server: str) -> object:
+    server_config = {key.replace("_", "."): value for key, value in server.items()}
+    configs = control(server_config=server_config).effective_topic_configs(image, overrides)
+    return next((c.value, c.source) for c in configs if c.name == "retention.ms")
+
+
+def test_sources_in_their_order() -> None:
+    """KIP-226: topic, this broker, all brokers, the server's file, the default."""
+    image = image_of(
+        ConfigRecord(BROKER, "1", "log.retention.ms", "3"),
+        ConfigRecord(BROKER, "", "log.retention.hours", "1"),
+    )
+    everybody = image_of(ConfigRecord(BROKER, "", "log.retention.hours", "1"))
+    none = MetadataImage()
+    assert effective(image, {"retention.ms": "4"}) == ("4", ConfigSource.TOPIC_CONFIG)
+    assert effective(image, {}) == ("3", ConfigSource.DYNAMIC_BROKER_CONFIG)
+    assert effective(everybody, {}) == ("3600000", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
+    static = effective(none, {}, log_retention_minutes="2", log_retention_hours="7")
+    assert static == ("120000", ConfigSource.STATIC_BROKER_CONFIG)
+    assert effective(none, {}) == ("604800000", ConfigSource.DEFAULT_CONFIG)
+
+
+def test_a_topic_s_value() -> None:
+    assert control().topic_config(IMAGE, "foo", "retention.ms") == "5"
+    assert control().topic_config(IMAGE, "foo", "min.insync.replicas") == "1"
