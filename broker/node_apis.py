@@ -68,7 +68,6 @@ def node_apis(node: Node) -> list[Api]:
         ),
         FindCoordinatorApi(
             node,
-            config.node_id,
             groups.partition_for,
             lambda name, context: auto_creation.create([name], context),
         ),

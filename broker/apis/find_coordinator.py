@@ -2,8 +2,9 @@
 
 Behaviour: the leader of the partition of `__consumer_offsets` that the group's id hashes to. The
 topic is created when it is asked for first; COORDINATOR_NOT_AVAILABLE, which clients retry, until
-the partition has a leader. While there is no transaction coordinator, a transactional id is sent
-to this broker: InitProducerId is where its client learns, once and for good, that it cannot be.
+the partition has a leader. While there is no transaction coordinator, a transactional id is
+refused here, where its client asks first, with the error that InitProducerId has for it too:
+librdkafka, kafka-python, aiokafka and the Java client take it as fatal and do not ask again.
 
 Versions: v1 key types and messages, v3 flexible, v4 several keys at once (KIP-699), v5
 TRANSACTION_ABORTABLE (KIP-890), v6 share groups (KIP-932: refused, INVALID_REQUEST).
@@ -15,6 +16,7 @@ from collections.abc import Callable
 
 from broker.apis.cluster_view import BrokerAddress, ClusterView, ImageSource
 from broker.apis.context import Api, RequestContext, Respond
+from broker.apis.produce import TRANSACTIONS_REFUSED
 from broker.groups.group_coordinator import OFFSETS_TOPIC
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -41,12 +43,10 @@ class FindCoordinatorApi:
     def __init__(
         self,
         metadata: ImageSource,
-        node_id: int,
         partition_for: Callable[[str], int],
         create_topic: Callable[[str, RequestContext], object],
     ) -> None:
         self._metadata = metadata
-        self._node_id = node_id
         self._partition_for = partition_for
         self._create_topic = create_topic
 
@@ -97,7 +97,7 @@ class FindCoordinatorApi:
         image = self._metadata.image
         view = ClusterView(image, context.listener_name)
         if key_type == TRANSACTION:
-            return self._reachable(view, self._node_id)
+            return TRANSACTIONS_REFUSED, _NOBODY
         if key_type != GROUP:
             return ErrorCode.INVALID_REQUEST, _NOBODY
         topic = image.topics.get(OFFSETS_TOPIC)
@@ -118,6 +118,7 @@ class FindCoordinatorApi:
 
 _WORDS = {
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    TRANSACTIONS_REFUSED: "Transactions are not served by this release of Ottla.",
     ErrorCode.INVALID_REQUEST: "Coordinators of this key type are not served here.",
 }
 

@@ -60,11 +60,13 @@ def test_a_partition_that_does_not_exist() -> None:
     assert _ask(node, 6) == NOT_YET
 
 
-def test_a_transactional_id_is_sent_here_to_be_told_no() -> None:
+def test_a_transactional_id_is_refused_for_good() -> None:
     node = GroupNode()
     node.image = node.image._replace(topics=TopicsImage())
     for version in range(1, 7):
-        assert _ask(node, version, TRANSACTION) == FOUND
+        error, *rest = _ask(node, version, TRANSACTION)
+        assert error == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        assert rest == [-1, "", -1]
     assert node.created == []
 
 

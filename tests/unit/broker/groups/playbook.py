@@ -101,7 +101,7 @@ class GroupNode:
 
     def _make_apis(self) -> list[Api]:
         finder = FindCoordinatorApi(
-            self, 1, self.coordinator.partition_for, lambda name, _: self.created.append(name)
+            self, self.coordinator.partition_for, lambda name, _: self.created.append(name)
         )
         return [
             *finder.apis(),
