@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from broker.apis.context import Api, RequestContext
-from protocol.api_keys import ApiKey, ApiMessages, messages_of
+from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import decode, encode_response, read_client_id, read_request_head
 
@@ -58,7 +58,7 @@ class RequestHandler:
     def __init__(self, apis: Iterable[Api]) -> None:
         self.apis: dict[int, Api] = {int(api.key): api for api in apis}
         self.metrics: dict[int, RequestMetrics] = {key: RequestMetrics() for key in self.apis}
-        self._messages: dict[int, ApiMessages] = {}
+        self._request_classes: dict[int, Any] = {}
 
     def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
         """Answer one request. `frame` is used only until this returns.
@@ -74,10 +74,9 @@ class RequestHandler:
             if api_key != ApiKey.API_VERSIONS:
                 raise ProtocolError(f"{api.key.name} version {version} is not served")
             too_new = True
-        messages = self._messages.get(api_key)
-        if messages is None:
-            messages = self._messages[api_key] = messages_of(api.key)
-        request_class = messages.request
+        request_class = self._request_classes.get(api_key)
+        if request_class is None:
+            request_class = self._request_classes[api_key] = messages_of(api.key).request
         flexible = version >= request_class.FLEXIBLE_FROM and not too_new
         client_id, pos = read_client_id(frame, flexible)
         context = RequestContext(

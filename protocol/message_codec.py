@@ -18,6 +18,7 @@ from protocol.primitives import MessageBuffer
 REQUEST_HEAD = Struct(">hhi")  # API key, version, correlation id
 _SIZE_AND_CORRELATION = Struct(">ii")
 _SIZE = Struct(">i")
+_API_VERSIONS = int(ApiKey.API_VERSIONS)  # comparing enum members takes a call
 
 DECODE_ERRORS = (ProtocolError, IndexError, StructError, UnicodeDecodeError, ValueError)
 
@@ -73,7 +74,7 @@ def encode_response(response: Any, version: int, correlation_id: int) -> Message
     out = MessageBuffer()
     out += _SIZE_AND_CORRELATION.pack(0, correlation_id)
     # ApiVersions keeps header v0: a client reads it before it knows the broker (KIP-511).
-    if version >= response.FLEXIBLE_FROM and response.API_KEY != ApiKey.API_VERSIONS:
+    if version >= response.FLEXIBLE_FROM and response.API_KEY != _API_VERSIONS:
         out += b"\0"
     response.write(out, version)
     size = out.total_size() if out.slices else len(out)

@@ -12,6 +12,7 @@ Owns no state; does no I/O.
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
 from struct import Struct
 from typing import Protocol
 
@@ -41,15 +42,12 @@ Records = bytes | bytearray | memoryview | RecordSlice
 class MessageBuffer(bytearray):
     """Bytes being written, with record slices kept apart so that they can be sent by sendfile."""
 
-    __slots__ = ("slices",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.slices: list[tuple[int, RecordSlice]] = []
+    # Most messages hold no slice, and every response is one of these: nothing is made for them.
+    slices: Sequence[tuple[int, RecordSlice]] = ()
 
     def splice(self, records: RecordSlice) -> None:
         """Put `records` at the present end, without copying them."""
-        self.slices.append((len(self), records))
+        self.slices = [*self.slices, (len(self), records)]
 
     def total_size(self) -> int:
         """Bytes on the wire: written ones and those of the slices."""

@@ -163,8 +163,9 @@ class ReplicaManager:
 
     def partition_changed(self, partition: Partition) -> None:
         """Complete what waits for `partition`."""
-        for listener in list(partition.listeners):
-            listener.partition_changed(partition)
+        if partition.listeners:
+            for listener in list(partition.listeners):
+                listener.partition_changed(partition)
         self.fetch_purgatory.check(partition)
         self.produce_purgatory.check(partition)
 
