@@ -1,0 +1,32 @@
+"""`controller.feature_control`."""
+
+from __future__ import annotations
+
+from controller.feature_control import INITIAL_FEATURES, feature_records, unsupported_feature
+from protocol.messages.metadata_records import FeatureLevelRecord
+from tests.unit.controller.controller_fixture import image_of
+
+SUPPORTED = {"metadata.version": (7, 30), "group.version": (0, 0)}
+
+
+def test_nothing_is_finalized_that_is_not_served() -> None:
+    """Clients act on finalized levels: `transaction.version` 2 changes what a producer sends."""
+    assert dict(INITIAL_FEATURES) == {"metadata.version": 30}
+
+
+def test_the_metadata_version_comes_first_and_zero_is_not_written() -> None:
+    levels = {"group.version": 1, "a": 0, "metadata.version": 30}
+    assert [record.name for record in feature_records(levels)] == [
+        "metadata.version",
+        "group.version",
+    ]
+
+
+def test_unsupported() -> None:
+    assert (
+        unsupported_feature(image_of(FeatureLevelRecord("metadata.version", 30)), SUPPORTED) is None
+    )
+    for name, level in (("group.version", 1), ("metadata.version", 31), ("share.version", 1)):
+        fault = unsupported_feature(image_of(FeatureLevelRecord(name, level)), SUPPORTED)
+        assert fault is not None
+        assert f"feature {name} at level {level}" in fault
