@@ -27,7 +27,14 @@ from storage.log_segments import LogSegments
 class LocalLog:
     """Segments in a folder."""
 
-    __slots__ = ("_config", "_filesystem", "_random_below", "directory", "segments")
+    __slots__ = (
+        "_config",
+        "_filesystem",
+        "_names_unsynced",
+        "_random_below",
+        "directory",
+        "segments",
+    )
 
     def __init__(
         self,
@@ -39,6 +46,7 @@ class LocalLog:
     ) -> None:
         """`random_below(n)` gives a number from 0 to n-1, for `segment.jitter.ms`."""
         self._random_below = random_below
+        self._names_unsynced = True
         self._filesystem = filesystem
         self.directory = directory
         self._config = config
@@ -56,6 +64,7 @@ class LocalLog:
         if active.size == 0 and active.base_offset == base_offset:
             return active
         active.become_inactive()
+        self._names_unsynced = True
         segment = self._create(base_offset, now_ms)
         self.segments.add(segment)
         return segment
@@ -107,16 +116,23 @@ class LocalLog:
         return remove
 
     def sync_job(self, from_offset: int, also: list[str]) -> Callable[[], None]:
-        """What makes the log durable from `from_offset` to its present end; `also` names files."""
+        """What makes the log durable from `from_offset` to its present end; `also` names files.
+
+        The folder is synced where names in it are new: a flush of the metadata log, at each
+        commit, is one fsync.
+        """
         jobs = [segment.sync_job() for segment in self.segments.from_floor(from_offset)]
         filesystem, directory = self._filesystem, self.directory
+        names_too = self._names_unsynced or bool(also)
+        self._names_unsynced = False
 
         def sync() -> None:
             for job in jobs:
                 job()
             for path in also:
                 sync_path(filesystem, path)
-            filesystem.sync_dir(directory)
+            if names_too:
+                filesystem.sync_dir(directory)
 
         return sync
 
@@ -127,6 +143,12 @@ class LocalLog:
         for segment in self.segments:
             segment.directory = directory
             segment.release_closed()
+
+    def write_indexes(self) -> bool:
+        """Bring the active segment's indexes to their files; False where they are there."""
+        written = self.segments.active.write_indexes()
+        self._names_unsynced = self._names_unsynced or written
+        return written
 
     def close(self) -> None:
         """Give descriptors back; the active segment's indexes were written before."""

@@ -35,6 +35,7 @@ from storage.log_dirs import (
     take_clean_marker,
 )
 from storage.offset_checkpoints import OffsetCheckpoint, Offsets, read_offsets
+from storage.refusal import LONG_MAX
 from storage.topic_partition import (
     DELETE_DIR_SUFFIX,
     STRAY_DIR_SUFFIX,
@@ -57,7 +58,7 @@ class LogManagerSettings:
     log_flush_start_offset_checkpoint_interval_ms: int = 60_000
     replica_high_watermark_checkpoint_interval_ms: int = 5_000
     producer_id_expiration_check_interval_ms: int = 600_000
-    log_flush_scheduler_interval_ms: int = 2**63 - 1
+    log_flush_scheduler_interval_ms: int = LONG_MAX
 
 
 class _LogDir:
@@ -234,6 +235,8 @@ class LogManager:
         self._every(
             settings.producer_id_expiration_check_interval_ms, self._remove_expired_producers
         )
+        if settings.log_flush_scheduler_interval_ms < LONG_MAX:
+            self._every(settings.log_flush_scheduler_interval_ms, self._flush_due)
 
     def _every(self, interval_ms: int, work: Callable[[], None]) -> None:
         def run() -> None:
@@ -401,6 +404,10 @@ class LogManager:
 
     def _online(self) -> list[_LogDir]:
         return [self._dirs[path] for path in self.online_dirs]
+
+    def _flush_due(self) -> None:
+        for log in self.logs:
+            log.flush_if_due()
 
     def _remove_expired_producers(self) -> None:
         now_ms = self._environment.scheduler.wall_ms()

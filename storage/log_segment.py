@@ -46,6 +46,7 @@ class LogSegment:
         "_bytes_since_index",
         "_first_timestamp",
         "_indexed_size",
+        "_indexes_unsynced",
         "_largest_known",
         "_offset_of_max_timestamp",
         "_recent_from",
@@ -89,6 +90,7 @@ class LogSegment:
         self._first_timestamp: int | None = None
         self._bytes_since_index = 0
         self._indexed_size = -1
+        self._indexes_unsynced = False
         # From this offset on the recent batches are all there are.
         self._recent_from = base_offset if self.file.size == 0 else self._beyond
         self._recent_lasts: list[int] = []
@@ -404,6 +406,7 @@ class LogSegment:
         replace(self.path(INDEX_SUFFIX), self.offset_index.encode(), sync=False)
         replace(self.path(TIME_INDEX_SUFFIX), self.time_index.encode(), sync=False)
         self._indexed_size = self.file.size
+        self._indexes_unsynced = True
         return True
 
     def become_inactive(self) -> None:
@@ -416,7 +419,10 @@ class LogSegment:
     def sync_job(self) -> Callable[[], None]:
         """What makes this segment durable as it is now: for another thread, touches only files."""
         file, filesystem = self.file, self.filesystem
-        paths = [self.path(INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)]
+        paths = []
+        if self._indexes_unsynced:
+            paths = [self.path(INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)]
+            self._indexes_unsynced = False
 
         def sync() -> None:
             file.sync()

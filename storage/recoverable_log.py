@@ -102,6 +102,7 @@ class RecoverableLog:
         self.recovery_point = loader.recovery_point
         self.high_watermark = loader.log_start_offset
         self._truncations = 0
+        self._flushed_at_ms = environment.scheduler.monotonic_ms()
         self._unflushed_messages = 0
         self._take_config(config)
 
@@ -299,6 +300,12 @@ class RecoverableLog:
         """
         self._flush_from(self.recovery_point, done)
 
+    def flush_if_due(self) -> None:
+        """`flush.ms`: flush what lies unflushed for that long (the default is never)."""
+        waited_ms = self._environment.scheduler.monotonic_ms() - self._flushed_at_ms
+        if waited_ms >= self.config.flush_ms and self.recovery_point < self.log_end_offset:
+            self.flush()
+
     def _flush_from(self, offset: int, done: Callable[[Exception | None], None] | None) -> None:
         end, truncations, directory = self.log_end_offset, self._truncations, self.directory
 
@@ -313,6 +320,7 @@ class RecoverableLog:
                 done(error)
 
         self._unflushed_messages = 0
+        self._flushed_at_ms = self._environment.scheduler.monotonic_ms()
         self._environment.blocking.submit(self._sync_job(offset), synced)
 
     def _sync_job(self, from_offset: int) -> Callable[[], None]:
@@ -340,7 +348,7 @@ class RecoverableLog:
         try:
             self._producers.map_end_offset = self.log_end_offset
             self._snapshots.take(self._producers)
-            indexes_are_new = self._active.write_indexes()
+            indexes_are_new = self._local.write_indexes()
             if indexes_are_new or self.recovery_point < self.log_end_offset:
                 self._sync_job(self._active.base_offset)()
                 self.recovery_point = self.log_end_offset

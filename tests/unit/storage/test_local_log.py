@@ -96,6 +96,10 @@ def test_syncing_covers_segments_from_the_offset_on_and_the_folder_last() -> Non
     log.sync_job(2, [f"{LOG}/epochs"])()
     synced = [path.rpartition("/")[2] for operation, path in filesystem.calls]
     assert [name[18:] for name in synced[:4]] == ["02.log", "02.index", "02.timeindex", "03.log"]
+    filesystem.calls.clear()
+    log.sync_job(3, [])()
+    assert filesystem.calls == [("sync", f"{LOG}/{3:020d}.log")], "nothing else is new"
+    log.sync_job(3, [f"{LOG}/epochs"])()
     assert filesystem.calls[-2:] == [("sync", f"{LOG}/epochs"), ("sync_dir", LOG)]
 
 

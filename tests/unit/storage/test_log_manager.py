@@ -33,7 +33,8 @@ class Node:
         self, filesystem: Filesystem | None = None, dirs: tuple[str, ...] = (A, B)
     ) -> None:
         self.filesystem = filesystem or MemoryFilesystem()
-        self.dirs = dirs
+        self.settings = LogManagerSettings(dirs)
+        self.config = SMALL
         self.manager = self.new()
 
     def new(self) -> LogManager:
@@ -43,8 +44,8 @@ class Node:
         chance = random.Random(1)
         return LogManager(
             environment,
-            LogManagerSettings(self.dirs),
-            lambda topic: SMALL,
+            self.settings,
+            lambda topic: self.config,
             chance.randbytes,
         )
 
@@ -383,6 +384,18 @@ def test_configs_reach_the_logs_of_their_topic() -> None:
     node.manager.update_config("t", LogConfig(max_message_bytes=100))
     assert node.manager.logs[0].config.max_message_bytes == 100
     assert other.config is SMALL
+
+
+def test_flush_ms_is_looked_at_by_the_clock() -> None:
+    node = Node()
+    node.settings = LogManagerSettings((A, B), log_flush_scheduler_interval_ms=500)
+    node.config = LogConfig(flush_ms=1000)
+    log = node.start().get_or_create(("t", 0), TOPIC_ID)
+    append(log)
+    node.scheduler.run_for(999)
+    assert log.recovery_point == 0
+    node.scheduler.run_for(1)
+    assert log.recovery_point == 1
 
 
 def test_silent_producers_are_forgotten_by_the_clock() -> None:

@@ -175,6 +175,22 @@ def test_flush_covers_what_was_there_when_it_was_asked() -> None:
     assert (answers, log.recovery_point) == ([None], 3)
 
 
+def test_flush_ms() -> None:
+    ports = environment(MemoryFilesystem())
+    assert isinstance(ports.scheduler, SimScheduler)
+    log = open_log(config=LogConfig(flush_ms=1000), ports=ports)
+    append(log, 3)
+    ports.scheduler.run_for(999)
+    log.flush_if_due()
+    assert log.recovery_point == 0
+    ports.scheduler.run_for(1)
+    log.flush_if_due()
+    assert log.recovery_point == 3
+    append(log, 3)
+    log.flush_if_due()
+    assert log.recovery_point == 3
+
+
 def test_a_flush_that_a_truncation_overtook_proves_nothing() -> None:
     jobs = Jobs()
     jobs.held = True
