@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from broker.groups.classic_group import ClassicGroup
 from broker.groups.classic_group_state import (
@@ -22,17 +21,17 @@ from broker.groups.classic_group_state import (
 )
 from broker.groups.classic_member import (
     ClassicMember,
-    JoinReply,
     SyncReply,
     join_refusal,
     sync_refusal,
 )
 from broker.groups.coordinator_config import NEW_MEMBER_JOIN_TIMEOUT_MS, GroupCoordinatorConfig
 from broker.groups.group_records import group_metadata_record
+from broker.groups.joining import Joining
 from broker.groups.rebalance import Rebalancer, Writer
 from protocol.errors import ErrorCode
 from protocol.messages.heartbeat import HeartbeatRequest
-from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from protocol.messages.join_group import JoinGroupResponse
 from protocol.messages.leave_group import MemberIdentity, MemberResponse
 from protocol.messages.sync_group import SyncGroupRequest
 
@@ -40,33 +39,6 @@ log = logging.getLogger(__name__)
 
 MEMBER_ID_REQUIRED_FROM = 4
 SKIP_ASSIGNMENT_FROM = 9
-
-
-@dataclass(frozen=True, slots=True)
-class Joining:
-    """A JoinGroup on its way: the request, who sent it, and its reply."""
-
-    request: JoinGroupRequest
-    api_version: int
-    client_id: str
-    client_host: str
-    reply: JoinReply
-
-    def refuse(self, error: ErrorCode, member_id: str = "") -> None:
-        """Answer with an error."""
-        self.reply(join_refusal(error, member_id))
-
-    @property
-    def rebalance_timeout_ms(self) -> int:
-        """Version 0 has none of its own: the session time-out serves."""
-        if self.api_version == 0:
-            return self.request.session_timeout_ms
-        return self.request.rebalance_timeout_ms
-
-    @property
-    def reason(self) -> str:
-        """Why the client says that it joins."""
-        return self.request.reason or "not provided"
 
 
 class ClassicProtocol:
@@ -125,11 +97,14 @@ class ClassicProtocol:
                 self._add_member(group, joining, member_id)
             else:
                 self._replace_static_member(group, joining, replaced, member_id)
-        elif joining.api_version >= MEMBER_ID_REQUIRED_FROM:
+        elif joining.api_version < MEMBER_ID_REQUIRED_FROM:
+            self._add_member(group, joining, member_id)
+        elif len(group.pending_members) >= self._config.group_max_size:
+            # Kafka gives ids out without end; whoever asks and never joins holds memory for long.
+            joining.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
+        else:
             self._rebalancer.expect_pending(group, member_id, request.session_timeout_ms)
             joining.refuse(ErrorCode.MEMBER_ID_REQUIRED, member_id)
-        else:
-            self._add_member(group, joining, member_id)
 
     def _join_known(self, group: ClassicGroup, joining: Joining) -> None:
         request = joining.request

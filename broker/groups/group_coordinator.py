@@ -13,9 +13,9 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from broker.groups.classic_member import SyncReply, sync_refusal
-from broker.groups.classic_protocol import Joining
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_shard import GroupShard
+from broker.groups.joining import Joining
 from broker.replication.coordinator_log import CoordinatorLog, TransactionMarker
 from broker.replication.coordinator_runtime import CoordinatorRuntime, Done
 from protocol.errors import ErrorCode

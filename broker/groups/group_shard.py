@@ -16,7 +16,7 @@ from broker.groups.classic_group_state import (
     STABLE,
 )
 from broker.groups.classic_member import ClassicMember
-from broker.groups.classic_protocol import ClassicProtocol, Joining
+from broker.groups.classic_protocol import ClassicProtocol
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_records import (
     OtherRecord,
@@ -24,6 +24,7 @@ from broker.groups.group_records import (
     group_tombstone,
     read_group_record,
 )
+from broker.groups.joining import Joining
 from broker.groups.offset_protocol import (
     commit_error,
     commit_error_without_group,

@@ -361,6 +361,19 @@ def test_leaving_with_a_member_id_that_is_pending() -> None:
     assert play.taken() == ["0 a joined 2 range leads a,b", "0 b joined 2 range follows a"]
 
 
+def test_a_storm_of_clients_that_never_join_is_bounded() -> None:
+    """G4, KAFKA-7610: ids that are given out count against group.max.size until they expire."""
+    play = Playbook(group_max_size=20)
+    wire = play.node.connect("storm")
+    answers = [wire.call(joining("g", session_timeout_ms=10_000), 9) for _ in range(500)]
+    given = [one for one in answers if one.error_code == ErrorCode.MEMBER_ID_REQUIRED]
+    assert len(given) == 20
+    assert answers[-1].error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    play.wait(10)
+    assert play.node.scheduler.pending() == 1
+    play.stable("a")
+
+
 def test_a_sync_for_another_protocol_is_refused() -> None:
     play = Playbook()
     play.stable("a")
