@@ -1,0 +1,131 @@
+"""`controller.metadata_loader`: images in order, transactions whole, snapshots as changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.metadata_delta import MetadataDelta
+from controller.metadata_image import MetadataImage
+from controller.metadata_loader import CommittedBatch, MetadataLoader, delta_between
+from controller.metadata_records import MetadataRecord, MetadataRecordError
+from protocol.messages import metadata_records as m
+from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
+
+A, B = b"a" * 16, b"b" * 16
+
+
+class Follower:
+    """A listener that keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[MetadataDelta, MetadataImage]] = []
+
+    def __call__(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        self.told.append((delta, image))
+
+
+def batch(base: int, *records: MetadataRecord) -> CommittedBatch:
+    return CommittedBatch(base, base + max(len(records), 1) - 1, 1, 7, records)
+
+
+def test_one_image_a_batch() -> None:
+    loader, follower = MetadataLoader(), Follower()
+    loader.add_listener(follower)
+    loader.handle_commit(batch(0, broker_record(1), *topic_records("a", A, [1])))
+    loader.handle_commit(batch(3, m.PartitionChangeRecord(0, A, leader=-1)))
+    assert [image.offset for _, image in follower.told] == [2, 3]
+    delta, image = follower.told[1]
+    assert delta.image is follower.told[0][1]
+    assert image is loader.image
+    assert list(delta.topics.changed) == [A]
+
+
+def test_a_control_batch_moves_the_offset_and_tells_nobody() -> None:
+    loader, follower = MetadataLoader(), Follower()
+    loader.add_listener(follower)
+    loader.handle_commit(batch(0))
+    loader.handle_commit(batch(1, m.NoOpRecord()))
+    assert loader.image.offset == 1
+    assert follower.told == []
+
+
+def test_a_late_listener_is_told_all_at_once() -> None:
+    loader, follower = MetadataLoader(), Follower()
+    loader.handle_commit(batch(0, *topic_records("a", A, [1])))
+    loader.add_listener(follower)
+    ((delta, image),) = follower.told
+    assert delta.topics.changed[A].changed[0].leader == 1
+    assert image is loader.image
+
+
+def test_batches_come_once_and_in_order() -> None:
+    loader = MetadataLoader()
+    loader.handle_commit(batch(0, m.NoOpRecord()))
+    with pytest.raises(AssertionError, match="came after"):
+        loader.handle_commit(batch(0, m.NoOpRecord()))
+
+
+def test_a_transaction_is_shown_whole() -> None:
+    """KIP-868; Apache Kafka writes its bootstrap records so."""
+    loader, follower = MetadataLoader(), Follower()
+    loader.add_listener(follower)
+    loader.handle_commit(batch(0, m.BeginTransactionRecord("x"), m.TopicRecord("a", A)))
+    loader.handle_commit(batch(2, m.PartitionRecord(0, A, [1], [1], leader=1)))
+    assert follower.told == []
+    assert loader.in_transaction
+    assert loader.image.offset == 2
+    assert loader.image.topics.get("a") is None
+    loader.handle_commit(batch(3, m.EndTransactionRecord()))
+    assert not loader.in_transaction
+    assert loader.image.topics.partition("a", 0) is not None
+    assert [image.offset for _, image in follower.told] == [3]
+
+
+def test_an_aborted_transaction_leaves_nothing() -> None:
+    loader = MetadataLoader()
+    loader.handle_commit(batch(0, m.BeginTransactionRecord("x"), m.TopicRecord("a", A)))
+    loader.handle_commit(batch(2, m.AbortTransactionRecord("no"), m.TopicRecord("b", B)))
+    assert list(loader.image.topics.by_name) == ["b"]
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [m.EndTransactionRecord()],
+        [m.AbortTransactionRecord()],
+        [m.BeginTransactionRecord(), m.BeginTransactionRecord()],
+        [m.TopicRecord("a", A), m.BeginTransactionRecord()],
+    ],
+)
+def test_transactions_that_cannot_be(records: list[MetadataRecord]) -> None:
+    with pytest.raises(MetadataRecordError):
+        MetadataLoader().handle_commit(batch(0, *records))
+
+
+def test_a_snapshot_is_told_as_what_it_changes() -> None:
+    loader, follower = MetadataLoader(), Follower()
+    config = m.ConfigRecord(2, "a", "retention.ms", "5")
+    loader.handle_commit(batch(0, broker_record(1), *topic_records("a", A, [1], [1]), config))
+    loader.add_listener(follower)
+    follower.told.clear()
+    after = image_of(
+        broker_record(2),
+        *topic_records("b", B, [2]),
+        m.FeatureLevelRecord("metadata.version", 30),
+    )
+    loader.load_snapshot(after)
+    ((delta, image),) = follower.told
+    assert image is after
+    assert list(delta.topics.deleted) == [A]
+    assert list(delta.topics.changed) == [B]
+    assert delta.changed_brokers == {1: None, 2: after.brokers[2]}
+    assert delta.changed_configs == {(2, "a"): {}}
+    assert delta.changed_features == {"metadata.version": 30}
+
+
+def test_a_partition_that_is_the_same_has_not_changed() -> None:
+    before = image_of(*topic_records("a", A, [1], [1]))
+    after = image_of(*topic_records("a", A, [1], [1]), m.PartitionChangeRecord(1, A, leader=-1))
+    delta = delta_between(before, after)
+    assert list(delta.topics.changed[A].changed) == [1]
+    assert delta_between(before, image_of(*topic_records("a", A, [1], [1]))).is_empty
