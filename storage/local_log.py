@@ -12,16 +12,15 @@ from collections.abc import Callable
 
 from storage.filesystem import Filesystem
 from storage.log_config import LogConfig
-from storage.log_segment import (
+from storage.log_segment import LogSegment, sync_path
+from storage.log_segments import LogSegments
+from storage.segment_names import (
     DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
-    LogSegment,
-    sync_path,
 )
-from storage.log_segments import LogSegments
 
 
 class LocalLog:

@@ -20,20 +20,19 @@ from storage.filesystem import Filesystem
 from storage.indexes import CorruptIndex
 from storage.leader_epoch_cache import LeaderEpochCache
 from storage.log_config import LogConfig
-from storage.log_segment import (
+from storage.log_segment import LogSegment
+from storage.log_segments import LogSegments
+from storage.producer_snapshot import ProducerSnapshots
+from storage.producer_state import ProducerStateManager
+from storage.segment_names import (
+    CLEANED_SUFFIX,
     DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
-    LogSegment,
 )
-from storage.log_segments import LogSegments
-from storage.producer_snapshot import ProducerSnapshots
-from storage.producer_state import ProducerStateManager
 
-CLEANED_SUFFIX = ".cleaned"
-SWAP_SUFFIX = ".swap"
 _SIDE_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
 

@@ -18,23 +18,21 @@ from dataclasses import dataclass
 
 from protocol.record_batch import CorruptBatch
 from storage.checkpoints import (
-    HIGH_WATERMARK_CHECKPOINT,
-    LOG_START_CHECKPOINT,
     PARTITION_METADATA,
-    RECOVERY_POINT_CHECKPOINT,
     decode_partition_metadata,
     encode_partition_metadata,
 )
-from storage.filesystem import Lock, Usage
+from storage.filesystem import Usage
 from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailure
+from storage.log_dir_state import LogDirState
 from storage.log_dirs import (
     UNKNOWN_BROKER_EPOCH,
     leave_clean_marker,
     lock_dir,
     take_clean_marker,
 )
-from storage.offset_checkpoints import OffsetCheckpoint, Offsets, read_offsets
+from storage.offset_checkpoints import read_offsets
 from storage.refusal import LONG_MAX
 from storage.topic_partition import (
     DELETE_DIR_SUFFIX,
@@ -61,41 +59,6 @@ class LogManagerSettings:
     log_flush_scheduler_interval_ms: int = LONG_MAX
 
 
-class _LogDir:
-    """One directory: its lock, its checkpoints, its logs."""
-
-    __slots__ = ("high_watermarks", "lock", "log_starts", "logs", "path", "recovery_points")
-
-    def __init__(self, path: str, environment: LogEnvironment) -> None:
-        def failed(error: OSError) -> None:
-            environment.failures.fail(path, "writing a checkpoint", error)
-
-        def checkpoint(name: str) -> OffsetCheckpoint:
-            filesystem, blocking = environment.filesystem, environment.blocking
-            return OffsetCheckpoint(filesystem, blocking, f"{path}/{name}", failed)
-
-        self.path = path
-        self.lock: Lock | None = None
-        self.recovery_points = checkpoint(RECOVERY_POINT_CHECKPOINT)
-        self.log_starts = checkpoint(LOG_START_CHECKPOINT)
-        self.high_watermarks = checkpoint(HIGH_WATERMARK_CHECKPOINT)
-        self.logs: dict[TopicPartition, UnifiedLog] = {}
-
-    def recovery_offsets(self) -> Offsets:
-        return {partition: log.recovery_point for partition, log in self.logs.items()}
-
-    def start_offsets(self) -> Offsets:
-        """Only where the first segment does not say it."""
-        return {
-            partition: log.log_start_offset
-            for partition, log in self.logs.items()
-            if log.log_start_offset > log.segment_base_offsets[0]
-        }
-
-    def watermarks(self) -> Offsets:
-        return {partition: log.high_watermark for partition, log in self.logs.items()}
-
-
 class LogManager:
     """The logs of one node, by (topic, partition). All calls come from one thread."""
 
@@ -111,7 +74,7 @@ class LogManager:
         self._settings = settings
         self._config_for = config_for
         self._random_bytes = random_bytes
-        self._dirs = {path: _LogDir(path, environment) for path in settings.log_dirs}
+        self._dirs = {path: LogDirState(path, environment) for path in settings.log_dirs}
         self._logs: dict[TopicPartition, UnifiedLog] = {}
         self._loaded = False
         self._closed = False
@@ -151,7 +114,7 @@ class LogManager:
             self.previous_broker_epoch = epochs[0] or UNKNOWN_BROKER_EPOCH
         return self.report
 
-    def _load_dir(self, log_dir: _LogDir) -> int | None:
+    def _load_dir(self, log_dir: LogDirState) -> int | None:
         filesystem, path = self._environment.filesystem, log_dir.path
         assert log_dir.lock is not None, f"{path} is opened before it is locked"
         epoch = take_clean_marker(filesystem, path)
@@ -191,7 +154,7 @@ class LogManager:
             return None
         return decode_partition_metadata(filesystem.read(path))
 
-    def _take(self, log_dir: _LogDir, log: UnifiedLog) -> None:
+    def _take(self, log_dir: LogDirState, log: UnifiedLog) -> None:
         twin = self._logs.get(log.partition)
         if twin is not None:
             raise AssertionError(
@@ -200,7 +163,7 @@ class LogManager:
         self._logs[log.partition] = log
         log_dir.logs[log.partition] = log
 
-    def _tell(self, log_dir: _LogDir) -> None:
+    def _tell(self, log_dir: LogDirState) -> None:
         """Say what an unclean stop cost: one line a directory, one for each log that lost bytes."""
         scanned = [log for log in log_dir.logs.values() if log.recovery.segments_scanned]
         if scanned:
@@ -402,7 +365,7 @@ class LogManager:
         for log_dir in self._online():
             log_dir.high_watermarks.write(log_dir.watermarks())
 
-    def _online(self) -> list[_LogDir]:
+    def _online(self) -> list[LogDirState]:
         return [self._dirs[path] for path in self.online_dirs]
 
     def _flush_due(self) -> None:
@@ -438,7 +401,7 @@ class LogManager:
                 log_dir.lock.release()
         return clean
 
-    def _close_dir(self, log_dir: _LogDir, broker_epoch: int) -> bool:
+    def _close_dir(self, log_dir: LogDirState, broker_epoch: int) -> bool:
         environment, path = self._environment, log_dir.path
         if not self._loaded or environment.failures.is_offline(path):
             return False

@@ -11,32 +11,23 @@ Kafka's class: `LogSegment` 4.3.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
-from protocol.record_batch import CorruptBatch, RecordBatchHeader
+from protocol.record_batch import RecordBatchHeader
 from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers, valid_batches
 from storage.fetch_data import NO_RECORDS, FetchDataInfo
 from storage.file_records import FileRecords
 from storage.filesystem import BytesLike, File, Filesystem
-from storage.indexes import RELATIVE_OFFSET_MAX, CorruptIndex, OffsetIndex, TimeIndex
+from storage.index_check import check_last_entries
+from storage.indexes import RELATIVE_OFFSET_MAX, OffsetIndex, TimeIndex
 from storage.log_config import LogConfig
-
-LOG_SUFFIX = ".log"
-INDEX_SUFFIX = ".index"
-TIME_INDEX_SUFFIX = ".timeindex"
-TXN_INDEX_SUFFIX = ".txnindex"
-DELETED_SUFFIX = ".deleted"
-
-RECENT_BATCHES_MAX = 512
-# Up to here a segment may go on after its last index entry before the index counts as cut short.
-# Generous, because `index.interval.bytes` may have been larger when the segment was written.
-_TAIL_MAX = 1024 * 1024
-
-
-def offset_name(offset: int) -> str:
-    """The 20 digits that name a segment's files."""
-    return f"{offset:020d}"
+from storage.recent_batches import RecentBatches
+from storage.segment_names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+)
 
 
 class LogSegment:
@@ -49,9 +40,7 @@ class LogSegment:
         "_indexes_unsynced",
         "_largest_known",
         "_offset_of_max_timestamp",
-        "_recent_from",
-        "_recent_lasts",
-        "_recent_positions",
+        "_recent",
         "_roll_after_ms",
         "base_offset",
         "config",
@@ -91,10 +80,7 @@ class LogSegment:
         self._bytes_since_index = 0
         self._indexed_size = -1
         self._indexes_unsynced = False
-        # From this offset on the recent batches are all there are.
-        self._recent_from = base_offset if self.file.size == 0 else self._beyond
-        self._recent_lasts: list[int] = []
-        self._recent_positions: list[int] = []
+        self._recent = RecentBatches(base_offset if self.file.size == 0 else self._beyond)
 
     def path(self, suffix: str) -> str:
         """Where the file of this segment with `suffix` lies."""
@@ -134,13 +120,7 @@ class LogSegment:
             self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
             self._bytes_since_index = 0
         self._bytes_since_index += size
-        lasts = self._recent_lasts
-        lasts.append(last_offset)
-        self._recent_positions.append(position)
-        if len(lasts) > 2 * RECENT_BATCHES_MAX:
-            self._recent_from = lasts[RECENT_BATCHES_MAX - 1] + 1
-            del lasts[:RECENT_BATCHES_MAX]
-            del self._recent_positions[:RECENT_BATCHES_MAX]
+        self._recent.add(last_offset, position)
 
     def is_full(self, last_offset: int, max_timestamp: int, size: int, now_ms: int) -> bool:
         """Whether a new segment must take a batch of `size` bytes that ends with `last_offset`."""
@@ -182,15 +162,9 @@ class LogSegment:
 
         Raises CorruptBatch where the way there leads over damage.
         """
-        if offset >= self._recent_from:
-            lasts, positions = self._recent_lasts, self._recent_positions
-            slot = bisect_left(lasts, offset)
-            if slot == len(lasts):
-                return None
-            position = positions[slot]
-            following = slot + 1
-            end = positions[following] if following < len(positions) else self.file.size
-            return position, end - position
+        recent = self._recent
+        if offset >= recent.from_offset:
+            return recent.locate(offset, self.file.size)
         start = self.offset_index.lookup(self.path(INDEX_SUFFIX), offset)
         for position, header in iterate_headers(
             self.file, start, self.file.size, LOOKUP_CHUNK_BYTES
@@ -259,7 +233,7 @@ class LogSegment:
         self.time_index.open(self.path(TIME_INDEX_SUFFIX))
         self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last("")
         self._largest_known = True
-        self._check_entries()
+        check_last_entries(self)
         last, start = self.base_offset - 1, self.offset_index.last("")[1]
         for _, header in iterate_headers(self.file, start, self.file.size, LOOKUP_CHUNK_BYTES):
             last = header.last_offset
@@ -267,7 +241,7 @@ class LogSegment:
                 self.max_timestamp, self._offset_of_max_timestamp = header.max_timestamp, last
         self._bytes_since_index = self.file.size - start
         self._indexed_size = self.file.size
-        self._forget_recent(last + 1)
+        self._recent.forget(last + 1)
         return last + 1
 
     def open_closed(self) -> None:
@@ -279,38 +253,9 @@ class LogSegment:
         self.time_index.release()
         self.offset_index.check(self.path(INDEX_SUFFIX), self.file.size)
         self.time_index.check(self.path(TIME_INDEX_SUFFIX))
-        self._check_entries()
+        check_last_entries(self)
         self.release_handles()
-        self._forget_recent(self._beyond)
-
-    def _check_entries(self) -> None:
-        """Indexes of other data, or cut short, show at their last entries. Raises CorruptIndex."""
-        if not self.file.size:
-            return
-        offset, position = self.offset_index.last(self.path(INDEX_SUFFIX))
-        timestamp, time_offset = self.time_index.last(self.path(TIME_INDEX_SUFFIX))
-        try:
-            if position and self._header_at(position).last_offset != offset:
-                raise CorruptIndex(f"no batch that ends with {offset} lies at position {position}")
-            if self._begins_after(position + max(self.config.index_interval_bytes, _TAIL_MAX)):
-                raise CorruptIndex(f"the last entry, at position {position}, is far from the end")
-            if timestamp >= 0:
-                header = next(header for _, header in self.headers_from(time_offset))
-                wrong = header.last_offset != time_offset or header.max_timestamp != timestamp
-            else:  # legal, and useless, where no record has a timestamp
-                wrong = self._header_at(0).max_timestamp >= 0
-        except (CorruptBatch, StopIteration):
-            raise CorruptIndex("an entry leads to no batch") from None
-        if wrong:
-            raise CorruptIndex(f"no batch ends with {time_offset} at timestamp {timestamp}")
-
-    def _begins_after(self, position: int) -> bool:
-        """Whether a batch begins beyond `position`, so that an entry would have to be near it."""
-        if position >= self.file.size:
-            return False
-        start = self.offset_index.last(self.path(INDEX_SUFFIX))[1]
-        walk = iterate_headers(self.file, start, self.file.size, _TAIL_MAX)
-        return any(at > position for at, _ in walk)
+        self._recent.forget(self._beyond)
 
     def recover(
         self, on_batch: Callable[[RecordBatchHeader], None], *, cut: bool
@@ -325,7 +270,7 @@ class LogSegment:
         self.max_timestamp, self._offset_of_max_timestamp = -1, self.base_offset
         self._largest_known, self._first_timestamp = True, None
         self._bytes_since_index, self._indexed_size = 0, -1
-        self._forget_recent(self.base_offset)
+        self._recent.forget(self.base_offset)
         next_offset, end = self.base_offset, 0
         for position, header in valid_batches(self.file, 0):
             last = header.last_offset
@@ -349,19 +294,17 @@ class LogSegment:
         if found is None:
             return offset
         position, _ = found
-        base = self._header_at(position).base_offset
+        base = self.header_at(position).base_offset
         self.offset_index.truncate_to(base)
         self.time_index.truncate_to(base)
         self.file.truncate(position)
         self._indexed_size = -1
-        slot = bisect_left(self._recent_positions, position)
-        del self._recent_lasts[slot:]
-        del self._recent_positions[slot:]
-        self._recent_from = min(self._recent_from, max(base, self.base_offset))
+        self._recent.truncate_to(base, position)
         self._rescan_tail()
         return min(base, offset)
 
-    def _header_at(self, position: int) -> RecordBatchHeader:
+    def header_at(self, position: int) -> RecordBatchHeader:
+        """The batch that begins at `position`. Raises CorruptBatch."""
         scan = iterate_headers(self.file, position, position + 1, LOOKUP_CHUNK_BYTES)
         return next(scan)[1]
 
@@ -387,12 +330,7 @@ class LogSegment:
         """Make a closed segment the active one again, after a truncation removed those after it."""
         self._ensure_open()
         self._rescan_tail()
-        self._forget_recent(next_offset)
-
-    def _forget_recent(self, from_offset: int) -> None:
-        self._recent_from = from_offset
-        self._recent_lasts = []
-        self._recent_positions = []
+        self._recent.forget(next_offset)
 
     def write_indexes(self) -> bool:
         """Bring the indexes to their files, with the time entry that ends a segment.
@@ -414,7 +352,7 @@ class LogSegment:
         self.write_indexes()
         self.offset_index.release()
         self.time_index.release()
-        self._forget_recent(self._beyond)
+        self._recent.forget(self._beyond)
 
     def sync_job(self) -> Callable[[], None]:
         """What makes this segment durable as it is now: for another thread, touches only files."""

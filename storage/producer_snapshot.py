@@ -24,8 +24,7 @@ from storage.producer_state import (
     ProducerStateEntry,
     ProducerStateManager,
 )
-
-SNAPSHOT_SUFFIX = ".snapshot"
+from storage.segment_names import SNAPSHOT_SUFFIX
 
 _VERSION = 1
 _HEADER = Struct(">hI")

@@ -11,8 +11,9 @@ from protocol.record_batch import RecordBatchHeader
 from protocol.records import iterate_records
 from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
 from storage.fetch_data import TimestampAndOffset
-from storage.log_segment import INDEX_SUFFIX, TIME_INDEX_SUFFIX, LogSegment
+from storage.log_segment import LogSegment
 from storage.log_segments import LogSegments
+from storage.segment_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 
 
 def find_by_timestamp(

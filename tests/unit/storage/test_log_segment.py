@@ -9,18 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.record_batch import CorruptBatch, read_header
-from storage import log_segment
 from storage.fetch_data import NO_RECORDS, FetchDataInfo
 from storage.file_records import FileRecords
 from storage.indexes import CorruptIndex
 from storage.log_config import LogConfig
-from storage.log_segment import (
-    INDEX_SUFFIX,
-    LOG_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    LogSegment,
-    offset_name,
-)
+from storage.log_segment import LogSegment
+from storage.recent_batches import RECENT_BATCHES_MAX
+from storage.segment_names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import NOW_MS, batch
 
@@ -66,7 +61,6 @@ def reopened(segment: LogSegment, filesystem: MemoryFilesystem, *, active: bool)
 
 
 def test_files_are_named_by_twenty_digits() -> None:
-    assert offset_name(42) == "00000000000000000042"
     segment = segment_in(MemoryFilesystem(), base=42)
     assert segment.path(LOG_SUFFIX) == "/log/00000000000000000042.log"
 
@@ -92,9 +86,9 @@ def test_every_offset_is_found_alike_from_memory_and_from_disk(
 
 def test_recent_batches_are_bounded_and_older_ones_are_found_on_disk() -> None:
     segment = segment_in(MemoryFilesystem())
-    count = 2 * log_segment.RECENT_BATCHES_MAX + 100
+    count = 2 * RECENT_BATCHES_MAX + 100
     fill(segment, [1] * count)
-    assert len(segment._recent_lasts) <= 2 * log_segment.RECENT_BATCHES_MAX
+    assert len(segment._recent) <= 2 * RECENT_BATCHES_MAX
     size = segment.size // count
     places = [segment.locate(offset) for offset in range(count)]
     assert places == [(offset * size, size) for offset in range(count)]

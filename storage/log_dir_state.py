@@ -1,0 +1,55 @@
+"""One log directory while it is open: its lock, its logs, and the checkpoints that speak of them.
+
+Owns: what the offset checkpoints of the directory say. Never: opens or closes a log
+(`storage.log_manager`).
+"""
+
+from __future__ import annotations
+
+from storage.checkpoints import (
+    HIGH_WATERMARK_CHECKPOINT,
+    LOG_START_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+)
+from storage.filesystem import Lock
+from storage.offset_checkpoints import OffsetCheckpoint, Offsets
+from storage.recoverable_log import LogEnvironment
+from storage.topic_partition import TopicPartition
+from storage.unified_log import UnifiedLog
+
+
+class LogDirState:
+    """One directory: its lock, its checkpoints, its logs."""
+
+    __slots__ = ("high_watermarks", "lock", "log_starts", "logs", "path", "recovery_points")
+
+    def __init__(self, path: str, environment: LogEnvironment) -> None:
+        def failed(error: OSError) -> None:
+            environment.failures.fail(path, "writing a checkpoint", error)
+
+        def checkpoint(name: str) -> OffsetCheckpoint:
+            filesystem, blocking = environment.filesystem, environment.blocking
+            return OffsetCheckpoint(filesystem, blocking, f"{path}/{name}", failed)
+
+        self.path = path
+        self.lock: Lock | None = None
+        self.recovery_points = checkpoint(RECOVERY_POINT_CHECKPOINT)
+        self.log_starts = checkpoint(LOG_START_CHECKPOINT)
+        self.high_watermarks = checkpoint(HIGH_WATERMARK_CHECKPOINT)
+        self.logs: dict[TopicPartition, UnifiedLog] = {}
+
+    def recovery_offsets(self) -> Offsets:
+        """Up to where each log is fsynced."""
+        return {partition: log.recovery_point for partition, log in self.logs.items()}
+
+    def start_offsets(self) -> Offsets:
+        """Only where the first segment does not say it."""
+        return {
+            partition: log.log_start_offset
+            for partition, log in self.logs.items()
+            if log.log_start_offset > log.segment_base_offsets[0]
+        }
+
+    def watermarks(self) -> Offsets:
+        """The high watermark of each log."""
+        return {partition: log.high_watermark for partition, log in self.logs.items()}

@@ -1,0 +1,35 @@
+"""What the checkpoints of a directory say of its logs."""
+
+from __future__ import annotations
+
+from storage.log_dir_state import LogDirState
+from tests.simulation.memory_filesystem import MemoryFilesystem
+from tests.unit.storage.harness import LOG_DIR, NOW_MS, PARTITION, batch, environment, open_log
+
+
+def test_offsets_of_its_logs() -> None:
+    filesystem = MemoryFilesystem()
+    ports = environment(filesystem)
+    state = LogDirState(LOG_DIR, ports)
+    log = open_log(ports=ports)
+    state.logs[PARTITION] = log
+    for _ in range(3):
+        log.append_as_leader(batch(b"a", b"b"), 0, NOW_MS)
+    log.update_high_watermark(5)
+    assert state.watermarks() == {PARTITION: 5}
+    assert state.recovery_offsets() == {PARTITION: 0}
+    log.flush()
+    assert state.recovery_offsets() == {PARTITION: 6}
+    assert state.start_offsets() == {}
+    log.increment_log_start_offset(3)
+    assert state.start_offsets() == {PARTITION: 3}
+
+
+def test_a_checkpoint_that_cannot_be_written_fails_the_directory() -> None:
+    filesystem = MemoryFilesystem()
+    filesystem.make_dirs(LOG_DIR)
+    ports = environment(filesystem)
+    state = LogDirState(LOG_DIR, ports)
+    filesystem.inject("replace")
+    state.high_watermarks.write({PARTITION: 1})
+    assert ports.failures.is_offline(LOG_DIR)

@@ -1,0 +1,10 @@
+"""Names of a segment's files."""
+
+from __future__ import annotations
+
+from storage.segment_names import LOG_SUFFIX, offset_name
+
+
+def test_twenty_digits() -> None:
+    assert offset_name(42) + LOG_SUFFIX == "00000000000000000042.log"
+    assert offset_name(2**63 - 1) == "09223372036854775807"
