@@ -45,13 +45,16 @@ def readme_broker() -> Iterator[BrokerProcess]:
         yield process
 
 
-@pytest.fixture
-def greeted(readme_broker: BrokerProcess, tmp_path: Path) -> tuple[str, Path]:
+@pytest.fixture(scope="module")
+def greeted(
+    readme_broker: BrokerProcess, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path]:
     """The address to put into a snippet, and a folder to run it in; the topic has a record."""
     address = f'"{readme_broker.bootstrap_servers}"'
-    out = run(snippet("import KafkaConsumer").replace('"localhost:9092"', address), tmp_path)
+    folder = tmp_path_factory.mktemp("readme")
+    out = run(snippet("import KafkaConsumer").replace('"localhost:9092"', address), folder)
     assert "b'en' b'hello'" in out
-    return address, tmp_path
+    return address, folder
 
 
 def test_the_two_clients(greeted: tuple[str, Path]) -> None:

@@ -1,0 +1,159 @@
+"""Spark with its stock Kafka connector, small enough for a test; and topics to read.
+
+Owns how the session is made and how a topic is read and written through the connector. The broker
+is somebody else's; records that Spark reads come from confluent-kafka, a client that is not Java.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.java_tools import spark_jars
+
+TIMEOUT_S = 60
+
+_CONFIG = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "512m",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.pollingDelay": "50ms",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def spark_session(name: str) -> SparkSession:
+    """The session of this process, with the connector's jars from Maven."""
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    builder = SparkSession.builder.master("local[2]").appName(name)
+    builder = builder.config(map=_CONFIG).config("spark.jars", ",".join(spark_jars()))
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+class Kafka:
+    """One broker as Spark and a plain client see it."""
+
+    def __init__(self, spark: SparkSession, bootstrap: str) -> None:
+        self.spark = spark
+        self.bootstrap = bootstrap
+        self.admin = AdminClient({"bootstrap.servers": bootstrap})
+
+    def topic(self, partitions: int, prefix: str = "spark") -> str:
+        """A new topic."""
+        name = f"{prefix}-{uuid.uuid4()}"
+        (created,) = self.admin.create_topics([NewTopic(name, partitions, 1)]).values()
+        created.result(TIMEOUT_S)
+        self.wait(lambda: len(self.admin.list_topics(name).topics[name].partitions) == partitions)
+        return name
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        """Until it holds: what was asked of an admin may take a moment to be seen."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while not condition():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    def produce(self, topic: str, records: Iterable[dict[str, Any]], **settings: Any) -> None:
+        """Records as arguments of `Producer.produce`; all are acknowledged on return."""
+        refused: list[object] = []
+
+        def delivered(error: object, message: Message) -> None:
+            if error is not None:
+                refused.append(error)
+
+        producer = Producer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "enable.idempotence": True,
+                "linger.ms": 5,
+                **{name.replace("_", "."): value for name, value in settings.items()},
+            }
+        )
+        for record in records:
+            producer.produce(topic, on_delivery=delivered, **record)
+            producer.poll(0)
+        assert producer.flush(TIMEOUT_S) == 0
+        assert refused == []
+
+    def numbers(self, topic: str, first: int, count: int, partitions: int = 3) -> list[int]:
+        """Produce `count` records that each hold a number of its own, over all partitions."""
+        numbers = list(range(first, first + count))
+        self.produce(
+            topic, ({"partition": n % partitions, "key": f"k{n}", "value": str(n)} for n in numbers)
+        )
+        return numbers
+
+    def ends(self, topic: str, partitions: int = 3) -> dict[int, int]:
+        """The high watermark of each partition."""
+        consumer = self._consumer()
+        try:
+            found = {}
+            for p in range(partitions):
+                found[p] = consumer.get_watermark_offsets(TopicPartition(topic, p), TIMEOUT_S)[1]
+            return found
+        finally:
+            consumer.close()
+
+    def messages(self, topic: str, partitions: int = 3) -> list[Message]:
+        """All records, by partition and offset, as confluent-kafka reads them."""
+        ends = self.ends(topic, partitions)
+        consumer = self._consumer()
+        try:
+            consumer.assign([TopicPartition(topic, p, 0) for p in ends])
+            found = consumer.consume(sum(ends.values()), TIMEOUT_S)
+        finally:
+            consumer.close()
+        for message in found:
+            if message.error():
+                raise KafkaException(message.error())
+        return sorted(found, key=lambda message: (message.partition(), message.offset()))
+
+    def _consumer(self) -> Consumer:
+        return Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": "looks-only",
+                "enable.auto.commit": False,
+                "auto.offset.reset": "error",
+            }
+        )
+
+    def read(self, topic: str, **options: Any) -> DataFrame:
+        """A batch of what the topic holds."""
+        return self._source(self.spark.read, {"subscribe": topic, **options})
+
+    def stream(self, topic: str, **options: Any) -> DataFrame:
+        """The topic from its beginning, unless `startingOffsets` says otherwise."""
+        chosen = {"subscribe": topic, "startingOffsets": "earliest", **options}
+        return self._source(self.spark.readStream, chosen)
+
+    def _source(self, reader: Any, options: dict[str, Any]) -> DataFrame:
+        # An underscore stands for the dot of "kafka.group.id"; None takes an option away.
+        named = {name.replace("_", "."): v for name, v in options.items() if v is not None}
+        frame: DataFrame = (
+            reader.format("kafka")
+            .option("kafka.bootstrap.servers", self.bootstrap)
+            .options(**named)
+            .load()
+        )
+        return frame
+
+    def write(self, frame: DataFrame, topic: str | None = None, **options: Any) -> None:
+        """Append a batch; without a topic the rows name theirs."""
+        named = {name.replace("_", "."): value for name, value in options.items()}
+        writer = frame.write.format("kafka").option("kafka.bootstrap.servers", self.bootstrap)
+        if topic is not None:
+            writer = writer.option("topic", topic)
+        writer.options(**named).save()
