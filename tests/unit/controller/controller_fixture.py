@@ -6,6 +6,7 @@ Nothing here sleeps: `call` submits a request and runs events until its answer i
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from controller.storage_format import (
 from protocol.messages import metadata_records as m
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
-from storage.log_dir_failure import LogDirFailureChannel
+from storage.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.recoverable_log import LogEnvironment
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
@@ -133,6 +134,11 @@ class OneNode:
     def stop(self) -> None:
         """A clean end."""
         self.node.close()
+
+    def stop_quietly(self) -> None:
+        """An end in which the disk may refuse to take part."""
+        with suppress(LogDirFailure):
+            self.node.close()
 
     def kill(self) -> None:
         """Process death: nothing runs any more, written bytes stay."""

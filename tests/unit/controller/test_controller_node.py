@@ -1,0 +1,120 @@
+"""`controller.controller_node`: restarts, crashes, snapshots, features of another release."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from controller.metadata_image import MetadataImage
+from controller.metadata_records import MetadataRecordError
+from controller.metadata_snapshot import SnapshotId, encode_snapshot
+from controller.storage_format import encode_bootstrap
+from protocol.control_records import ControlRecordType
+from protocol.messages.consumer_protocol import KRaftVersionRecord
+from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from tests.simulation.memory_filesystem import MemoryFilesystem
+from tests.unit.controller.controller_fixture import LOG_DIR, OneNode
+
+
+def create(node: OneNode, *names: str) -> None:
+    answer = node.call(CreateTopicsRequest([CreatableTopic(name, 2, 1) for name in names]), 7)
+    assert [topic.error_code for topic in answer.topics] == [0] * len(names)
+
+
+def essence(image: MetadataImage) -> object:
+    """What a client can see, without epochs that grow with every start."""
+    return (
+        {t.name: (t.id, list(t.partitions)) for t in image.topics.by_name.values()},
+        dict(image.features),
+        {key: dict(value) for key, value in image.configs.items()},
+    )
+
+
+def test_an_acknowledged_topic_survives_process_death() -> None:
+    filesystem = MemoryFilesystem()
+    for life in range(5):
+        node = OneNode(filesystem, seed=life).start()
+        node.register()
+        assert list(node.node.image.topics.by_name) == [f"t-{n}" for n in range(life)]
+        create(node, f"t-{life}")
+        node.kill()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_an_acknowledged_topic_survives_a_loss_of_power(seed: int) -> None:
+    filesystem, chance = MemoryFilesystem(), random.Random(seed)
+    for life in range(4):
+        node = OneNode(filesystem, seed=seed * 10 + life).start()
+        node.register()
+        assert list(node.node.image.topics.by_name)[:life] == [f"t-{n}" for n in range(life)]
+        create(node, f"t-{life}")
+        node.blocking.alive = False
+        filesystem.lose_power(chance)
+
+
+def test_partitions_have_a_leader_of_a_later_epoch_after_each_start() -> None:
+    filesystem, epochs = MemoryFilesystem(), []
+    for life in range(3):
+        node = OneNode(filesystem, seed=life).start()
+        node.register()
+        if life == 0:
+            create(node, "foo")
+        partition = node.node.image.topics.partition("foo", 0)
+        assert partition is not None
+        assert (partition.leader, partition.isr) == (1, (1,))
+        epochs.append(partition.leader_epoch)
+        node.stop()
+    assert epochs == sorted(epochs)
+    assert len(dict.fromkeys(epochs)) == 3
+
+
+def test_a_listener_sees_every_change_once() -> None:
+    node = OneNode().start()
+    node.register()
+    create(node, "a")
+    create(node, "b")
+    seen = [t.name for delta, _ in node.changes for t in delta.topics.changed.values()]
+    assert seen == ["a", "b"]
+    offsets = [image.offset for _, image in node.changes]
+    assert offsets == sorted(offsets)
+
+
+def test_an_image_from_a_snapshot_is_the_one_from_the_log() -> None:
+    filesystem = MemoryFilesystem()
+    node = OneNode(filesystem, metadata_log_max_record_bytes_between_snapshots=2_000).start()
+    node.register()
+    for number in range(30):
+        create(node, f"t-{number}")
+    before = node.node.image
+    node.stop()
+    names = filesystem.list_dir(f"{LOG_DIR}/__cluster_metadata-0")
+    assert len([name for name in names if name.endswith(".checkpoint")]) == 2
+    again = OneNode(filesystem, seed=2).start()
+    assert essence(again.node.image) == essence(before)
+    assert again.node.image.offset > before.offset
+    again.register()
+    create(again, "after")
+
+
+def test_metadata_that_needs_more_than_is_served_stops_the_node() -> None:
+    filesystem = MemoryFilesystem()
+    OneNode(filesystem)
+    levels = {"metadata.version": 30, "transaction.version": 2}
+    filesystem.replace_atomically(f"{LOG_DIR}/bootstrap.checkpoint", encode_bootstrap(levels, 1))
+    node = OneNode(filesystem)
+    node.node.start()
+    node.scheduler.run_for(5_000)
+    (failure,) = node.failures
+    assert "transaction.version at level 2; this release knows levels 0 to 0" in str(failure)
+
+
+def test_a_dynamic_quorum_is_refused() -> None:
+    filesystem = MemoryFilesystem()
+    OneNode(filesystem)
+    version = (ControlRecordType.KRAFT_VERSION, KRaftVersionRecord(0, 1))
+    data = encode_snapshot([], 30, 0, 0, 1, [version])
+    folder = f"{LOG_DIR}/__cluster_metadata-0"
+    filesystem.replace_atomically(f"{folder}/{SnapshotId(0, 0).file_name}", data)
+    with pytest.raises(MetadataRecordError, match="dynamic quorum"):
+        OneNode(filesystem)

@@ -1,0 +1,140 @@
+"""`controller.quorum_controller`: decide, append, replay, reply at commit; back when it fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.decision import Decision, View
+from controller.metadata_image import ResourceType
+from controller.metadata_records import MetadataRecord
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.metadata_records import ConfigRecord, NoOpRecord
+from tests.unit.controller.controller_fixture import OneNode
+
+BROKER = ResourceType.BROKER
+
+
+def config(key: str, value: str) -> ConfigRecord:
+    return ConfigRecord(BROKER, "", key, value)
+
+
+def submit(node: OneNode, reply: Any, *records: MetadataRecord, into: list[Any]) -> None:
+    node.node.controller.submit("test", lambda _view: Decision(reply, list(records)), into.append)
+
+
+def test_a_reply_leaves_when_its_records_are_committed() -> None:
+    node, replies = OneNode().start(), []
+    submit(node, "done", config("a", "1"), into=replies)
+    assert replies == []
+    assert node.node.controller.image.config(BROKER, "") == {"a": "1"}
+    assert node.node.image.config(BROKER, "") == {}
+    node.settle()
+    assert replies == ["done"]
+    assert node.node.image.config(BROKER, "") == {"a": "1"}
+
+
+def test_a_decision_sees_what_is_not_committed_yet() -> None:
+    node, replies = OneNode().start(), []
+    submit(node, "first", config("a", "1"), into=replies)
+
+    def decide(view: View) -> Decision[object]:
+        return Decision((view.next_offset, dict(view.image.config(BROKER, ""))))
+
+    offset = node.node.raft.end_offset
+    node.node.controller.submit("look", decide, replies.append)
+    assert replies == [], "what a reply tells of may still be lost"
+    node.settle()
+    assert replies == ["first", (offset, {"a": "1"})]
+
+
+def test_without_records_and_with_nothing_before_it_is_answered_at_once() -> None:
+    node, replies = OneNode().start(), []
+    submit(node, "now", into=replies)
+    assert replies == ["now"]
+
+
+def test_replies_keep_their_order() -> None:
+    node, replies = OneNode().start(), []
+    for number in range(20):
+        submit(node, number, *[NoOpRecord()] * (number % 3), into=replies)
+    node.settle()
+    assert replies == list(range(20))
+
+
+def test_before_the_election_is_committed_commands_wait() -> None:
+    node, replies = OneNode(controller_queue_max_requests=2), []
+    submit(node, "too early", into=replies)
+    assert replies[0].code is ErrorCode.NOT_CONTROLLER
+    node.node.start()
+    while not node.node.raft.is_leader:
+        node.scheduler.step()
+    for number in range(3):
+        submit(node, number, into=replies)
+    assert replies[1].code is ErrorCode.NOT_CONTROLLER, "the queue has a limit"
+    node.scheduler.run_until(lambda: len(replies) == 4)
+    assert replies[2:] == [0, 1]
+
+
+def test_an_empty_log_begins_with_the_bootstrap_records() -> None:
+    node = OneNode().start()
+    assert node.node.image.features == {"metadata.version": 30}
+    assert node.node.raft.end_offset == 2
+    node.stop()
+    again = OneNode(node.filesystem, seed=2).start()
+    assert again.node.raft.end_offset == 3, "only the leader change is new"
+
+
+def test_a_bug_in_a_decision_is_one_unknown_error() -> None:
+    node, replies = OneNode().start(), []
+
+    def decide(_view: View) -> Decision[None]:
+        raise ZeroDivisionError
+
+    node.node.controller.submit("bug", decide, replies.append)
+    submit(node, "next", config("a", "1"), into=replies)
+    node.settle()
+    assert replies == [ApiError(ErrorCode.UNKNOWN_SERVER_ERROR), "next"]
+
+
+def test_lost_leadership_goes_back_to_what_is_committed() -> None:
+    node, replies = OneNode().start(), []
+    submit(node, "lost?", config("a", "1"), into=replies)
+    node.node.controller.resign()
+    assert replies[0].code is ErrorCode.NOT_CONTROLLER
+    assert not node.node.controller.is_active
+    assert node.node.controller.image.config(BROKER, "") == {}
+    node.scheduler.run_until(lambda: node.node.controller.is_active)
+    # Nobody else took over: the record was in the log, and the next epoch committed it.
+    assert node.node.image.config(BROKER, "") == {"a": "1"}
+    assert node.node.raft.epoch == 2
+
+
+def test_a_disk_that_fails_ends_it() -> None:
+    node, replies = OneNode().start(), []
+    node.filesystem.inject("append")
+    submit(node, "never", config("a", "1"), into=replies)
+    node.settle()
+    assert len(node.failures) == 1
+    assert replies == []
+    submit(node, "never", into=replies)
+    node.stop_quietly()
+    assert {reply.code for reply in replies} == {ErrorCode.NOT_CONTROLLER}
+    again = OneNode(node.filesystem, seed=2).start()
+    assert again.node.image.config(BROKER, "") == {}
+
+
+def test_a_failed_fsync_commits_nothing() -> None:
+    node, replies = OneNode().start(), []
+    node.filesystem.inject("sync")
+    submit(node, "never", config("a", "1"), into=replies)
+    node.settle()
+    assert len(node.failures) == 1
+    assert replies == []
+    assert node.node.image.config(BROKER, "") == {}
+
+
+def test_closing_answers_whoever_waits() -> None:
+    node, replies = OneNode().start(), []
+    submit(node, "lost", config("a", "1"), into=replies)
+    node.node.controller.close()
+    assert [reply.code for reply in replies] == [ErrorCode.NOT_CONTROLLER]
