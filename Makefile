@@ -35,7 +35,7 @@ check: $(VENV)/.tests-installed ## style, types, contracts, generated code, unit
 		tests/unit tests/architecture tests/simulation --deselect tests/architecture/test_tools.py $(ARGS)
 
 sim: $(VENV)/.tests-installed ## a whole broker in virtual time; SEEDS=1000 for more
-	OTTLA_SEEDS=$(SEEDS) $(PYTEST) -q -n $(JOBS) tests/simulation $(ARGS)
+	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --jobs $(JOBS) $(ARGS)
 
 compat: $(VENV)/.tests-installed ## stock clients, Kafka's tools and Spark against a real broker process
 	$(PYTEST) -q -n $(JOBS) --dist loadfile tests/compat tests/golden $(ARGS)

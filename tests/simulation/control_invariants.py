@@ -148,9 +148,9 @@ class MetadataIsNeverLost(Invariant):
         if self._gone.get(topic_id, exchange.sent_ms) < exchange.sent_ms:
             raise self.broken(f"{told.name} {topic_id.hex()[:8]} was deleted and is told of")
         known = self.topics.get(topic_id)
-        if known is not None and known.told_ms <= exchange.sent_ms:
-            if len(told.partitions) < known.partitions:
-                raise self.broken(f"{told.name} had {known.partitions} partitions")
+        settled = known is not None and known.told_ms <= exchange.sent_ms
+        if known is not None and settled and len(told.partitions) < known.partitions:
+            raise self.broken(f"{told.name} had {known.partitions} partitions")
         assert exchange.answered_ms is not None
         self._told(topic_id, told.name, exchange.answered_ms, len(told.partitions))
         for partition in told.partitions:

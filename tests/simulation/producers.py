@@ -87,6 +87,8 @@ class SimProducer(SimClient):
             yield from self._init_producer()
         while not self.stopping:
             yield self.chance.expovariate(1 / self.think_ms)
+            if self.idempotent and self.chance.random() < 0.02:
+                yield from self._init_producer()  # the next life of this client
             batches: dict[tuple[str, int, int], Batch] = {}
             for number in range(self.chance.choice([1, 1, 2, 3, 5])):
                 place = self._place()
@@ -205,7 +207,9 @@ class SimProducer(SimClient):
             return True
         if any(one.place == batch.place for one in left):
             return True  # the one before it was refused, so this one is out of order
-        followed = any(one.place == batch.place and one.sequence > batch.sequence for one in all_sent)
+        followed = any(
+            one.place == batch.place and one.sequence > batch.sequence for one in all_sent
+        )
         # A snapshot keeps the last batch of a producer: after a restart the one before it is out
         # of order, though it is there (as in Kafka).
         if self.trusts_state and not (followed and batch.sends > 1):

@@ -56,10 +56,12 @@ class Exchange:
     outcome: str | None = None
     """None while open; then "ok", LOST or TIMED_OUT, as its client sees it."""
     waiters: list[Callable[[Exchange], None]] = field(default_factory=list)
+    key: ApiKey = ApiKey.API_VERSIONS
+    parsed: Any = None
+    """What watchers made of the response, once for all of them."""
 
-    @property
-    def key(self) -> ApiKey:
-        return ApiKey(self.request.API_KEY)
+    def __post_init__(self) -> None:
+        self.key = ApiKey(self.request.API_KEY)
 
     @property
     def ok(self) -> bool:

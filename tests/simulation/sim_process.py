@@ -87,7 +87,7 @@ class ProcessBlocking:
         error: Exception | None = None
         try:
             result = job()
-        except Exception as caught:
+        except Exception as caught:  # noqa: BLE001 - the port's contract: told to `done`
             error = caught
         self._scheduler.call_later(rest_ms, lambda: self._end(done, result, error))
 

@@ -100,7 +100,7 @@ class SimBlocking:
             result, error = None, None
             try:
                 result = job()
-            except Exception as caught:
+            except Exception as caught:  # noqa: BLE001 - the port's contract: told to `done`
                 error = caught
             done(result, error)
 

@@ -1,0 +1,60 @@
+"""`python -m tests.simulation --seeds N [--from S]` or `--seed S`: run seeds, tell of each failure.
+
+The exit code is 1 where a seed failed. `--seed` runs one seed and prints its outcome; what failed
+once fails again, with the same trace.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import multiprocessing
+import sys
+import time
+
+from tests.simulation.simulation import Failure, Outcome, Simulation
+
+
+def run_seed(seed: int) -> Outcome | Failure:
+    """One seed's outcome."""
+    try:
+        return Simulation(seed).run()
+    except Failure as failure:
+        return failure
+
+
+def _report(seed: int) -> tuple[Outcome | None, str]:
+    """The same, as it can be sent between processes."""
+    outcome = run_seed(seed)
+    return (None, str(outcome)) if isinstance(outcome, Failure) else (outcome, "")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """See the module."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=50, metavar="N", help="how many seeds to run")
+    parser.add_argument("--from", type=int, default=0, metavar="S", dest="first", help="the first")
+    parser.add_argument("--seed", type=int, metavar="S", help="run this one, and print its outcome")
+    parser.add_argument("--jobs", type=int, default=1, metavar="J", help="processes (1)")
+    options = parser.parse_args(arguments)
+    logging.getLogger().addHandler(logging.NullHandler())
+    if options.seed is not None:
+        outcome = run_seed(options.seed)
+        print(outcome)
+        return int(isinstance(outcome, Failure))
+    seeds = range(options.first, options.first + options.seeds)
+    started, failed, requests = time.monotonic(), 0, 0
+    with multiprocessing.Pool(options.jobs) as pool:
+        for outcome, failure in pool.imap(_report, seeds):
+            if outcome is None:
+                failed += 1
+                print(failure, flush=True)
+            else:
+                requests += outcome.requests
+    took = time.monotonic() - started
+    print(f"{options.seeds} seeds, {failed} failed, {requests} requests, {took:.1f} s")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
