@@ -24,6 +24,7 @@ from broker.config_description import (
     describe_server,
     describe_topic,
 )
+from broker.config_documentation import config_documentation
 from controller.metadata_image import MetadataImage, ResourceType
 from controller.topic_names import topic_name_fault
 from protocol.api_keys import ApiKey
@@ -48,10 +49,6 @@ _CLIENT_METRICS = (
 _UNKNOWN_TYPE = "The request is malformed: this resource type has no configs."
 
 
-def _undocumented(_resource_type: int, _name: str) -> str | None:
-    return None
-
-
 class DescribeConfigsApi:
     """Every config and its origin."""
 
@@ -60,7 +57,7 @@ class DescribeConfigsApi:
         metadata: ImageSource,
         config: BrokerConfig,
         loggers: BrokerLoggers,
-        documentation: Documentation = _undocumented,
+        documentation: Documentation = config_documentation,
     ) -> None:
         """`documentation(resource type, key)` is a sentence for people, None where there is none.
 
