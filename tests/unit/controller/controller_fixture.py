@@ -23,6 +23,7 @@ from controller.storage_format import (
 from protocol.messages import metadata_records as m
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
+from storage.filesystem import LocalFilesystem
 from storage.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.recoverable_log import LogEnvironment
 from tests.simulation.memory_filesystem import MemoryFilesystem
@@ -45,26 +46,27 @@ class OneNode:
 
     def __init__(
         self,
-        filesystem: MemoryFilesystem | None = None,
+        filesystem: MemoryFilesystem | LocalFilesystem | None = None,
         seed: int = 1,
         scheduler: SimScheduler | None = None,
+        log_dir: str = LOG_DIR,
         **settings: Any,
     ) -> None:
         self.random = random.Random(seed)
         self.scheduler = scheduler or SimScheduler(seed)
         self.blocking = SimBlocking(self.scheduler)
-        self.filesystem = filesystem or MemoryFilesystem()
+        self.filesystem: Any = filesystem or MemoryFilesystem()
         self.failures: list[Exception] = []
-        directories = read_directories(self.filesystem, [LOG_DIR]) or format_directories(
-            self.filesystem, [LOG_DIR], LOG_DIR, CLUSTER_ID, 1, self.random.randbytes,
+        directories = read_directories(self.filesystem, [log_dir]) or format_directories(
+            self.filesystem, [log_dir], log_dir, CLUSTER_ID, 1, self.random.randbytes,
             self.scheduler.wall_ms(),
         )  # fmt: skip
-        self.log_dirs = [directories.directory_ids[LOG_DIR]]
+        self.log_dirs = [directories.directory_ids[log_dir]]
         values = {
             "node_id": 1,
             "cluster_id": directories.cluster_id,
             "directory_id": self.log_dirs[0],
-            "metadata_log_dir": LOG_DIR,
+            "metadata_log_dir": log_dir,
             "voters": (1,),
             **settings,
         }
@@ -75,7 +77,7 @@ class OneNode:
             ControllerSettings(**values),
             environment,
             self.random.randbytes,
-            read_bootstrap(self.filesystem, LOG_DIR),
+            read_bootstrap(self.filesystem, log_dir),
             self.failures.append,
         )
         self.changes: list[tuple[MetadataDelta, MetadataImage]] = []
