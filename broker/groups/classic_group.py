@@ -22,6 +22,7 @@ from broker.groups.classic_group_state import (
 )
 from broker.groups.classic_member import ClassicMember, JoinReply
 from broker.groups.deadline import Deadline
+from broker.purgatory.delayed_operations import DelayedJoin
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from protocol.messages.group_records import GroupMetadataValue
@@ -53,7 +54,7 @@ class ClassicGroup:
         self.new_member_added = False
         self.awaiting_join_count = 0
         self._protocol_counts: dict[str, int] = {}
-        self.join_deadline: Deadline | None = None
+        self.delayed_join: DelayedJoin | None = None
         self.sync_deadline: Deadline | None = None
 
     # -- state ---------------------------------------------------------------------------------

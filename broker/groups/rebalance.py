@@ -26,6 +26,8 @@ from broker.groups.classic_member import ClassicMember, SyncReply, join_refusal,
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.deadline import Deadline
 from broker.groups.group_records import group_metadata_record
+from broker.purgatory.delayed_operations import DelayedJoin
+from broker.purgatory.purgatory import Purgatory
 from broker.replication.coordinator_log import Record
 from broker.replication.coordinator_runtime import Done
 from protocol.errors import ErrorCode
@@ -55,6 +57,7 @@ class Rebalancer:
         self._config = config
         self._scheduler = scheduler
         self._writer = writer
+        self._joining = Purgatory("Rebalance", scheduler)
 
     # -- sessions ------------------------------------------------------------------------------
 
@@ -125,12 +128,8 @@ class Rebalancer:
 
     def maybe_complete(self, group: ClassicGroup) -> None:
         """Finish the join phase if all have joined; the first phase of a group takes its delay."""
-        if (
-            group.state is PREPARING_REBALANCE
-            and group.previous_state is not EMPTY
-            and group.has_all_members_joined
-        ):
-            self.complete_join(group)
+        if group.state is PREPARING_REBALANCE and group.previous_state is not EMPTY:
+            self._joining.check(group)
 
     def prepare(self, group: ClassicGroup, reason: str) -> None:
         """Ask all members to rejoin; a group that was empty waits for more members first."""
@@ -158,10 +157,17 @@ class Rebalancer:
             self._wait_for_joins(group)
 
     def _wait_for_joins(self, group: ClassicGroup) -> None:
-        if group.join_deadline is not None:
-            group.join_deadline.cancel()
-        group.join_deadline = Deadline(self._scheduler, lambda: self.complete_join(group))
-        group.join_deadline.extend(group.rebalance_timeout_ms)
+        self._park(
+            group,
+            DelayedJoin(lambda: group.has_all_members_joined, lambda: self.complete_join(group)),
+            group.rebalance_timeout_ms,
+        )
+
+    def _park(self, group: ClassicGroup, join: DelayedJoin, timeout_ms: int) -> None:
+        if group.delayed_join is not None:
+            group.delayed_join.abandon()
+        group.delayed_join = join
+        self._joining.watch(join, [group], timeout_ms)
 
     def _delay_first_generation(
         self, group: ClassicGroup, delay_ms: int, previous_delay_ms: int, remaining_ms: int
@@ -179,14 +185,14 @@ class Rebalancer:
                 group, next_delay, next_delay, max(remaining_ms - previous_delay_ms, 0)
             )
 
-        group.join_deadline = Deadline(self._scheduler, over)
-        group.join_deadline.extend(delay_ms)
+        # All who are there have joined: it is the others that the delay is for.
+        self._park(group, DelayedJoin(lambda: False, over), delay_ms)
 
     def complete_join(self, group: ClassicGroup) -> None:
         """End the join phase: drop who has not come, and tell the others the new generation."""
-        if group.join_deadline is not None:
-            group.join_deadline.cancel()
-            group.join_deadline = None
+        if group.delayed_join is not None:
+            group.delayed_join.abandon()
+            group.delayed_join = None
         if group.state is not PREPARING_REBALANCE:
             return
         absent = [m for m in group.members.values() if not m.is_awaiting_join and not m.is_static]
@@ -310,9 +316,10 @@ class Rebalancer:
     def bury(self, group: ClassicGroup, error: ErrorCode) -> None:
         """The group is deleted or led elsewhere: stop its timers, answer `error` to who waits."""
         group.fire(GroupEvent.REMOVED, self._scheduler.wall_ms())
-        for deadline in (group.join_deadline, group.sync_deadline):
-            if deadline is not None:
-                deadline.cancel()
+        if group.delayed_join is not None:
+            group.delayed_join.abandon()
+        if group.sync_deadline is not None:
+            group.sync_deadline.cancel()
         for member_id in list(group.pending_members):
             group.forget_pending(member_id)
         for member in list(group.members.values()):
