@@ -110,8 +110,8 @@ class LogManager:
             except OSError as error:
                 self._environment.failures.fail(log_dir.path, "opening logs", error)
         self._loaded = True
-        if epochs and None not in epochs and len(set(epochs)) == 1:
-            self.previous_broker_epoch = epochs[0] or UNKNOWN_BROKER_EPOCH
+        if epochs and epochs.count(epochs[0]) == len(epochs) and epochs[0] is not None:
+            self.previous_broker_epoch = epochs[0]
         return self.report
 
     def _load_dir(self, log_dir: LogDirState) -> int | None:

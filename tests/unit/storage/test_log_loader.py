@@ -6,6 +6,7 @@ S2 and S4 of reliability.md at the height of one log.
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 
 import pytest
 
@@ -14,7 +15,7 @@ from protocol.record_batch import iterate_batches, read_header
 from protocol.records import iterate_records
 from storage.log_config import LogConfig
 from storage.unified_log import UnifiedLog
-from tests.simulation.memory_filesystem import MemoryFilesystem
+from tests.simulation.memory_filesystem import Died, MemoryFilesystem
 from tests.unit.storage.harness import DIRECTORY, NOW_MS, batch, environment, open_log, read_all
 
 SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=100)
@@ -281,3 +282,42 @@ def test_lost_power_leaves_a_valid_prefix_that_holds_what_was_flushed(seed: int)
     assert again.leader_epochs.entries == expected
     append(again, epoch=2, times=20)
     check_whole(again, again.log_end_offset)
+
+
+def life_of_a_log(filesystem: MemoryFilesystem, acknowledged: list[int]) -> None:
+    """Appends over several segments, a truncation, a flush; the last acknowledged end is told."""
+    log = open_log(filesystem, SMALL)
+    filesystem.sync_dir("/")
+    filesystem.sync_dir("/data")
+    for step in range(24):
+        append(log, epoch=step // 10)
+        acknowledged.append(log.log_end_offset)
+        if step == 14:
+            acknowledged.append(20)  # from here on the cut part may be gone
+            log.truncate_to(20)
+        if step == 18:
+            log.flush()
+    log.close()
+
+
+@pytest.mark.parametrize("power", [False, True])
+def test_a_crash_at_every_step_of_a_life(power: bool) -> None:
+    whole = MemoryFilesystem()
+    life_of_a_log(whole, [])
+    assert whole.changes > 100
+    for step in range(3, whole.changes + 1):
+        filesystem, acknowledged = MemoryFilesystem(), [0]
+        filesystem.die_at = step
+        with suppress(Died):
+            life_of_a_log(filesystem, acknowledged)
+        if power:
+            filesystem.lose_power(random.Random(step))
+        else:
+            filesystem.kill()
+        filesystem.make_dirs(DIRECTORY)
+        log = open_log(filesystem, SMALL, clean=False)
+        if not power:
+            assert log.log_end_offset >= acknowledged[-1]
+        check_whole(log, log.log_end_offset)
+        append(log, epoch=5, times=8)
+        check_whole(log, log.log_end_offset)

@@ -203,6 +203,21 @@ def test_a_flush_that_a_truncation_overtook_proves_nothing() -> None:
     assert log.recovery_point == 0
 
 
+def test_a_flush_that_a_deletion_overtook_fails_nobody() -> None:
+    jobs = Jobs()
+    jobs.held = True
+    ports = environment(MemoryFilesystem(), jobs=jobs)
+    log = open_log(config=SMALL, ports=ports)
+    append(log, 3)
+    answers: list[Exception | None] = []
+    log.flush(answers.append)
+    log.rename("/data/topic-0.x-delete")
+    log.retire()
+    jobs.run()
+    assert isinstance(answers[0], FileNotFoundError)
+    assert not ports.failures.is_offline("/data")
+
+
 def test_a_failed_fsync_is_final() -> None:
     filesystem = MemoryFilesystem()
     ports = environment(filesystem)
