@@ -21,7 +21,7 @@ REQUEST_TIMEOUT_MS = 8_000.0
 
 
 class Violation(AssertionError):
-    """An invariant does not hold. `name` is the one of `shared` reliability terms: I1, I2 …"""
+    """An invariant does not hold. `name` is one of those in README.md: I1, I2 …"""
 
     def __init__(self, name: str, text: str) -> None:
         super().__init__(f"{name}: {text}")
