@@ -7,34 +7,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from broker.apis.alter_configs import AlterConfigsApis
 from broker.apis.api_versions import ApiVersionsApi
 from broker.apis.auto_topic_creation import AutoTopicCreation
-from broker.apis.broker_loggers import BrokerLoggers
 from broker.apis.context import Api
-from broker.apis.delete_records import DeleteRecordsApi
-from broker.apis.describe_cluster import DescribeClusterApi
-from broker.apis.describe_configs import DescribeConfigsApi
-from broker.apis.describe_log_dirs import DescribeLogDirsApi
-from broker.apis.describe_producers import DescribeProducersApi
-from broker.apis.describe_topic_partitions import DescribeTopicPartitionsApi
+from broker.apis.deferred import DeferredApis
 from broker.apis.fetch import FetchApi
 from broker.apis.find_coordinator import FindCoordinatorApi
-from broker.apis.forwarded import ForwardedApis
-from broker.apis.group_admin import GroupAdminApi
 from broker.apis.group_membership import GroupMembershipApi
 from broker.apis.group_offsets import GroupOffsetsApi
 from broker.apis.init_producer_id import InitProducerIdApi
-from broker.apis.list_config_resources import ListConfigResourcesApi
 from broker.apis.list_offsets import ListOffsetsApi
 from broker.apis.metadata import MetadataApi
 from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from broker.apis.produce import ProduceApi
 from broker.apis.producer_id_manager import ProducerIdManager
 from controller.settings import DEFAULT_FEATURES
+from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from broker.node import Node
+
+
+# Loaded with the first request for one of them (`broker.node_admin_apis`).
+ADMIN_KEYS = (
+    ApiKey.CREATE_TOPICS,
+    ApiKey.DELETE_TOPICS,
+    ApiKey.CREATE_PARTITIONS,
+    ApiKey.ALTER_CONFIGS,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    ApiKey.DESCRIBE_CONFIGS,
+    ApiKey.LIST_CONFIG_RESOURCES,
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    ApiKey.DESCRIBE_CLUSTER,
+    ApiKey.DESCRIBE_LOG_DIRS,
+    ApiKey.DESCRIBE_PRODUCERS,
+    ApiKey.DELETE_RECORDS,
+    ApiKey.DESCRIBE_GROUPS,
+    ApiKey.LIST_GROUPS,
+    ApiKey.DELETE_GROUPS,
+)
 
 
 class ApiFamily(Protocol):
@@ -56,7 +67,6 @@ def node_apis(node: Node) -> list[Api]:
         controller,
         config.queued_max_requests,
     )
-    loggers = BrokerLoggers()
     families: list[ApiFamily] = [
         ProduceApi(replicas),
         FetchApi(config, replicas),
@@ -73,16 +83,13 @@ def node_apis(node: Node) -> list[Api]:
         ),
         GroupMembershipApi(groups),
         GroupOffsetsApi(node, groups),
-        GroupAdminApi(groups),
-        ForwardedApis(controller),
-        AlterConfigsApis(node, config, loggers, controller),
-        DescribeTopicPartitionsApi(node, config.max_request_partition_size_limit),
-        DescribeClusterApi(node, cluster_id, config.node_id),
-        DescribeConfigsApi(node, config, loggers),
-        ListConfigResourcesApi(node),
-        DeleteRecordsApi(replicas),
-        DescribeLogDirsApi(config.log_dirs, node.logs),
-        DescribeProducersApi(replicas),
+        DeferredApis(ADMIN_KEYS, lambda: _admin_apis(node)),
         ApiVersionsApi(node, lambda: list(node.requests.apis.values()), DEFAULT_FEATURES),
     ]
     return [api for family in families for api in family.apis()]
+
+
+def _admin_apis(node: Node) -> list[Api]:
+    from broker.node_admin_apis import node_admin_apis
+
+    return node_admin_apis(node)

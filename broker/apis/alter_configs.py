@@ -23,7 +23,6 @@ from broker.apis.context import Api, Handle, RequestContext, Respond
 from broker.config import BrokerConfig
 from broker.config_keys import BROKER_CONFIG_DEF
 from broker.dynamic_config import dynamic_config_fault
-from controller.configuration_control import ConfigOperation
 from controller.metadata_image import ResourceType
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
@@ -31,8 +30,9 @@ from protocol.messages import alter_configs as replacing
 from protocol.messages import incremental_alter_configs as incremental
 from storage.config_def import ConfigType
 
-_SET, _DELETE = ConfigOperation.SET, ConfigOperation.DELETE
-_APPEND, _SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
+# What a change does, by its number (KIP-339).
+_SET, _DELETE, _APPEND, _SUBTRACT = range(4)
+_LIST_OPERATIONS = {_APPEND: "APPEND", _SUBTRACT: "SUBTRACT"}
 
 
 class _Resource(Protocol):
@@ -214,8 +214,8 @@ class AlterConfigsApis:
 
     def _logger_fault(self, change: incremental.AlterableConfig) -> ApiError | None:
         logger, operation = change.name, change.config_operation
-        if operation in (_APPEND, _SUBTRACT):
-            shown = ConfigOperation(operation).name
+        if operation in _LIST_OPERATIONS:
+            shown = _LIST_OPERATIONS[operation]
             return _refused(f"{shown} operation is not allowed for the BROKER_LOGGER resource")
         if operation not in (_SET, _DELETE):
             return _refused(f"Unknown operations type {operation}")
@@ -268,8 +268,8 @@ def _operations_fault(changes: Iterable[incremental.AlterableConfig]) -> ApiErro
             return _refused(f"Unknown operations type {operation}")
         key = BROKER_CONFIG_DEF.get(change.name)
         is_list = key is not None and key.type is ConfigType.LIST
-        if operation in (_APPEND, _SUBTRACT) and not is_list:
-            shown = ConfigOperation(operation).name.lower()
+        if operation in _LIST_OPERATIONS and not is_list:
+            shown = _LIST_OPERATIONS[operation].lower()
             text = f"Config value {shown} is not allowed for config key: {change.name}"
             return ApiError(ErrorCode.INVALID_CONFIG, text)
     return None

@@ -1,0 +1,47 @@
+"""APIs whose code is loaded with the first request for one of them.
+
+Admin requests come late or never, and a start does not wait for their modules. The versions are
+those of `STABLE_VERSIONS`; a test holds them equal to what the loaded APIs say of themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from broker.apis.context import Api, RequestContext, Respond
+from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
+from protocol.errors import ErrorCode
+
+
+class DeferredApis:
+    """Stands for `load()`, which gives the APIs of exactly these keys."""
+
+    def __init__(self, keys: Sequence[ApiKey], load: Callable[[], Sequence[Api]]) -> None:
+        self._keys = keys
+        self._load = load
+        self._loaded: dict[ApiKey, Api] = {}
+
+    def apis(self) -> list[Api]:
+        """With the ranges of Kafka 4.3; nothing is loaded by this."""
+        return [
+            Api(key, *STABLE_VERSIONS[key], partial(self._handle, key), partial(self._refuse, key))
+            for key in self._keys
+        ]
+
+    def _api(self, key: ApiKey) -> Api:
+        if not self._loaded:
+            self._loaded = {api.key: api for api in self._load()}
+        return self._loaded[key]
+
+    def _handle(self, key: ApiKey, context: RequestContext, request: Any, respond: Respond) -> None:
+        self._api(key).handle(context, request, respond)
+
+    def _refuse(self, key: ApiKey, request: Any, code: ErrorCode) -> Any:
+        refuse = self._api(key).refuse
+        if refuse is not None:
+            return refuse(request, code)
+        response = messages_of(key).response()
+        response.error_code = int(code)
+        return response
