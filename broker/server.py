@@ -26,6 +26,8 @@ from broker.node_metrics import register_node_metrics
 from broker.node_storage import format_storage, is_formatted, open_storage
 from broker.scheduler import BlockingPool, LoopScheduler
 from broker.start_error import StartError
+from controller.metadata_records import MetadataRecordError
+from controller.quorum_state import QuorumStateError
 from storage.filesystem import LocalFilesystem
 from storage.log_dirs import LogDirLocked
 
@@ -92,6 +94,8 @@ class Server:
             self.node = Node(config, ports, storage)
         except LogDirLocked as error:
             raise StartError(f"{error} Stop it, or use another folder (log.dirs)") from error
+        except (MetadataRecordError, QuorumStateError) as error:
+            raise StartError(f"{config.metadata_log_dir}: {error}") from error
         self.sockets = SocketServer(
             [_listener(endpoint) for endpoint in config.broker_listeners],
             _network_settings(config),

@@ -12,7 +12,6 @@ Follows Kafka's `KafkaRaftClient` and `KafkaRaftClientDriver`.
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -30,8 +29,6 @@ from protocol.control_records import ControlRecordType
 from protocol.records import RecordBatchBuilder, iterate_records
 from storage.log_dir_failure import LogDirFailure
 from storage.ports import Scheduler, Timer
-
-logger = logging.getLogger(__name__)
 
 
 class NotLeader(Exception):
@@ -272,7 +269,6 @@ class RaftClient:
         self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
-        logger.error("the metadata log failed: %s", error)
         self._on_failure(error)
 
     # --- timers --------------------------------------------------------------------------------

@@ -85,6 +85,15 @@ async def test_a_folder_in_use_stops_the_start(tmp_path: Path) -> None:
     await first.stop()
 
 
+async def test_metadata_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
+    server = Server(config(tmp_path))
+    await server.start()
+    await server.stop()
+    (tmp_path / "__cluster_metadata-0" / "quorum-state").write_text("{")
+    with pytest.raises(StartError, match="quorum-state is damaged"):
+        Server(config(tmp_path))
+
+
 async def test_metrics_are_served_on_a_port_of_their_own(tmp_path: Path) -> None:
     server = Server(config(tmp_path, **{"ottla.metrics.port": "0"}))
     (endpoint,) = await server.start()
