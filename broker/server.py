@@ -9,8 +9,10 @@ loss of the last log directory stops the process at once and leaves none.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
+import resource
 import signal
 import socket
 import time
@@ -44,8 +46,21 @@ OnReady = Callable[[Sequence[EndPoint]], None]
 
 def run(config: BrokerConfig, on_ready: OnReady) -> None:
     """Run a node until SIGTERM or SIGINT. Raises StartError where it cannot start."""
+    raise_descriptor_limit()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(config, on_ready))
+
+
+def raise_descriptor_limit() -> None:
+    """Let the process open as many files as the system allows it.
+
+    Every segment and every connection takes a descriptor, and the usual soft limit of 1,024 is for
+    programs that call select().
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        with contextlib.suppress(ValueError, OSError):  # some systems cap it below `hard`
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:

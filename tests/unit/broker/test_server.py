@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from broker.config import BrokerConfig
-from broker.server import Server, format_folders
+from broker.server import Server, format_folders, raise_descriptor_limit
 from broker.start_error import StartError
 from protocol.api_keys import ApiKey
 from protocol.message_codec import decode_response, encode_request
@@ -116,3 +117,13 @@ def test_format_says_what_it_did_and_does_it_once(tmp_path: Path) -> None:
     assert "AAAAAAAAAAAAAAAAAAAAAQ" in line
     (line,) = format_folders(one, None)
     assert "formatted before" in line
+
+
+def test_the_process_may_open_as_many_files_as_the_system_allows() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, before[1]), before[1]))
+        raise_descriptor_limit()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
