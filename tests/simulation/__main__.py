@@ -1,7 +1,10 @@
-"""`python -m tests.simulation --seeds N [--from S]` or `--seed S`: run seeds, tell of each failure.
+"""`python -m tests.simulation`: run seeds, and tell of each failure.
+
+    --seeds N [--from S] [--jobs J]     --seed S     --mutants
 
 The exit code is 1 where a seed failed. `--seed` runs one seed and prints its outcome; what failed
-once fails again, with the same trace.
+once fails again, with the same trace. `--mutants` prints the table of README.md: which broken
+broker is caught by what.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import multiprocessing
 import sys
 import time
 
+from tests.simulation.mutants import table
 from tests.simulation.simulation import Failure, Outcome, Simulation
 
 
@@ -36,12 +40,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--from", type=int, default=0, metavar="S", dest="first", help="the first")
     parser.add_argument("--seed", type=int, metavar="S", help="run this one, and print its outcome")
     parser.add_argument("--jobs", type=int, default=1, metavar="J", help="processes (1)")
+    parser.add_argument("--mutants", action="store_true", help="print who catches each mutant")
     options = parser.parse_args(arguments)
     logging.getLogger().addHandler(logging.NullHandler())
     if options.seed is not None:
         outcome = run_seed(options.seed)
         print(outcome)
         return int(isinstance(outcome, Failure))
+    if options.mutants:
+        print("\n".join(table()))
+        return 0
     seeds = range(options.first, options.first + options.seeds)
     started, failed, requests = time.monotonic(), 0, 0
     with multiprocessing.Pool(options.jobs) as pool:

@@ -123,7 +123,8 @@ class SimConsumer(SimClient):
         )
         if response is None:
             self._drop_session()
-            yield from self.learn(self.names)
+            if self.chance.random() < 0.5:  # else it finds out by the leader epoch it sends
+                yield from self.learn(self.names)
             return
         yield from self._take(response, asked)
 

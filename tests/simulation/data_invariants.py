@@ -1,4 +1,4 @@
-"""Invariants of records: I1 to I6 of the reliability terms, and that long polls wake.
+"""Invariants of records: I1 to I6 in README.md, and that long polls wake.
 
 `History` is what they share: which value was seen at which offset, by whomever. Partitions are
 named by topic id, so that a topic made anew under an old name is another one.

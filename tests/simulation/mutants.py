@@ -24,6 +24,7 @@ from storage.checkpoints import LOG_START_CHECKPOINT
 from storage.offset_checkpoints import OffsetCheckpoint
 from storage.producer_state import ProducerStateManager
 from storage.unified_log import UnifiedLog
+from tests.simulation.simulation import Failure, Simulation
 
 OFFSET_KEYS = (b"\0\0", b"\0\1")
 """How the key of an offset commit begins in the log of a coordinator."""
@@ -238,3 +239,27 @@ MUTANTS: dict[str, tuple[Mutant, tuple[str, ...], tuple[int, ...]]] = {
     ),
 }
 """Mutant → how to make it, the invariants that catch it, and the seeds to try."""
+
+
+def first_failure(name: str) -> Failure | None:
+    """The first of a mutant's seeds that fails; None where nobody notices."""
+    make, _, seeds = MUTANTS[name]
+    for seed in seeds:
+        try:
+            with make():
+                Simulation(seed).run()
+        except Failure as failure:
+            return failure
+    return None
+
+
+def table() -> list[str]:
+    """A line of Markdown for each mutant: what caught it, in which seed, after how many events."""
+    lines = ["| mutant | invariant | seed | events |", "| --- | --- | --- | --- |"]
+    for name in MUTANTS:
+        failure = first_failure(name)
+        caught = ("nobody noticed", "", "")
+        if failure is not None:
+            caught = (failure.invariant, str(failure.seed), str(failure.events))
+        lines.append(f"| {name} | {' | '.join(caught)} |")
+    return lines

@@ -76,7 +76,9 @@ class SimBroker:
         self.life += 1
         self._halted = None
         life = self.life
-        scheduler = ProcessScheduler(self.world)
+        # Now and then the clock of the day was set between two lives.
+        skew_ms = random.Random(f"{self.seed}/clock-{life}").choice([0, 0, 0, -90_000, 90_000])
+        scheduler = ProcessScheduler(self.world, skew_ms)
         scheduler.on_ran = lambda: self.on_ran(self)
         chance = random.Random(f"{self.seed}/life-{life}")
         io = ProcessBlocking(scheduler, chance, self.config.num_io_threads, 60.0)

@@ -101,9 +101,12 @@ class Outcome:
 class Failure(AssertionError):
     """A run that did not. Its text has the seed and the last lines of the trace."""
 
-    def __init__(self, seed: int, invariant: str, reason: str, lines: list[str]) -> None:
+    def __init__(
+        self, seed: int, invariant: str, reason: str, lines: list[str], events: int
+    ) -> None:
         self.seed = seed
         self.invariant = invariant
+        self.events = events
         super().__init__(
             f"seed {seed}: {reason}\n  replay: python -m tests.simulation --seed {seed}\n"
             + "\n".join(f"  {line}" for line in lines)
@@ -207,10 +210,10 @@ class Simulation:
         except AssertionError as error:
             name = getattr(error, "name", "assertion")
             reason = "; ".join([str(error), *lines.errors[:1]])
-            raise Failure(self.seed, name, reason, list(self.trace.last)) from error
+            raise self._failure(name, reason) from error
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
-            raise Failure(self.seed, "crash", reason, list(self.trace.last)) from error
+            raise self._failure("crash", reason) from error
         finally:
             root.removeHandler(lines)
         self._add_disks()
@@ -222,6 +225,10 @@ class Simulation:
             self.acknowledged,
             self.nemesis.counts,
         )
+
+    def _failure(self, invariant: str, reason: str) -> Failure:
+        lines = list(self.trace.last)
+        return Failure(self.seed, invariant, reason, lines, self.world.events_run)
 
     def _run(self) -> None:
         for broker in self.brokers:
