@@ -6,6 +6,7 @@ Pure functions over `protocol.schema`, and `Lines`, the source being written. Fo
 
 from __future__ import annotations
 
+import json
 import keyword
 from collections.abc import Iterator
 
@@ -124,7 +125,7 @@ def runs(struct: StructSpec, context: Versions) -> Iterator[tuple[Versions, list
 def scalar_default(f: FieldSpec) -> str:
     default = f.default
     if f.type == "string":
-        return repr(default or "").replace("'", '"')
+        return json.dumps(default or "")
     if f.type in ("bytes", "records"):
         return 'b""'
     if f.type == "uuid":

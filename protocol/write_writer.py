@@ -128,7 +128,8 @@ class WriteWriter:
             condition = self._is_not_default(f)
             versions = version_condition(f.tagged & context, context)
             if versions:
-                condition = f"{versions} and {condition}"
+                grouped = f"({condition})" if " or " in condition else condition
+                condition = f"{versions} and {grouped}"
             with out.block(f"if {condition}:"):
                 out.add("value = p.MessageBuffer()")
                 self._write_field(out, f, f.tagged & context, True, "value")
