@@ -12,6 +12,7 @@ from collections.abc import Callable
 from broker.config import BrokerConfig
 from broker.start_error import StartError
 from controller.storage_format import (
+    BOOTSTRAP_CHECKPOINT,
     FormatError,
     LogDirectories,
     format_directories,
@@ -19,12 +20,22 @@ from controller.storage_format import (
     read_directories,
 )
 from protocol.primitives import uuid_from_string
+from storage.checkpoints import META_PROPERTIES
 from storage.filesystem import Filesystem
 
 _log = logging.getLogger("ottla.storage")
 
 # What a file system itself puts into an empty volume, and a lock left by a start that failed.
-_NOTHING = ("lost+found", ".lock", ".kafka_cleanshutdown")
+# Then what formatting itself writes before `meta.properties`, which comes last: without that one
+# the folder was never used, so an end in the midst of formatting must not make it unusable.
+_NOTHING = (
+    "lost+found",
+    ".lock",
+    ".kafka_cleanshutdown",
+    BOOTSTRAP_CHECKPOINT,
+    f"{BOOTSTRAP_CHECKPOINT}.tmp",
+    f"{META_PROPERTIES}.tmp",
+)
 
 RandomBytes = Callable[[int], bytes]
 
