@@ -64,8 +64,10 @@ class ProduceApi:
                         waiting, waiting.pending, max(request.timeout_ms, 0)
                     )
                     return
-        self._answer(request, response, respond)
-        self._replicas.wake(append.appended)
+        try:
+            self._answer(request, response, respond)
+        finally:
+            self._replicas.wake(append.appended)
 
     def _answer(self, request: ProduceRequest, response: ProduceResponse, respond: Respond) -> None:
         if request.acks != 0:

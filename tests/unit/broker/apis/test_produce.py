@@ -71,6 +71,24 @@ def test_acks_0_has_no_answer_and_an_error_closes_the_connection(produce: Produc
         produce.send(ProduceRequest(None, 0, 1000, data))
 
 
+def test_readers_hear_of_what_was_appended_beside_an_error_of_acks_0(produce: Produce) -> None:
+    partition = produce.replicas.create("t")
+    heard: list[object] = []
+
+    class Listener:
+        def partition_changed(self, changed: object) -> None:
+            heard.append(changed)
+
+    partition.listeners[Listener()] = None
+    data = [
+        PartitionProduceData(0, produce.replicas.batch(b"x")),
+        PartitionProduceData(9, produce.replicas.batch(b"x")),
+    ]
+    with pytest.raises(ProtocolError):
+        produce.send(ProduceRequest(None, 0, 1000, [TopicProduceData("t", partition_data=data)]))
+    assert heard == [partition]
+
+
 def test_other_acks_are_refused(produce: Produce) -> None:
     partition = produce.replicas.create("t")
     assert produce.one(acks=2).error_code == ErrorCode.INVALID_REQUIRED_ACKS
