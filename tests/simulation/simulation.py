@@ -233,17 +233,21 @@ class Simulation:
     def _run(self) -> None:
         for broker in self.brokers:
             self.world.call_soon(broker.start)
-        admin = self._add(SimAdmin, "admin", steady=STEADY, churning=CHURNING,
-                          trimmed=["clicks"], think_ms=900.0)  # fmt: skip
-        self._run_until(lambda: admin.ready, 60_000)
-        self._add_clients()
+        self.start_clients()
         self.nemesis.start()
-        self._run_for(self.plan.duration_ms)
+        self.run_for(self.plan.duration_ms)
         self._heal()
         self._read_everything("last-reader-1")
         for broker in self.brokers:
             self._stop_and_start(broker)
         self._read_everything("last-reader-2")
+
+    def start_clients(self) -> None:
+        """Make the topics, then let everybody begin."""
+        admin = self._add(SimAdmin, "admin", steady=STEADY, churning=CHURNING,
+                          trimmed=["clicks"], think_ms=900.0)  # fmt: skip
+        self._run_until(lambda: admin.ready, 60_000)
+        self._add_clients()
 
     def _add_clients(self) -> None:
         think = self.plan.think_ms
@@ -279,7 +283,7 @@ class Simulation:
         for client in self.clients:
             client.calm = True
             client.stopping = not isinstance(client, GroupMember)
-        self._run_for(self.plan.settle_ms)
+        self.run_for(self.plan.settle_ms)
         late = [one.name for one in self.clients if one.stopping and not one.done]
         if late:
             raise Violation("I20", f"{late} have not finished long after the heal")
@@ -294,7 +298,7 @@ class Simulation:
         self.trace.add(f"stop {broker.address}")
         for client in self.clients:
             client.stopping = True
-        self._run_for(10_000)
+        self.run_for(10_000)
         broker.stop(lambda: None)
         self._run_until(lambda: not broker.alive, 20_000)
         self._run_until(lambda: broker.serving, 20_000)
@@ -313,7 +317,8 @@ class Simulation:
                 broker.bury()
             return True
 
-    def _run_for(self, duration_ms: float) -> None:
+    def run_for(self, duration_ms: float) -> None:
+        """Let virtual time pass."""
         end_ms = self.world.now_ms + duration_ms
         self.world.call_later(duration_ms, lambda: None)
         while self.world.now_ms < end_ms and self._step():
