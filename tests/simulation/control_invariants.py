@@ -25,7 +25,12 @@ class KnownTopic:
 
     name: str
     told_ms: float
-    partitions: int
+    sizes: list[tuple[float, int]]
+    """When it was known to have how many partitions; rising."""
+
+    def size_at(self, when_ms: float) -> int:
+        """The partitions that somebody was told of before a moment."""
+        return max((size for told_ms, size in self.sizes if told_ms <= when_ms), default=0)
 
 
 class MetadataIsNeverLost(Invariant):
@@ -113,10 +118,11 @@ class MetadataIsNeverLost(Invariant):
     # --- what is told --------------------------------------------------------------------------
 
     def _told(self, topic_id: bytes, name: str, told_ms: float, partitions: int) -> None:
-        known = self.topics.setdefault(topic_id, KnownTopic(name, told_ms, partitions))
+        known = self.topics.setdefault(topic_id, KnownTopic(name, told_ms, []))
         if known.name != name:
             raise self.broken(f"topic id {topic_id.hex()} was {known.name} and is {name}")
-        known.partitions = max(known.partitions, partitions)
+        if not known.sizes or known.sizes[-1][1] < partitions:
+            known.sizes.append((self.world.now_ms, partitions))
 
     def _check(self, exchange: Exchange) -> None:
         assert exchange.answered_ms is not None
@@ -148,9 +154,9 @@ class MetadataIsNeverLost(Invariant):
         if self._gone.get(topic_id, exchange.sent_ms) < exchange.sent_ms:
             raise self.broken(f"{told.name} {topic_id.hex()[:8]} was deleted and is told of")
         known = self.topics.get(topic_id)
-        settled = known is not None and known.told_ms <= exchange.sent_ms
-        if known is not None and settled and len(told.partitions) < known.partitions:
-            raise self.broken(f"{told.name} had {known.partitions} partitions")
+        had = known.size_at(exchange.sent_ms) if known is not None else 0
+        if len(told.partitions) < had:
+            raise self.broken(f"{told.name} had {had} partitions, and has {len(told.partitions)}")
         assert exchange.answered_ms is not None
         self._told(topic_id, told.name, exchange.answered_ms, len(told.partitions))
         for partition in told.partitions:
@@ -261,4 +267,35 @@ class NoServerError(Invariant):
             raise self.broken(f"{exchange.key.name} of {exchange.client}: {exchange.refused}")
 
 
-CONTROL_INVARIANTS = (MetadataIsNeverLost, IdsAreUnique, EachRequestEnds, NoServerError)
+class NothingIsLeft(Invariant):
+    """I19: once nobody asks any more, a broker holds nothing for anybody."""
+
+    name = "I19"
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._brokers: dict[str, SimBroker] = {}
+
+    def node_served(self, broker: SimBroker) -> None:
+        self._brokers[broker.address] = broker
+
+    def at_end(self, final: Any) -> None:
+        for broker in self._brokers.values():
+            assert broker.node is not None
+            replicas = broker.node.replicas
+            waiting = len(replicas.fetch_purgatory) + len(replicas.produce_purgatory)
+            if waiting:
+                raise self.broken(f"{waiting} operations wait in {broker.address} for nobody")
+            sessions = list(replicas.sessions)
+            for partition in replicas.partitions():
+                if any(listener not in sessions for listener in partition.listeners):
+                    raise self.broken(f"{partition!r} has listeners that nobody owns")
+
+
+CONTROL_INVARIANTS = (
+    MetadataIsNeverLost,
+    IdsAreUnique,
+    EachRequestEnds,
+    NoServerError,
+    NothingIsLeft,
+)
