@@ -1,4 +1,4 @@
-"""For all tests: those that need Java or Go are skipped where it is missing, and it is said once.
+"""For all tests: those that need Java, Go or PySpark are skipped without it, and it is said once.
 
 In CI (the variable `CI` is set) nothing is skipped for that reason: such a test fails.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sysconfig
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def _why_not(marker: str) -> str | None:
     if marker == "go":
         return None if shutil.which("go") else "Go is not installed"
+    if marker == "spark" and find_spec("pyspark") is None:
+        return "PySpark is not installed (pip install 'ottla[pipeline]')"
     return java_available().reason
 
 
@@ -51,11 +54,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """One line for each toolchain that is missing."""
     if os.environ.get("CI"):
         return
-    for markers in (("java", "spark"), ("go",)):
-        reason = _why_not(markers[0])
+    missing: dict[str, list[str]] = {}
+    for marker in ("java", "spark", "go"):
+        reason = _why_not(marker)
         if reason:
-            tests = " or ".join(markers)
-            terminalreporter.write_line(f"Tests marked {tests} were skipped: {reason}")
+            missing.setdefault(reason, []).append(marker)
+    for reason, markers in missing.items():
+        tests = " or ".join(markers)
+        terminalreporter.write_line(f"Tests marked {tests} were skipped: {reason}")
 
 
 @pytest.hookimpl(trylast=True)
