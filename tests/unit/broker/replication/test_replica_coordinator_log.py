@@ -103,7 +103,7 @@ def test_only_the_leader_of_the_epoch_appends(log: Log) -> None:
 
 
 def test_a_partition_of_other_brokers_is_not_led_here(log: Log) -> None:
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError):  # of the fixture: there is no local replica
         log.replicas.create(TOPIC, replicas=[OTHER_NODE], leader=OTHER_NODE)
     assert log.append(b"a").error == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
