@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
 from protocol.message_codec import decode_response, encode_request
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -94,15 +95,23 @@ def produce_frame(topic: str, partition: int, value_bytes: int, acks: int = 1) -
 
 
 def check_produce(port: int, topic: str) -> None:
-    """One Produce whose answer is looked at: what is measured afterwards is real."""
+    """One Produce whose answer is looked at: what is measured afterwards is real.
+
+    Metadata may name a leader that has not opened yet: that one is asked again.
+    """
     wire = Wire(port)
-    wire.socket.sendall(produce_frame(topic, 0, 100))
-    size = int.from_bytes(wire._exactly(4), "big")
-    _, response = decode_response(ApiKey.PRODUCE, memoryview(wire._exactly(size)), PRODUCE_VERSION)
-    (partition,) = response.responses[0].partition_responses
-    if partition.error_code:
-        raise RuntimeError(f"produce is refused with error {partition.error_code}")
+    for _ in range(100):
+        wire.socket.sendall(produce_frame(topic, 0, 100))
+        size = int.from_bytes(wire._exactly(4), "big")
+        frame = memoryview(wire._exactly(size))
+        _, response = decode_response(ApiKey.PRODUCE, frame, PRODUCE_VERSION)
+        error = ErrorCode(response.responses[0].partition_responses[0].error_code)
+        if not error.retriable:
+            break
+        time.sleep(0.1)
     wire.close()
+    if error:
+        raise RuntimeError(f"produce is refused: {error.name}")
 
 
 def fetch_frame(topic: str, partition: int, offset: int, max_bytes: int) -> bytes:
