@@ -84,7 +84,10 @@ def produced(exchange: Exchange) -> tuple[Sending, Place, ErrorCode, int]:
 
 
 class OneValuePerOffset(Invariant):
-    """I2: an offset has one value, whoever looks. I3: an idempotent value has one offset."""
+    """I2: an offset has one value, whoever looks, and one that was sent there.
+
+    I3: a value of an idempotent producer has one offset.
+    """
 
     name = "I2"
 
@@ -93,11 +96,16 @@ class OneValuePerOffset(Invariant):
         self.at: dict[Place, dict[int, bytes]] = {}
         self._where: dict[tuple[Place, bytes], int] = {}
         self._deleted: dict[Place, int] = {}
+        self._sent_to: dict[bytes, Place] = {}
 
     def sent(self, exchange: Exchange) -> None:
-        if isinstance(exchange.about, Deleting):
-            place = (exchange.about.topic_id, exchange.about.partition)
-            self._deleted[place] = max(self._deleted.get(place, 0), exchange.about.offset)
+        about = exchange.about
+        if isinstance(about, Deleting):
+            place = (about.topic_id, about.partition)
+            self._deleted[place] = max(self._deleted.get(place, 0), about.offset)
+        elif isinstance(about, Sending):
+            for value in about.batch.values:
+                self._sent_to[payload(value)] = about.batch.place
 
     def received(self, exchange: Exchange) -> None:
         if exchange.key is ApiKey.PRODUCE:
@@ -111,6 +119,8 @@ class OneValuePerOffset(Invariant):
 
     def seen(self, place: Place, offset: int, value: bytes, how: str) -> None:
         """`value` is at `offset`, as somebody was told."""
+        if self._sent_to.get(value) != place:
+            raise self.broken(f"{value!r} is {how} in {where(place)}, where nobody sent it")
         known = self.at.setdefault(place, {}).setdefault(offset, value)
         if known != value:
             raise self.broken(

@@ -15,12 +15,15 @@ from broker.apis.produce import ProduceApi, refuse_produce
 from broker.apis.producer_id_manager import ProducerIdManager
 from broker.groups import group_shard
 from broker.replication.coordinator_runtime import CoordinatorRuntime, ShardContext
+from broker.replication.fetch_session import FetchSession
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from controller.quorum_controller import QuorumController
 from controller.raft_log import RaftLog
 from protocol.errors import ErrorCode
+from storage import batch_scan, log_segment
 from storage.checkpoints import LOG_START_CHECKPOINT
+from storage.log_manager import LogManager
 from storage.offset_checkpoints import OffsetCheckpoint
 from storage.producer_state import ProducerStateManager
 from storage.unified_log import UnifiedLog
@@ -146,6 +149,44 @@ def fetches_are_not_woken() -> Iterator[None]:
 
 
 @contextmanager
+def sessions_are_not_woken() -> Iterator[None]:
+    """A fetch session does not hear of what changes."""
+    with patch.object(FetchSession, "partition_changed", lambda self, partition: None):
+        yield
+
+
+@contextmanager
+def recovery_cuts_a_good_batch() -> Iterator[None]:
+    """After an unclean stop the last batch of a segment is taken for a torn one."""
+
+    def valid_batches(file: Any, position: int) -> Iterator[Any]:
+        found = list(batch_scan.valid_batches(file, position))
+        yield from found[:-1]
+
+    with patch.object(log_segment, "valid_batches", valid_batches):
+        yield
+
+
+@contextmanager
+def old_logs_are_taken_for_new() -> Iterator[None]:
+    """A topic made anew under an old name finds the deleted one's log, which was left there."""
+
+    def delete(self: LogManager, partition: tuple[str, int]) -> bool:
+        return True
+
+    def get_or_create(self: LogManager, partition: Any, topic_id: bytes, config: Any) -> Any:
+        known = self.get(partition)
+        return known if known is not None else real(self, partition, topic_id, config)
+
+    real = LogManager.get_or_create
+    with (
+        patch.object(LogManager, "delete", delete),
+        patch.object(LogManager, "get_or_create", get_or_create),
+    ):
+        yield
+
+
+@contextmanager
 def metadata_answered_before_commit() -> Iterator[None]:
     """The controller's replies leave at once."""
     real = QuorumController._run
@@ -224,6 +265,17 @@ MUTANTS: dict[str, tuple[Mutant, tuple[str, ...], tuple[int, ...]]] = {
     "log start not persisted": (log_start_not_kept, ("I5",), ANY_SEEDS),
     "reads above the high watermark": (reads_above_the_high_watermark, ("I6", "I1"), ANY_SEEDS),
     "fetches not woken": (fetches_are_not_woken, ("I20",), ANY_SEEDS),
+    "fetch sessions not woken": (sessions_are_not_woken, ("I20",), ANY_SEEDS),
+    "recovery cuts a good batch": (
+        recovery_cuts_a_good_batch,
+        ("I1", "I2", "I3", "I13", "I15", "I17", "crash", "assertion"),
+        ANY_SEEDS,
+    ),
+    "deleted topic's log used again": (
+        old_logs_are_taken_for_new,
+        ("I1", "I2", "I4", "I5", "I20"),
+        ANY_SEEDS,
+    ),
     "metadata answered before its commit": (
         metadata_answered_before_commit,
         ("I13", "I20"),

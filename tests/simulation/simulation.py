@@ -184,6 +184,7 @@ class Simulation:
             self.world, text, self.plan.faults, self.brokers, self.promises, self.trace.add
         )
         self.clients: list[SimClient] = []
+        self._twin: GroupMember | None = None
         self.acknowledged = 0
         self.requests = 0
         self._where = (text, self.world, self.network)
@@ -267,6 +268,10 @@ class Simulation:
             instance_id = f"instance-{number}" if number in (2, 4) else None
             self._add(GroupMember, f"member-{number}", group=group, topics=both,
                       instance_id=instance_id)  # fmt: skip
+        if self.seed % 2:
+            # Another life of member-4's instance, while that one lives: each fences the other.
+            self._twin = self._add(GroupMember, "twin-4", group=GROUPS[1], topics=both,
+                                   instance_id="instance-4")  # fmt: skip
 
     def _add(self, kind: Callable[..., Any], name: str, **options: Any) -> Any:
         client = kind(name, *self._where, **options)
@@ -280,6 +285,8 @@ class Simulation:
         self.network.weather = Weather()
         self.nemesis.heal()
         self._run_until(lambda: all(one.serving for one in self.brokers), 10_000)
+        if self._twin is not None:
+            self._twin.die()
         for client in self.clients:
             client.calm = True
             client.stopping = not isinstance(client, GroupMember)
