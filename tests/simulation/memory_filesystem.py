@@ -80,7 +80,11 @@ class MemoryFile:
 
     def append(self, *parts: BytesLike) -> None:
         data = b"".join(bytes(part) for part in parts)
-        self._check("append")
+        try:
+            self._check("append")
+        except Died:
+            self._write(data[: int(len(data) * self._filesystem.torn)], len(self._inode.data))
+            raise
         self._filesystem.take_room(len(data), self.path)
         self._write(data, len(self._inode.data))
 
@@ -140,6 +144,8 @@ class MemoryFilesystem:
         self.capacity_bytes: int | None = None
         self.changes = 0
         self.die_at: int | None = None
+        self.torn = 0.0
+        """How much of an append is written by the process that dies in it, from 0 to 1."""
         self.calls: list[tuple[str, str]] = []
         self._root = _Folder()
         self._faults: list[_Fault] = []

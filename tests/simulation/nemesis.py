@@ -86,6 +86,7 @@ class Nemesis:
 
     def _die_in_a_write(self, broker: SimBroker) -> None:
         broker.disk.die_at = broker.disk.changes + self._chance.randint(0, 30)
+        broker.disk.torn = self._chance.choice([0.0, 0.3, 0.9, 1.0])
 
     def _stop(self, broker: SimBroker) -> None:
         if broker.serving:

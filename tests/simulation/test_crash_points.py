@@ -93,6 +93,7 @@ def each_point(
         died = False
         try:
             copy.die_at = copy.changes + point
+            copy.torn = point % 3 / 2
             work(broker)
         except Died:
             died = True
