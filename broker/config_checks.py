@@ -33,6 +33,9 @@ def check_all(config: BrokerConfig) -> None:
     for name in _NEVER_EMPTY:
         if name in config.originals and not config.originals[name].strip():
             raise ConfigError(name, f"Configuration '{name}' must not be empty.")
+    for name, text in config.originals.items():
+        if "\0" in text:
+            raise ConfigError(name, f"Configuration '{name}' must not contain a null character.")
     _check_roles(config)
     _check_listeners(config)
     _check_log(config)

@@ -130,7 +130,7 @@ class BrokerLifecycle:
             self._again(REGISTRATION_RETRY_MS, self._send_registration)
             return
         done, self._on_registered = self._on_registered, None
-        if done is None:
+        if done is None or self._stopped:
             return
         if error:
             done(RegistrationRefused(self._config.node_id, error))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import resource
@@ -73,16 +74,23 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
 
 
 async def _serve(config: BrokerConfig, on_ready: OnReady) -> None:
-    server = Server(config)
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
+    server = Server(config)
+    asked_to_stop = asyncio.create_task(stopping.wait())
+    starting = asyncio.create_task(server.start())
     try:
-        endpoints = await server.start()
-        on_ready(endpoints)
-        await stopping.wait()
+        # A signal may come before the node is up; it stops then too, and as cleanly.
+        await asyncio.wait((starting, asked_to_stop), return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            on_ready(starting.result())
+            await asked_to_stop
     finally:
+        starting.cancel()
+        asked_to_stop.cancel()
+        await asyncio.wait((starting, asked_to_stop))
         await server.stop()
 
 
@@ -90,13 +98,13 @@ class Server:
     """A node with its sockets, threads and disk. To be used on a running event loop."""
 
     def __init__(self, config: BrokerConfig) -> None:
+        refuse_roles_not_served(config)
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_on_loop_exception)
         self.config = config
         self.io_pool = BlockingPool(loop, config.num_io_threads, "ottla-io")
         self.background_pool = BlockingPool(loop, config.background_threads, "ottla-background")
         filesystem, scheduler = LocalFilesystem(), LoopScheduler(loop)
-        storage = open_storage(config, filesystem, os.urandom, scheduler.wall_ms())
         ports = NodePorts(
             filesystem=filesystem,
             scheduler=scheduler,
@@ -106,9 +114,12 @@ class Server:
             halt=_halt,
         )
         try:
+            storage = open_storage(config, filesystem, os.urandom, scheduler.wall_ms())
             self.node = Node(config, ports, storage)
         except LogDirLocked as error:
             raise StartError(f"{error} Stop it, or use another folder (log.dirs)") from error
+        except OSError as error:
+            raise _unusable_folder(config, error) from error
         except (MetadataRecordError, QuorumStateError) as error:
             raise StartError(f"{config.metadata_log_dir}: {error}") from error
         self.sockets = SocketServer(
@@ -126,10 +137,7 @@ class Server:
         try:
             await self.sockets.start(accept=False)
         except OSError as error:
-            raise StartError(
-                f"{error.strerror or error}; is another broker running? Choose another port with "
-                "--override listeners=PLAINTEXT://localhost:PORT,CONTROLLER://localhost:PORT2"
-            ) from error
+            raise _unusable_listener(error) from error
         advertised = [_advertised(one, self.sockets.ports) for one in self._advertised_listeners()]
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._started = True
@@ -164,6 +172,41 @@ class Server:
         self._metrics_server = MetricsServer(
             self.node.metrics, self.config.ottla_metrics_host, self.config.ottla_metrics_port
         )
+
+
+def refuse_roles_not_served(config: BrokerConfig) -> None:
+    """Raise StartError for a node that would wait for others for ever: one node is served yet."""
+    if not (config.is_broker and config.is_controller):
+        roles = ",".join(config.process_roles)
+        raise StartError(
+            f"process.roles={roles}: a node that is not both broker and controller is not served "
+            "yet; set process.roles=broker,controller"
+        )
+    if len(config.controller_quorum_voters) > 1:
+        raise StartError(
+            "controller.quorum.voters names more than one controller: a cluster of several nodes "
+            f"is not served yet; name node {config.node_id} alone"
+        )
+
+
+def _unusable_folder(config: BrokerConfig, error: OSError) -> StartError:
+    """The line for a folder that cannot be made, read or written, with the key that names it."""
+    where = str(error.filename or ", ".join(config.log_dirs))
+    in_logs = where.startswith(tuple(config.log_dirs))
+    key = (
+        "log.dirs" if in_logs or "metadata.log.dir" not in config.originals else "metadata.log.dir"
+    )
+    return StartError(f"{where}: {error.strerror or error} ({key})")
+
+
+def _unusable_listener(error: OSError) -> StartError:
+    reason = error.strerror or str(error)
+    if error.errno == errno.EADDRINUSE:
+        return StartError(
+            f"{reason}; is another broker running? Choose another port with "
+            "--override listeners=PLAINTEXT://localhost:PORT,CONTROLLER://localhost:PORT2"
+        )
+    return StartError(reason)
 
 
 def _settle(ready: asyncio.Future[None], error: Exception | None) -> None:

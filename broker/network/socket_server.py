@@ -223,8 +223,8 @@ class SocketServer:
         """
         try:
             for host, limit in self.settings.max_connections_per_ip_overrides.items():
-                for info in await self.loop.getaddrinfo(host, None, type=socket.SOCK_STREAM):
-                    self.quotas.per_ip_overrides[_plain_address(str(info[4][0]))] = limit
+                for address in await _addresses_of_override(self.loop, host):
+                    self.quotas.per_ip_overrides[address] = limit
             for listener in self._listeners:
                 await self._add_listener(listener)
         except BaseException:
@@ -324,9 +324,12 @@ async def _bind(
             if error.errno not in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
                 raise
             return _listen(socket.AF_INET, ("0.0.0.0", listener.port), listener, settings)
-    found = await loop.getaddrinfo(
-        listener.host, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )
+    try:
+        found = await loop.getaddrinfo(
+            listener.host, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except OSError as error:
+        raise _cannot_listen(listener, error) from error
     # IPv4 first, as Java resolves names.
     family, _, _, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
     return _listen(family, address, listener, settings)
@@ -353,6 +356,20 @@ def _listen(
         sock.listen(settings.socket_listen_backlog_size)
     except OSError as error:
         sock.close()
-        where = f"{listener.name}://{listener.host}:{listener.port}"
-        raise OSError(error.errno, f"cannot listen on {where}: {error.strerror}") from error
+        raise _cannot_listen(listener, error) from error
     return sock
+
+
+def _cannot_listen(listener: Listener, error: OSError) -> OSError:
+    where = f"{listener.name}://{listener.host}:{listener.port}"
+    return OSError(error.errno, f"cannot listen on {where} (listeners): {error.strerror}")
+
+
+async def _addresses_of_override(loop: asyncio.AbstractEventLoop, host: str) -> list[str]:
+    """What a host of `max.connections.per.ip.overrides` resolves to; OSError names the key."""
+    try:
+        found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        text = f"max.connections.per.ip.overrides: {host}: {error.strerror}"
+        raise OSError(error.errno, text) from error
+    return [_plain_address(str(info[4][0])) for info in found]

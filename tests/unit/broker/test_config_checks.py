@@ -25,6 +25,7 @@ CONTROLLER_ONLY = {"process.roles": "controller", "listeners": "CONTROLLER://:90
         ({"process.roles": ""}, "'process.roles' must not be empty"),
         ({"log.dirs": ""}, "'log.dirs' must not be empty"),
         ({"listeners": ""}, "'listeners' must not be empty"),
+        ({"log.dirs": "a\0b"}, "'log.dirs' must not contain a null character"),
         ({"broker.id": "2"}, "You must set `node.id` to the same value as `broker.id`"),
         ({"controller.listener.names": "FOO"}, "must contain at least one value appearing in"),
         ({"controller.quorum.voters": ""}, "must contain a parseable set of controllers"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
 
 import pytest
@@ -17,3 +19,22 @@ def test_main_ends_with_the_exit_code(
         main()
     assert ended.value.code == 2
     assert capsys.readouterr().err.startswith("ottla: No such command")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_modules_are_loaded_ends_serve_quietly(number: int) -> None:
+    """The signal comes at the first import that `main` does."""
+    program = f"""
+import builtins, os, sys
+from broker.__main__ import main
+real = builtins.__import__
+def importing(name, *rest):
+    if name == "broker.cli":
+        os.kill(os.getpid(), {int(number)})
+    return real(name, *rest)
+builtins.__import__ = importing
+sys.argv = ["ottla", "serve"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import socket
 from pathlib import Path
+from signal import SIGTERM
 from typing import Any
 
 import pytest
 
 from broker.config import BrokerConfig
-from broker.server import Server, format_folders, raise_descriptor_limit
+from broker.lifecycle import BrokerLifecycle
+from broker.server import Server, _serve, format_folders, raise_descriptor_limit
 from broker.start_error import StartError
 from protocol.api_keys import ApiKey
 from protocol.message_codec import decode_response, encode_request
@@ -20,14 +23,14 @@ from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 
-def config(folder: Path, port: int = 0, **overrides: str) -> BrokerConfig:
+def config(folder: Path, port: int = 0, /, **overrides: str) -> BrokerConfig:
     return BrokerConfig.single_node(
         {
             "log.dirs": str(folder),
             "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:0",
             "controller.quorum.voters": "1@127.0.0.1:9093",
-            **overrides,
         }
+        | overrides
     )
 
 
@@ -107,6 +110,67 @@ async def test_metrics_are_served_on_a_port_of_their_own(tmp_path: Path) -> None
     await writer.wait_closed()
     assert 'kafka_network_requestmetrics_requests_total{request="ApiVersions"} 1.0' in text
     assert "kafka_server_replicamanager_leadercount 0.0" in text
+    await server.stop()
+
+
+BROKER_ONLY = {
+    "process.roles": "broker",
+    "node.id": "2",
+    "listeners": "PLAINTEXT://127.0.0.1:0",
+    "controller.listener.names": "CONTROLLER",
+}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "names"),
+    [
+        (BROKER_ONLY, "process.roles=broker:"),
+        ({"controller.quorum.voters": "1@h:1,2@h:2"}, "controller.quorum.voters"),
+        ({"metadata.log.dir": "/proc/nowhere"}, r"/proc/nowhere.* \(metadata.log.dir\)"),
+        ({"log.dirs": "/proc/nowhere"}, r"/proc/nowhere.* \(log.dirs\)"),
+    ],
+)
+async def test_a_node_that_could_never_serve_is_refused_in_one_line(
+    tmp_path: Path, overrides: dict[str, str], names: str
+) -> None:
+    with pytest.raises(StartError, match=names):
+        Server(config(tmp_path, **overrides))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "names"),
+    [
+        (
+            {"listeners": "PLAINTEXT://no.such.host.invalid:0,CONTROLLER://127.0.0.1:0"},
+            "no.such.host.invalid:0 \\(listeners\\)",
+        ),
+        (
+            {"max.connections.per.ip.overrides": "no.such.host.invalid:3"},
+            "max.connections.per.ip.overrides: no.such.host.invalid",
+        ),
+    ],
+)
+async def test_a_host_that_does_not_exist_is_named_with_its_key(
+    tmp_path: Path, overrides: dict[str, str], names: str
+) -> None:
+    server = Server(config(tmp_path, **overrides))
+    with pytest.raises(StartError, match=names) as refused:
+        await server.start()
+    assert "another broker" not in str(refused.value)
+    await server.stop()
+
+
+async def test_a_signal_before_the_node_is_up_stops_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start that never ends: the controller does not answer."""
+    monkeypatch.setattr(BrokerLifecycle, "register", lambda *_: os.kill(os.getpid(), SIGTERM))
+    said: list[object] = []
+    async with asyncio.timeout(5):
+        await _serve(config(tmp_path), said.append)
+    assert said == []
+    assert not (tmp_path / ".kafka_cleanshutdown").exists(), "its logs were never opened"
+    server = Server(config(tmp_path))  # the folder is free again
     await server.stop()
 
 
