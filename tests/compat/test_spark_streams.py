@@ -131,6 +131,23 @@ def test_killed_and_started_again(kafka: Kafka, tmp_path: Path) -> None:
     assert by_key == {f"k{n}".encode(): str(n).encode() for n in numbers}
 
 
+def test_continuous_processing(kafka: Kafka, tmp_path: Path) -> None:
+    """Long-lived readers, one a partition, in place of batches: record in, record out."""
+    topic, copy = kafka.topic(2), kafka.topic(2)
+    numbers = kafka.numbers(topic, 0, 100, partitions=2)
+    writer = kafka.stream(topic).select("key", "value").writeStream.format("kafka")
+    writer = writer.option("kafka.bootstrap.servers", kafka.bootstrap).option("topic", copy)
+    writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query = writer.trigger(continuous="1 second").start()
+    try:
+        kafka.wait(lambda: sum(kafka.ends(copy, 2).values()) == 100)
+        numbers += kafka.numbers(topic, len(numbers), 100, partitions=2)
+        kafka.wait(lambda: sum(kafka.ends(copy, 2).values()) == 200)
+    finally:
+        query.stop()
+    assert sorted(int(m.value()) for m in kafka.messages(copy, 2)) == numbers
+
+
 def test_the_broker_is_killed_under_a_running_stream(
     ottla_broker_factory: Callable[..., Any], kafka: Kafka, tmp_path: Path
 ) -> None:
