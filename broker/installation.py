@@ -1,8 +1,8 @@
 """Guards against another distribution that brought a package under one of our plain names.
 
-Ottla's packages are called broker, controller, protocol and storage (decision 1 of the design), so
-it is installed as an application. Where another install of the same environment shadows one of
-them, this says which, before anything fails in a strange place. It imports none of them.
+Ottla's packages are called broker, controller, protocol and storage, so it is installed as an
+application. Where another install of the same environment shadows one of them, this says which,
+before anything fails in a strange place. It imports none of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`/metrics` over HTTP on a port of its own, in Prometheus' text format. Off by default.
 
 The HTTP server is prometheus-client's and has threads of its own; the broker's state belongs to the
-event loop (decision 7 of the design), so each scrape asks the loop for the values and waits.
+event loop, so each scrape asks the loop for the values and waits.
 
 Owns the port and its thread. It never changes what it reads.
 """

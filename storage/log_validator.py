@@ -1,9 +1,9 @@
 """What a leader checks before it appends, and what it writes over: Kafka's `LogValidator`.
 
-Decision 9 of the design: the header is always checked; records are decoded only where something
-depends on them: a compacted topic (each record needs a key), a `compression.type` other than the
-producer's, `message.timestamp.before.max.ms`. The upper bound of time is checked on the header's
-max timestamp, which no record may exceed.
+The header is always checked; records are decoded, unlike in Kafka, only where something depends on
+them: a compacted topic (each record needs a key), a `compression.type` other than the producer's,
+`message.timestamp.before.max.ms`. The upper bound of time is checked on the header's max timestamp,
+which no record may exceed.
 
 Never: assigns offsets to a batch it refuses, looks at sequences (`storage.producer_state`), or
 touches a disk. A refusal is a value with Kafka's words; the connection stays.

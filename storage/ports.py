@@ -1,4 +1,4 @@
-"""The ports through which cores meet time and threads (decision 6 of the design).
+"""The ports through which cores meet time and threads.
 
 A shell fills them: `broker.scheduler` with the event loop and thread pools, the simulator with
 virtual time and a heap. All methods are called, and all callbacks run, on the one thread that owns

@@ -1,8 +1,8 @@
 """The checks for which a leader has to decode a batch, and the batch built anew.
 
-Decision 9 of the design says when: a compacted topic, whose records all need a key; a
-`compression.type` that is not the producer's; `message.timestamp.before.max.ms`. Everywhere else
-the header speaks for its records (`storage.log_validator`).
+It has to for a compacted topic, whose records all need a key; for a `compression.type` that is not
+the producer's; for `message.timestamp.before.max.ms`. Everywhere else the header speaks for its
+records (`storage.log_validator`).
 
 Never: keeps what it decoded, or unpacks without a bound (`protocol.compression` holds one).
 

@@ -3,8 +3,8 @@
 Owns: the queue (`queued.max.requests`), which requests have a handler slot, and the rule that a
 connection's answer goes back to it once. Never: bytes on sockets, or what a request means.
 
-A handler slot is one of `num.io.threads`; a blocking job under way holds one (decision 7: one loop
-owns all state, so only what blocks takes a thread's time). While a slot is free and nobody waits, a
+A handler slot is one of `num.io.threads`; a blocking job under way holds one (one event loop owns
+all state, so only what blocks takes a thread's time). While a slot is free and nobody waits, a
 request is handled at once, on the loop. Otherwise it waits here, and when the queue is full,
 connections stop reading until there is room. Follows Kafka's `RequestChannel` and
 `KafkaRequestHandlerPool`; differs in that handling itself never runs in parallel.

@@ -1,9 +1,8 @@
 """Bytes that no client would send, over real sockets, to a broker that others go on using.
 
-N1, N2 and N3 of the reliability list; CVE-2022-34917, KIP-498 (TLS on a plain port), KIP-511. A
-complete frame that is no request is answered with an error or closes its connection within a
-second; an incomplete one is closed at its deadline. The broker takes no memory for bytes that have
-not come.
+CVE-2022-34917, KIP-498 (TLS on a plain port), KIP-511. A complete frame that is no request is
+answered with an error or closes its connection within a second; an incomplete one is closed at its
+deadline. The broker takes no memory for bytes that have not come.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Damaged record batches in Produce, to a broker that serves (N4 of the reliability list).
+"""Damaged record batches in Produce, to a broker that serves.
 
 The known cases have to be answered as `tests/golden/` has it from Apache Kafka 4.3.0; random ones
 may be answered with any refusal of a record. What was refused is not in the log, and what is in the

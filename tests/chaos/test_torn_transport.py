@@ -1,6 +1,6 @@
 """Requests cut into single bytes, thousands at once, peers that vanish: order per connection holds.
 
-N8 of the reliability list. What is sent here is right; only how it arrives, or is taken, is not.
+What is sent here is right; only how it arrives, or is taken, is not.
 """
 
 from __future__ import annotations

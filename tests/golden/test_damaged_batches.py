@@ -16,7 +16,7 @@ from tests.golden.damaged_batches import ANSWERS, CASES, NOW_MS
 
 KAFKA = {name: answer["error"] for name, answer in json.loads(ANSWERS.read_text()).items()}
 
-# Decision 9: a batch goes into the log by its header; its records' bytes are the consumer's.
+# On purpose: a batch goes into the log by its header; its records' bytes are the consumer's.
 RECORDS_ARE_NOT_DECODED = [
     "codec gzip over plain records",
     "base timestamp far ahead",

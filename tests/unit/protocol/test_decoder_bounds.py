@@ -1,7 +1,7 @@
 """Hostile bytes for every message and version: only ProtocolError may come out, and quickly.
 
-N2 and N3 of the reliability list: each length of each message replaced by lies, and golden traffic
-of real clients mutated. See CVE-2022-34917: a tiny frame that claims a huge array.
+Each length of each message is replaced by lies, and golden traffic of real clients is mutated. See
+CVE-2022-34917: a tiny frame that claims a huge array.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Opening a log after any end: torn tails, lost side files, half-done work, lost power.
-
-S2 and S4 of reliability.md at the height of one log.
-"""
+"""Opening a log after any end: torn tails, lost side files, half-done work, lost power."""
 
 from __future__ import annotations
 
