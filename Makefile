@@ -25,7 +25,7 @@ setup: $(VENV)/.tests-installed ## the virtual environment with all that the tes
 test: $(VENV)/.tests-installed ## every test; those that need Java or Go are skipped where it is missing
 	$(PYTEST) -q -n $(JOBS) --dist loadfile $(ARGS)
 
-check: $(VENV)/.tests-installed ## style, types, contracts, generated code, unit tests: under a minute
+check: $(VENV)/.tests-installed ## style, types, contracts, generated code, unit tests: about a minute
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
