@@ -1,15 +1,19 @@
 """`kill -9` in mid-load, twenty times: whatever was acknowledged is there, and start-up says so.
 
 librdkafka's idempotent producer, raw producers with acks=1 and all, and a group with its offsets
-go on through all of it. Afterwards every partition is read from its start: every acknowledged value
-is at the offset that its producer was told, no idempotent value is there twice, and each idempotent
-producer's values stand in their order.
+go on through all of it, and through some starts that are killed. Afterwards every partition is read
+from its start: every acknowledged value is at the offset that its producer was told, no idempotent
+value is there twice, and each idempotent producer's values stand in their order.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
 import re
+import signal
+import threading
 import time
 from collections.abc import Iterator
 
@@ -61,6 +65,16 @@ def wait_for_progress(workers: list[Worker]) -> None:
         time.sleep(0.005)
 
 
+def start_and_die(broker: BrokerProcess, delay_s: float) -> None:
+    """Start it, and kill it while it recovers or has just begun to serve."""
+    killer = threading.Timer(delay_s, lambda: os.kill(broker.pid, signal.SIGKILL))
+    killer.start()
+    with contextlib.suppress(RuntimeError):  # it did not come up
+        broker.restart()
+    killer.join()
+    broker.kill()
+
+
 def read_partition(port: int, partition: int) -> dict[int, str]:
     """Every offset and its value."""
     found: dict[int, str] = {}
@@ -109,6 +123,7 @@ def broker() -> Iterator[BrokerProcess]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_nothing_acknowledged_is_lost(broker: BrokerProcess) -> None:
     create_topic(broker.port)
     member = Member("member", broker.port)
@@ -126,6 +141,8 @@ def test_nothing_acknowledged_is_lost(broker: BrokerProcess) -> None:
         wait_for_progress(workers)
         time.sleep(chance.random() * 0.3)
         broker.kill()
+        if kill % 5 == 4:
+            start_and_die(broker, 0.1 + chance.random() * 0.3)
         logged = broker.log_file.stat().st_size
         broker.restart()
         with open(broker.log_file, errors="replace") as log:
