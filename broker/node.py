@@ -30,6 +30,7 @@ from broker.replication.partition import Partition
 from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.replication.replica_manager import ReplicaManager
 from broker.request_handler import Connection, Reply, RequestHandler
+from broker.start_error import StartError
 from controller.controller_node import ControllerNode
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage
@@ -67,14 +68,13 @@ class Node:
     def __init__(self, config: BrokerConfig, ports: NodePorts, storage: LogDirectories) -> None:
         """Lock the folders and open the metadata log.
 
-        Raises LogDirLocked where another process has them, and OSError.
+        Raises LogDirLocked where another process has them, StartError and OSError.
         """
         self.config = config
         self.ports = ports
         self.storage = storage
         self.metrics = Metrics()
         self.failures = LogDirFailureChannel()
-        self.failures.listen(self._log_dir_failed)
         environment = LogEnvironment(
             ports.filesystem,
             ports.scheduler,
@@ -87,6 +87,8 @@ class Node:
             environment, _log_manager_settings(config), self._topic_config, ports.random_bytes
         )
         self.logs.lock()
+        self._refuse_without_folders()
+        self.failures.listen(self._log_dir_failed)
         self.controller = ControllerNode(
             settings,
             environment,
@@ -198,6 +200,13 @@ class Node:
 
     def _topic_config(self, topic: str) -> Any:
         return self.replicas.topic_config_in(self.image, topic)
+
+    def _refuse_without_folders(self) -> None:
+        """Nothing runs yet: a folder without which it cannot is the person's to mend."""
+        for log_dir, reason in self.failures.offline_dirs().items():
+            if log_dir == self.config.metadata_log_dir or not self.logs.online_dirs:
+                raise StartError(f"{log_dir} cannot be used (log.dirs): {reason}")
+            _log.error("log directory %s is offline: %s", log_dir, reason)
 
     def _log_dir_failed(self, log_dir: str, reason: str) -> None:
         _log.error("log directory %s is offline: %s", log_dir, reason)

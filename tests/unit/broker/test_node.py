@@ -11,6 +11,7 @@ from broker.config import BrokerConfig
 from broker.endpoints import EndPoint
 from broker.node import Node, NodePorts
 from broker.node_storage import open_storage
+from broker.start_error import StartError
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.errors import ErrorCode
 from protocol.message_codec import decode_response, encode_request
@@ -130,6 +131,22 @@ def test_a_node_that_died_recovers_and_says_so(tmp_path: Path) -> None:
     assert any(line.startswith("Recovered 1 log(s)") for line in again.node.logs.report)
     assert again.fetch("t", 0).high_watermark == 1
     again.stop()
+
+
+def test_a_folder_that_cannot_be_locked_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / ".lock").mkdir()
+    with pytest.raises(StartError, match=r"cannot be used \(log.dirs\): locking: .*\.lock"):
+        Running(tmp_path)
+
+
+def test_one_of_two_folders_that_cannot_be_locked_is_offline(tmp_path: Path) -> None:
+    first, second = tmp_path / "one", tmp_path / "two"
+    (second / ".lock").mkdir(parents=True)
+    running = Running(first, **{"log.dirs": f"{first},{second}"})
+    assert list(running.node.failures.offline_dirs()) == [str(second)]
+    assert running.node.logs.online_dirs == [str(first)]
+    assert running.create("t") == [0]
+    running.stop()
 
 
 def lock_of(running: Running) -> Any:
