@@ -70,3 +70,12 @@ def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a" / "meta.properties").write_text("rubbish")
     with pytest.raises(StartError, match="meta.properties is damaged"):
         opened(config(tmp_path / "a"))
+
+
+@pytest.mark.parametrize(
+    "left", ["bootstrap.checkpoint", "bootstrap.checkpoint.tmp", "meta.properties.tmp"]
+)
+def test_a_formatting_that_was_cut_off_is_done_again(tmp_path: Path, left: str) -> None:
+    (tmp_path / left).write_bytes(b"half")
+    first = opened(config(tmp_path))
+    assert opened(config(tmp_path)) == first

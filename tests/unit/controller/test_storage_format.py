@@ -63,6 +63,13 @@ def test_it_stands_a_loss_of_power() -> None:
     assert read_bootstrap(filesystem, "/a") == [FeatureLevelRecord("metadata.version", 30)]
 
 
+def test_the_folder_itself_stands_a_loss_of_power() -> None:
+    for seed in range(10):
+        filesystem = formatted("/deep/down/a")
+        filesystem.lose_power(random.Random(seed))
+        assert read_directories(filesystem, ["/deep/down/a"]) is not None
+
+
 def test_nothing_is_formatted_twice() -> None:
     filesystem = formatted("/a")
     with pytest.raises(FormatError, match="/a is already formatted"):

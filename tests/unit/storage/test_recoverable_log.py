@@ -311,3 +311,18 @@ def test_expired_producers_are_forgotten() -> None:
     log.append_as_leader(sent, 0, NOW_MS)
     assert log.remove_expired_producers(NOW_MS + 999) == 0
     assert log.remove_expired_producers(NOW_MS + 1000) == 1
+
+
+def test_a_flush_that_meets_the_deletion_of_its_topic_harms_nobody() -> None:
+    jobs = Jobs()
+    ports = environment(MemoryFilesystem(), jobs=jobs)
+    log = open_log(ports=ports)
+    append(log, 3)
+    jobs.held = True
+    told: list[Exception | None] = []
+    log.flush(told.append)
+    log.rename(f"{DIRECTORY}.0123456789abcdef0123456789abcdef-delete")
+    log.retire()
+    jobs.run()
+    assert len(told) == 1
+    assert not ports.failures.is_offline(log.log_dir)
