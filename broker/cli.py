@@ -148,10 +148,14 @@ def dump_log(file: str, records: bool) -> None:
     """
     from pathlib import Path
 
-    from storage.dump_log import describe_file
+    from storage.dump_log import UnknownFile, describe_file
 
     path = Path(file)
-    for line in describe_file(path.name, path.read_bytes(), with_records=records):
+    try:
+        lines = describe_file(path.name, path.read_bytes(), with_records=records)
+    except UnknownFile as error:
+        raise click.UsageError(str(error)) from error
+    for line in lines:
         click.echo(line)
 
 

@@ -39,8 +39,15 @@ _OFFSET_CHECKPOINTS = (
 _LEADER_EPOCHS = "leader-epoch-checkpoint"
 
 
+class UnknownFile(Exception):
+    """By its name this is no file of a data folder."""
+
+
 def describe_file(name: str, data: bytes, *, with_records: bool = False) -> Iterator[str]:
-    """Lines on a file of this name and content; records of a segment only when wanted."""
+    """Lines on a file of this name and content; records of a segment only when wanted.
+
+    Raises UnknownFile for a name that no file of a data folder has.
+    """
     suffix = name.removesuffix(".deleted").removesuffix(".cleaned").rpartition(".")[2]
     if suffix in ("log", "checkpoint"):
         return _segment(data, with_records)
@@ -56,7 +63,7 @@ def describe_file(name: str, data: bytes, *, with_records: bool = False) -> Iter
         return _leader_epochs(data)
     if name in (META_PROPERTIES, PARTITION_METADATA, CLEAN_SHUTDOWN, "quorum-state"):
         return iter(data.decode("utf-8", "replace").splitlines())
-    return iter([f"{name} is no file of a data folder that dump-log knows"])
+    raise UnknownFile(f"{name} is no file of a data folder that dump-log knows")
 
 
 def _segment(data: bytes, with_records: bool) -> Iterator[str]:

@@ -108,6 +108,7 @@ def test_serve_from_a_file_with_overrides_and_warnings(
         (["--fly"], "No such option"),
         (["dump-log", "/no/such/file"], "/no/such/file: No such file"),
         (["dump-log"], "Missing argument 'FILE'"),
+        (["dump-log", __file__], "test_cli.py is no file of a data folder"),
     ],
 )
 def test_what_is_wrong_is_one_line(

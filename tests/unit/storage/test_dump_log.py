@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from protocol.records import Record, build_batch
 from storage.checkpoints import encode_leader_epochs, encode_offsets
-from storage.dump_log import describe_file
+from storage.dump_log import UnknownFile, describe_file
 from storage.indexes import OFFSET_ENTRY, TIME_ENTRY
 from storage.producer_snapshot import encode_snapshot
 from storage.producer_state import ProducerStateEntry
@@ -77,4 +79,5 @@ def test_checkpoints_and_snapshots() -> None:
 
 def test_texts_and_strangers() -> None:
     assert shown("meta.properties", b"version=1\nnode.id=1\n") == ["version=1", "node.id=1"]
-    assert "no file of a data folder" in shown("notes.txt", b"")[0]
+    with pytest.raises(UnknownFile, match="notes.txt is no file of a data folder"):
+        shown("notes.txt", b"")
