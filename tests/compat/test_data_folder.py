@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
 from tests.apache_kafka import ApacheKafka
@@ -91,6 +92,20 @@ def commit(bootstrap: str) -> None:
         consumer.close()
 
 
+def end_offset(consumer: Consumer, partition: TopicPartition) -> int:
+    """The high watermark; a broker that has just started may not lead its partitions yet."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            end: int = consumer.get_watermark_offsets(partition, 30)[1]
+        except KafkaException as refused:
+            if not refused.args[0].retriable() or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return end
+
+
 def contents(bootstrap: str) -> Contents:
     admin = AdminClient({"bootstrap.servers": bootstrap})
     metadata = admin.list_topics(timeout=30)
@@ -108,7 +123,7 @@ def contents(bootstrap: str) -> Contents:
     )
     try:
         partitions = [TopicPartition(TOPIC, p, 0) for p in range(PARTITIONS)]
-        ends = [consumer.get_watermark_offsets(p, 30)[1] for p in partitions]
+        ends = [end_offset(consumer, p) for p in partitions]
         consumer.assign(partitions)
         messages = consumer.consume(sum(ends), 60)
         committed = consumer.committed(partitions, 30)

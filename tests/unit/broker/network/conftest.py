@@ -121,5 +121,5 @@ async def rig() -> AsyncIterator[Rig]:
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for what other callbacks of the loop bring about; fails after ten seconds."""
     async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110
+        while not condition():
             await asyncio.sleep(0.001)

@@ -315,7 +315,7 @@ async def test_a_closed_file_fails_the_connection(narrow: Pipe, log: tuple[int, 
     part.close()
     narrow.theirs.recv(1 << 20)
     async with asyncio.timeout(5):
-        while not narrow.failed:  # noqa: ASYNC110
+        while not narrow.failed:
             await asyncio.sleep(0.001)
     assert isinstance(narrow.failed[0], ValueError)
 
@@ -325,7 +325,7 @@ async def test_the_peer_leaves_in_the_middle(narrow: Pipe, log: tuple[int, bytes
     assert not narrow.sender.flush()
     narrow.theirs.close()
     async with asyncio.timeout(5):
-        while not narrow.failed:  # noqa: ASYNC110
+        while not narrow.failed:
             await asyncio.sleep(0.001)
     assert isinstance(narrow.failed[0], ConnectionError)
     before = len(os.listdir("/proc/self/fd"))
