@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
 from tests.apache_kafka import ApacheKafka
@@ -99,7 +99,8 @@ def end_offset(consumer: Consumer, partition: TopicPartition) -> int:
         try:
             end: int = consumer.get_watermark_offsets(partition, 30)[1]
         except KafkaException as refused:
-            if not refused.args[0].retriable() or time.monotonic() > deadline:
+            code = refused.args[0].code()
+            if code != KafkaError.NOT_LEADER_FOR_PARTITION or time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
         else:
