@@ -40,6 +40,7 @@ from storage.filesystem import Filesystem
 from storage.log_dir_failure import LogDirFailureChannel
 from storage.log_manager import LogManager, LogManagerSettings
 from storage.ports import Blocking, Scheduler
+from storage.topic_partition import TopicPartition
 from storage.unified_log import LogEnvironment
 
 _log = logging.getLogger("ottla.node")
@@ -159,7 +160,10 @@ class Node:
             return
         assert self.lifecycle is not None
         try:
-            for line in self.logs.load():
+            # What was decided before this registration is in the image: a log that it does not
+            # name is nobody's.
+            assert self.image.offset >= self.lifecycle.epoch
+            for line in self.logs.load(self._is_stray):
                 _log.warning("%s", line)
             self.controller.add_listener(self._follow)
         except Exception as failure:  # noqa: BLE001  whoever starts the node decides on it
@@ -167,6 +171,14 @@ class Node:
             return
         self.logs.start()
         self.lifecycle.unfence(lambda: done(None))
+
+    def _is_stray(self, partition: TopicPartition, topic_id: bytes | None) -> bool:
+        topics, (name, index) = self.image.topics, partition
+        topic = topics.get(name) if topic_id is None else topics.get_by_id(topic_id)
+        if topic is None or topic.name != name:
+            return True
+        registration = topic.partitions.get(index)
+        return registration is None or self.config.node_id not in registration.replicas
 
     def _follow(self, delta: MetadataDelta, image: MetadataImage) -> None:
         deleted = [topic.name for topic in delta.topics.deleted.values()]

@@ -46,6 +46,9 @@ from storage.unified_log import LogEnvironment, UnifiedLog
 
 METADATA_TOPIC = "__cluster_metadata"
 
+IsStray = Callable[[TopicPartition, bytes | None], bool]
+"""Whether a partition's folder, with this topic id (None: not known), belongs to no topic here."""
+
 
 @dataclass(frozen=True, slots=True)
 class LogManagerSettings:
@@ -98,15 +101,17 @@ class LogManager:
             except OSError as error:
                 self._environment.failures.fail(log_dir.path, "locking", error)
 
-    def load(self) -> list[str]:
+    def load(self, is_stray: IsStray = lambda _partition, _topic_id: False) -> list[str]:
         """Open every log in the directories, which are locked, and give the recovery report.
 
-        A directory that fails goes offline (ask `online_dirs`).
+        What belongs to no topic any more is renamed to `-stray` unopened: a folder that came back,
+        or whose deletion the last end cut off. A directory that fails goes offline (ask
+        `online_dirs`).
         """
         epochs = []
         for log_dir in self._online():
             try:
-                epochs.append(self._load_dir(log_dir))
+                epochs.append(self._load_dir(log_dir, is_stray))
             except OSError as error:
                 self._environment.failures.fail(log_dir.path, "opening logs", error)
         self._loaded = True
@@ -114,7 +119,7 @@ class LogManager:
             self.previous_broker_epoch = epochs[0]
         return self.report
 
-    def _load_dir(self, log_dir: LogDirState) -> int | None:
+    def _load_dir(self, log_dir: LogDirState, is_stray: IsStray) -> int | None:
         filesystem, path = self._environment.filesystem, log_dir.path
         assert log_dir.lock is not None, f"{path} is opened before it is locked"
         epoch = take_clean_marker(filesystem, path)
@@ -131,13 +136,19 @@ class LogManager:
             partition = parse_directory(name)
             if partition is None or partition.topic == METADATA_TOPIC:
                 continue
+            topic_id = self._read_topic_id(directory)
+            if is_stray(partition, topic_id):
+                stray = set_aside_name(partition, self._random_bytes(16).hex(), STRAY_DIR_SUFFIX)
+                filesystem.rename(directory, f"{path}/{stray}")
+                self.report.append(f"{directory} belongs to no topic: renamed to {stray}")
+                continue
             log = UnifiedLog(
                 self._environment,
                 path,
                 directory,
                 partition,
                 self._config_for(partition.topic),
-                topic_id=self._read_topic_id(directory),
+                topic_id=topic_id,
                 clean=epoch is not None,
                 recovery_point=recovery.get(partition, 0),
                 log_start_offset=starts.get(partition, 0),

@@ -341,6 +341,8 @@ class DeletedStaysDeleted(Invariant):
         self._deleted.clear()
 
     def node_ended(self, broker: SimBroker, why: str) -> None:
+        if broker.lost_a_dir:
+            self._deleted.clear()  # no checkpoint could be written there
         if broker.clean:
             return
         self._died_ms = self.world.now_ms

@@ -95,7 +95,9 @@ class Nemesis:
     def _disk_error(self, broker: SimBroker) -> None:
         operation = self._chance.choice(["append", "append", "sync", "replace", "rename"])
         number = self._chance.choice([errno.EIO, errno.ENOSPC])
-        broker.disk.inject(operation, number, skip=self._chance.randint(0, 20))
+        folder = self._chance.choice(broker.config.log_dirs)
+        skip = self._chance.randint(0, 20)
+        broker.disk.inject(operation, number, skip=skip, path_part=f"{folder}/")
 
     def _power_loss(self, broker: SimBroker) -> None:
         self._promises.power_lost_ms = self._world.now_ms
@@ -119,4 +121,6 @@ class Nemesis:
         for broker in self._brokers:
             broker.disk.die_at = None
             broker.disk.heal()
+            if broker.node is not None and broker.node.failures.offline_dirs():
+                broker.kill()  # a folder that failed comes back with the next start
             self._start(broker)

@@ -44,6 +44,8 @@ class SimBroker:
         self.life = 0
         self.clean = True
         """Whether the last life ended in a clean stop."""
+        self.lost_a_dir = False
+        """Whether a log directory was offline when the last life ended."""
         self.node: Node | None = None
         self.serving = False
         self.epochs: list[int] = []
@@ -105,6 +107,7 @@ class SimBroker:
         if life != self.life or self.node is None:
             return
         if error is not None:
+            self.disk.kill()
             self._end(f"did not start: {error}")
             return
         self.clean = False
@@ -165,6 +168,7 @@ class SimBroker:
     def _end(self, why: str) -> None:
         assert self._scheduler is not None
         self._scheduler.end()
+        self.lost_a_dir = self.node is not None and bool(self.node.failures.offline_dirs())
         self.node = None
         self.serving = False
         self.on_ended(self, why)

@@ -66,6 +66,7 @@ class Plan:
     weather: Weather = field(default_factory=Weather)
     faults: Faults = field(default_factory=Faults)
     trusts_state: bool = True
+    log_dirs: str = "/data"
 
     @staticmethod
     def of(seed: int) -> Plan:
@@ -83,7 +84,9 @@ class Plan:
             disk_error=4.0 if kind == 3 else 0.0,
             power_loss=5.0 if kind == 4 else 0.0,
         )
-        return Plan(weather=weather, faults=faults, trusts_state=kind != 4)
+        # With a second folder, one that fails takes part of the partitions, not the process.
+        log_dirs = "/data,/more" if kind == 3 and seed % 2 else "/data"
+        return Plan(weather=weather, faults=faults, trusts_state=kind != 4, log_dirs=log_dirs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +179,9 @@ class Simulation:
         self.network = SimNetwork(self.world, text, self.plan.weather)
         self.promises = Promises()
         self.invariants = [one(self.world, self.promises) for one in INVARIANTS]
+        properties = {**PROPERTIES, "log.dirs": self.plan.log_dirs}
         self.brokers = [
-            SimBroker(self.world, text, number + 1, PROPERTIES, make_node)
+            SimBroker(self.world, text, number + 1, properties, make_node)
             for number in range(brokers)
         ]
         self.nemesis = Nemesis(

@@ -454,3 +454,20 @@ def test_on_a_real_disk(local: Callable[[], Node]) -> None:
     manager.delete(("t", 0))
     node.scheduler.run_for(60_000)
     assert manager.close() is True
+
+
+def test_a_folder_that_belongs_to_no_topic_is_put_aside_at_start() -> None:
+    node = Node()
+    append(node.start().get_or_create(("gone", 0), TOPIC_ID, log_dir=A))
+    append(node.manager.get_or_create(("kept", 0), OTHER_ID, log_dir=A))
+    node.die()
+    node.manager = node.new()
+    node.manager.lock()
+    report = node.manager.load(lambda partition, topic_id: topic_id == TOPIC_ID)
+    assert node.manager.get(("gone", 0)) is None
+    assert node.manager.get(("kept", 0)) is not None
+    (stray,) = [name for name in node.filesystem.list_dir(A) if name.endswith("-stray")]
+    assert stray.startswith("gone-0.")
+    assert report[0] == f"/a/gone-0 belongs to no topic: renamed to {stray}"
+    node.die()
+    assert [log.partition.topic for log in node.start().logs] == ["kept"]
