@@ -165,6 +165,9 @@ class ConfigurationControl:
         self, resource_type: int, name: str, before: Mapping[str, str], after: Mapping[str, str]
     ) -> ApiError | None:
         if resource_type == ResourceType.TOPIC:
+            if not name:
+                text = "Default topic resources are not allowed."
+                return ApiError(ErrorCode.INVALID_REQUEST, text)
             fault = topic_name_fault(name)
             if fault is not None:
                 return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)

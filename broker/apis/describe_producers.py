@@ -21,8 +21,6 @@ from protocol.messages.describe_producers import (
 from storage.producer_state import ProducerStateEntry
 
 NO_OFFSET = -1
-_NOT_HERE = "This server does not host this topic-partition."
-_NOT_LEADER = "This broker does not lead this topic-partition."
 
 
 class DescribeProducersApi:
@@ -51,11 +49,9 @@ class DescribeProducersApi:
     def _partition(self, topic: str, index: int) -> PartitionResponse:
         partition = self._replicas.partition(topic, index)
         if partition is None:
-            error = self._replicas.why_absent(topic, index)
-            unknown = error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            return PartitionResponse(index, int(error), _NOT_HERE if unknown else _NOT_LEADER)
+            return PartitionResponse(index, int(self._replicas.why_absent(topic, index)))
         if not partition.is_leader:
-            return PartitionResponse(index, int(ErrorCode.NOT_LEADER_OR_FOLLOWER), _NOT_LEADER)
+            return PartitionResponse(index, int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
         return PartitionResponse(index, 0, None, [_state(one) for one in partition.log.producers])
 
 

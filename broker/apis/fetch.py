@@ -24,7 +24,7 @@ from broker.replication.fetch_session import (
     FetchPartition,
     FetchSession,
 )
-from broker.replication.partition import READ_COMMITTED, Partition, PartitionRead
+from broker.replication.partition import NO_EPOCH, READ_COMMITTED, Partition, PartitionRead
 from broker.replication.replica_manager import ReplicaManager
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -242,8 +242,8 @@ def _named_partitions(request: FetchRequest) -> dict[FetchKey, FetchPartition]:
                 key,
                 p.fetch_offset,
                 p.partition_max_bytes,
-                p.current_leader_epoch,
-                p.last_fetched_epoch,
+                max(p.current_leader_epoch, NO_EPOCH),  # any negative epoch is none
+                max(p.last_fetched_epoch, NO_EPOCH),
             )
     return named
 

@@ -115,6 +115,14 @@ def test_names_of_brokers(name: str, code: ErrorCode) -> None:
     assert outcome.code is code
 
 
+def test_a_topic_must_have_a_name() -> None:
+    """In the words of an Apache Kafka 4.3.0."""
+    changes = [ConfigChange("retention.ms", SET, "1")]
+    outcome = control().alter_incrementally(IMAGE, ResourceType.TOPIC, "", changes)
+    text = "Default topic resources are not allowed."
+    assert outcome == ApiError(ErrorCode.INVALID_REQUEST, text)
+
+
 def test_groups() -> None:
     assert change("consumer.session.timeout.ms", SET, "50000", GROUP) == [
         ConfigRecord(GROUP, "g", "consumer.session.timeout.ms", "50000")

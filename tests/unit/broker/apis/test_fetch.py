@@ -239,6 +239,20 @@ def test_forgotten_partitions_are_not_told(fetch: Fetch) -> None:
     assert fetch.partitions() == {}
 
 
+def test_leader_epochs_are_checked_and_a_negative_one_is_none(fetch: Fetch) -> None:
+    """What an Apache Kafka 4.3.0 answers to each."""
+    fetch.replicas.create("t")
+    fetch.replicas.append("t", b"a")
+    answers = {}
+    for epoch in (-2, -1, 0, 5):
+        asked = FetchPartition(0, current_leader_epoch=epoch, partition_max_bytes=MIB)
+        request = FetchRequest(max_bytes=MIB, topics=[FetchTopic("t", partitions=[asked])])
+        context = RequestContext(1, 12, 1, "me", "here", "PLAINTEXT", "c")
+        fetch.api.handle(context, request, fetch.answers.append)
+        answers[epoch] = fetch.one().error_code
+    assert answers == {-2: 0, -1: 0, 0: 0, 5: ErrorCode.UNKNOWN_LEADER_EPOCH}
+
+
 def test_session_ids_and_epochs_are_checked(fetch: Fetch) -> None:
     fetch.replicas.create("t")
     session = open_session(fetch, {("t", 0): 0})
