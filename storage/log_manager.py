@@ -243,11 +243,14 @@ class LogManager:
         config: LogConfig | None = None,
         *,
         log_dir: str | None = None,
+        is_new: bool = True,
     ) -> UnifiedLog:
         """The partition's log; made, in the emptiest online directory, when there is none.
 
-        A log of another topic id is what a deleted topic of the same name left: it is renamed to
-        `-stray`, never written to (KAFKA-14616). Raises LogDirFailure.
+        Not made where it had one before (`is_new` False) and a directory is offline: its records
+        may lie there, and an empty log in their place would lose them. A log of another topic id
+        is what a deleted topic of the same name left: it is renamed to `-stray`, never written to
+        (KAFKA-14616). Raises LogDirFailure.
         """
         name = TopicPartition(*partition)
         log = self._logs.get(name)
@@ -255,6 +258,9 @@ class LogManager:
             self._put_aside(log, STRAY_DIR_SUFFIX)
             log = None
         if log is None:
+            if not is_new and len(self.online_dirs) < len(self._dirs):
+                offline = ",".join(path for path in self._dirs if path not in self.online_dirs)
+                raise LogDirFailure(offline, f"{name} is not made anew: it may lie there")
             return self._create(name, topic_id, config or self._config_for(name.topic), log_dir)
         if log.topic_id is None:
             self._write_topic_id(log.log_dir, log.directory, topic_id)

@@ -7,7 +7,9 @@ Never decides leadership, never speaks to a client. Follows Kafka's `ReplicaMana
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
 from broker.config import BrokerConfig
 from broker.dynamic_config import topic_defaults
@@ -19,8 +21,11 @@ from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, PartitionRegistration, ResourceType
 from protocol.errors import ErrorCode
 from storage.log_config import LogConfig
+from storage.log_dir_failure import LogDirFailure
 from storage.log_manager import LogManager
 from storage.ports import Scheduler
+
+_log = logging.getLogger("ottla.replicas")
 
 TopicPartition = tuple[str, int]
 
@@ -54,6 +59,8 @@ class ReplicaManager:
         )
         self._partitions: dict[TopicPartition, Partition] = {}
         self._by_topic_id: dict[tuple[bytes, int], Partition] = {}
+        # Ours, but their logs cannot be opened or made: a log directory is offline.
+        self._offline: dict[TopicPartition, None] = {}
         self._image: MetadataImage | None = None
         # Told (partition, leads now) after each change of leadership: coordinators load and unload.
         self._leadership_listeners: list[Callable[[Partition, bool], None]] = []
@@ -69,10 +76,13 @@ class ReplicaManager:
         return self._by_topic_id.get((topic_id, index))
 
     def why_absent(self, topic: str, index: int) -> ErrorCode:
-        """Why `partition(topic, index)` is None: it does not exist, or lives on other brokers."""
+        """Why `partition(topic, index)` is None: it does not exist, its log is in a directory that
+        failed, or it lives on other brokers."""
         known = self._image.topics.get(topic) if self._image else None
         if known is None or index not in known.partitions:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if (topic, index) in self._offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def why_absent_by_id(self, topic_id: bytes, index: int) -> ErrorCode:
@@ -92,14 +102,15 @@ class ReplicaManager:
 
     def apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """Bring the local replicas to what the image says, looking only at what changed."""
+        at_start = self._image is None
         self._image = image
         changes = delta.topics.local_changes(self.node_id)
         for topic, _, index in changes.deletes:
             self._delete(topic, index)
         for (topic, topic_id, index), registration in changes.leaders.items():
-            self._change(topic, topic_id, index, registration)
+            self._change(topic, topic_id, index, registration, at_start)
         for (topic, topic_id, index), registration in changes.followers.items():
-            self._change(topic, topic_id, index, registration)
+            self._change(topic, topic_id, index, registration, at_start)
         for resource_type, name in delta.changed_configs:
             if resource_type == ResourceType.TOPIC and name in image.topics.by_name:
                 self.log_manager.update_config(name, self.topic_config(name))
@@ -109,11 +120,22 @@ class ReplicaManager:
                 self.log_manager.update_config(topic, self.topic_config(topic))
 
     def _change(
-        self, topic: str, topic_id: bytes, index: int, registration: PartitionRegistration
+        self,
+        topic: str,
+        topic_id: bytes,
+        index: int,
+        registration: PartitionRegistration,
+        at_start: bool,
     ) -> None:
         partition = self._partitions.get((topic, index))
         if partition is None:
-            partition = self._create(topic, topic_id, index)
+            is_new = not at_start and (topic, index) not in self._offline
+            try:
+                partition = self._create(topic, topic_id, index, is_new)
+            except LogDirFailure as failure:
+                _log.error("%s-%d is offline: %s", topic, index, failure)
+                self._offline[(topic, index)] = None
+                return
         led, epoch = partition.is_leader, partition.leader_epoch
         partition.set_leader(
             registration.leader,
@@ -124,8 +146,9 @@ class ReplicaManager:
         if partition.is_leader != led or partition.leader_epoch != epoch:
             self._tell_leadership(partition, partition.is_leader)
 
-    def _create(self, topic: str, topic_id: bytes, index: int) -> Partition:
-        log = self.log_manager.get_or_create((topic, index), topic_id, self.topic_config(topic))
+    def _create(self, topic: str, topic_id: bytes, index: int, is_new: bool) -> Partition:
+        config = self.topic_config(topic)
+        log = self.log_manager.get_or_create((topic, index), topic_id, config, is_new=is_new)
         counts = self.metrics.topic(topic)
         partition = Partition(
             topic, index, topic_id, log, self.node_id, counts, self.partition_changed
@@ -135,6 +158,7 @@ class ReplicaManager:
         return partition
 
     def _delete(self, topic: str, index: int) -> None:
+        self._offline.pop((topic, index), None)
         partition = self._partitions.pop((topic, index), None)
         if partition is None:
             return
@@ -143,7 +167,8 @@ class ReplicaManager:
         partition.mark_deleted()
         if led:
             self._tell_leadership(partition, False)
-        self.log_manager.delete((topic, index))
+        with suppress(LogDirFailure):  # its folder is put aside when the directory is back
+            self.log_manager.delete((topic, index))
         self.metrics.forget_topic(topic)
 
     def topic_config(self, topic: str) -> LogConfig:

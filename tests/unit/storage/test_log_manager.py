@@ -471,3 +471,13 @@ def test_a_folder_that_belongs_to_no_topic_is_put_aside_at_start() -> None:
     assert report[0] == f"/a/gone-0 belongs to no topic: renamed to {stray}"
     node.die()
     assert [log.partition.topic for log in node.start().logs] == ["kept"]
+
+
+def test_a_log_that_may_lie_in_a_failed_directory_is_not_made_anew() -> None:
+    node = Node()
+    manager = node.start()
+    node.failures.fail(B, "opening logs", OSError("gone"))
+    with pytest.raises(LogDirFailure, match="not made anew"):
+        manager.get_or_create(("old", 0), TOPIC_ID, is_new=False)
+    assert manager.get_or_create(("new", 0), OTHER_ID).log_dir == A
+    assert [log.partition.topic for log in manager.logs] == ["new"]

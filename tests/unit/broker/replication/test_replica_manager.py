@@ -89,3 +89,19 @@ def test_a_brokers_dynamic_configs_are_topic_defaults(replicas: Replicas) -> Non
     replicas.replay(ConfigRecord(ResourceType.BROKER, "1", "message.max.bytes", "700"))
     assert other.log.config.max_message_bytes == 700
     assert replicas.create("v").log.config.max_message_bytes == 700
+
+
+def test_a_partition_without_its_log_directory_says_so_until_it_is_deleted(
+    replicas: Replicas,
+) -> None:
+    replicas.create("fine")
+    replicas.failures.fail(str(replicas.config.log_dirs[0]), "a test", OSError("gone"))
+    with pytest.raises(AssertionError):
+        replicas.create("lost")
+    manager = replicas.manager
+    assert manager.why_absent("lost", 0) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert manager.why_absent_by_id(topic_id_of("lost"), 0) is ErrorCode.KAFKA_STORAGE_ERROR
+    replicas.delete("lost")
+    assert manager.why_absent("lost", 0) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    replicas.delete("fine")
+    assert manager.partition("fine", 0) is None
