@@ -60,12 +60,16 @@ class ListOffsetsApi:
             respond(refuse_list_offsets(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
         twice = _asked_twice(request)
+        told: dict[tuple[str, int], None] = {}
         topics = []
         for topic in request.topics:
             answers = []
             for asked in topic.partitions:
-                if (topic.name, asked.partition_index) in twice:
-                    answers.append(_failed(asked.partition_index, ErrorCode.INVALID_REQUEST))
+                key = (topic.name, asked.partition_index)
+                if key in twice:
+                    if key not in told:  # one answer for all its mentions
+                        answers.append(_failed(asked.partition_index, ErrorCode.INVALID_REQUEST))
+                    told[key] = None
                     continue
                 answers.append(self._partition(context, request, topic.name, asked))
             topics.append(ListOffsetsTopicResponse(topic.name, answers))
