@@ -11,6 +11,7 @@ Follows KIP-630 and Kafka's `KafkaRaftLog` and `FileQuorumStateStore`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -28,6 +29,8 @@ from storage.log_config import LogConfig
 from storage.recoverable_log import LogEnvironment
 from storage.topic_partition import TopicPartition
 from storage.unified_log import UnifiedLog
+
+logger = logging.getLogger(__name__)
 
 METADATA_TOPIC_ID = bytes(15) + b"\x01"
 METADATA_PARTITION = TopicPartition(CLUSTER_METADATA_TOPIC, 0)
@@ -79,6 +82,14 @@ class RaftLog:
             recovery_point=latest,
             log_start_offset=0,
         )
+        if self._log.recovery.bytes_cut or self._log.recovery.segments_removed:
+            logger.warning(
+                "%s: cut off %d bytes, removed %d segment(s); log end offset %d",
+                METADATA_PARTITION,
+                self._log.recovery.bytes_cut,
+                self._log.recovery.segments_removed,
+                self._log.log_end_offset,
+            )
         if latest > self._log.log_end_offset:
             # The snapshot came from the leader and the log did not follow before the end.
             self._log.truncate_fully_and_start_at(latest)
@@ -167,11 +178,18 @@ class RaftLog:
     # --- quorum-state --------------------------------------------------------------------------
 
     def read_election(self) -> ElectionState:
-        """The epoch, vote and leader as last persisted. Raises OSError, QuorumStateError."""
-        path = f"{self.directory}/{_QUORUM_STATE}"
-        if not self._filesystem.exists(path):
-            return ElectionState()
-        return decode_quorum_state(self._filesystem.read(path))
+        """The epoch, vote and leader as last persisted. Raises OSError, QuorumStateError.
+
+        A file that is missing or older than the log gives way to the log's epoch, as in Kafka.
+        """
+        path, election = f"{self.directory}/{_QUORUM_STATE}", ElectionState()
+        if self._filesystem.exists(path):
+            election = decode_quorum_state(self._filesystem.read(path))
+        last_epoch = self.epoch_index().last_epoch
+        if election.epoch < last_epoch:
+            logger.warning("%s: epoch %d, the log has %d", path, election.epoch, last_epoch)
+            return ElectionState(last_epoch)
+        return election
 
     def persist_election(
         self, election: ElectionState, done: Callable[[Exception | None], None]

@@ -122,6 +122,39 @@ def test_a_damaged_vote_stops_the_node() -> None:
         log.read_election()
 
 
+@pytest.mark.parametrize("vote", [None, ElectionState(1, 1, None)])
+def test_a_vote_that_is_missing_or_older_than_the_log_gives_way_to_it(
+    vote: ElectionState | None,
+) -> None:
+    """As Kafka has it: a folder that came back from a copy without its vote can be opened."""
+    filesystem = new_filesystem()
+    log = open_log(filesystem)
+    add(log, 4)
+    if vote is not None:
+        log.persist_election(vote, lambda error: None)
+        run(log)
+    assert log.read_election() == ElectionState(4)
+    log.persist_election(ElectionState(4, 1, None), lambda error: None)
+    run(log)
+    assert log.read_election() == ElectionState(4, 1, None)
+
+
+def test_a_torn_tail_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    filesystem = new_filesystem()
+    log = open_log(filesystem)
+    add(log, 1)
+    size = log.size_bytes
+    add(log, 1)
+    filesystem.kill()
+    file = filesystem.open(f"{FOLDER}/{0:020d}.log")
+    file.truncate(size + 7)
+    file.close()
+    assert open_log(filesystem).end_offset == 1
+    assert caplog.messages == [
+        "__cluster_metadata-0: cut off 7 bytes, removed 0 segment(s); log end offset 1"
+    ]
+
+
 def write_snapshot(log: RaftLog, end_offset: int, epoch: int = 1) -> None:
     log.write_snapshot(SnapshotId(end_offset, epoch), lambda: b"content", lambda _error: None)
     run(log)
