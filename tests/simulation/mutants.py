@@ -174,9 +174,9 @@ def old_logs_are_taken_for_new() -> Iterator[None]:
     def delete(self: LogManager, partition: tuple[str, int]) -> bool:
         return True
 
-    def get_or_create(self: LogManager, partition: Any, topic_id: bytes, config: Any) -> Any:
+    def get_or_create(self: LogManager, partition: Any, *arguments: Any, **options: Any) -> Any:
         known = self.get(partition)
-        return known if known is not None else real(self, partition, topic_id, config)
+        return known if known is not None else real(self, partition, *arguments, **options)
 
     real = LogManager.get_or_create
     with (
