@@ -143,8 +143,9 @@ def format_folders(
 def dump_log(file: str, records: bool) -> None:
     """Print what FILE of a data folder holds, for people.
 
-    FILE may be a segment (.log), an index (.index, .timeindex), a checkpoint, partition.metadata
-    or meta.properties.
+    FILE may be a segment (.log), an index (.index, .timeindex), a snapshot of producers or of
+    metadata (.snapshot, .checkpoint), an offset or epoch checkpoint, partition.metadata,
+    quorum-state or meta.properties. What is damaged is said; nothing is changed.
     """
     from pathlib import Path
 

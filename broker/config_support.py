@@ -164,6 +164,15 @@ _QUIET = (
     "security.inter.broker.protocol",
 )
 
+# Kept and told to clients, but the work that goes by them is a later step.
+_NOT_ACTED_ON = (
+    "log.cleaner.",
+    "log.cleanup.policy",
+    "log.local.retention.",
+    "log.preallocate",
+    "log.retention.",
+)
+
 
 def unknown_key(name: str) -> ConfigError:
     """The refusal of a key that neither Kafka nor Ottla has, with the nearest that exists."""
@@ -197,9 +206,11 @@ def refuse_what_is_not_served(texts: Mapping[str, str]) -> None:
 def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
     """One warning for each key that is set to something of no effect here."""
     for name, text in texts.items():
-        if name in SERVED or name in _QUIET or name.startswith("ottla."):
+        if is_default(name, text):
             continue
-        if not is_default(name, text):
+        if name in SERVED and name.startswith(_NOT_ACTED_ON):
+            yield f"{name}={text} is kept and told to clients, but has no effect yet"
+        elif not (name in SERVED or name in _QUIET or name.startswith("ottla.")):
             yield f"{name}={shown(name, text)} is ignored: Ottla does not serve this key yet"
 
 

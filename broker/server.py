@@ -269,5 +269,8 @@ def format_folders(config: BrokerConfig, cluster_id: str | None) -> list[str]:
     if is_formatted(config, filesystem):
         return [f"ottla: {folders}: formatted before, left as it is"]
     now_ms = time.time_ns() // 1_000_000
-    made = format_storage(config, filesystem, os.urandom, now_ms, cluster_id)
+    try:
+        made = format_storage(config, filesystem, os.urandom, now_ms, cluster_id)
+    except OSError as error:
+        raise _unusable_folder(config, error) from error
     return [f"ottla: formatted {folders} for node {made.node_id} of cluster {made.cluster_id}"]

@@ -183,6 +183,11 @@ def test_format_says_what_it_did_and_does_it_once(tmp_path: Path) -> None:
     assert "formatted before" in line
 
 
+def test_a_folder_that_cannot_be_formatted_is_named_with_its_key() -> None:
+    with pytest.raises(StartError, match=r"/proc/nowhere: .* \(log.dirs\)"):
+        format_folders(config(Path("/proc/nowhere")), None)
+
+
 def test_the_process_may_open_as_many_files_as_the_system_allows() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
