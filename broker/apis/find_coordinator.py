@@ -60,11 +60,10 @@ class FindCoordinatorApi:
         """Answer for one key, or from v4 on for several."""
         if context.api_version < BATCHED_FROM:
             error, node = self._find(context, request.key_type, request.key)
-            message = None if error is ErrorCode.NONE else _words(error)
             respond(
                 FindCoordinatorResponse(
                     error_code=error,
-                    error_message=message,
+                    error_message=_words(error),
                     node_id=node.id,
                     host=node.host,
                     port=node.port,
@@ -74,7 +73,7 @@ class FindCoordinatorApi:
         coordinators = []
         for key in request.coordinator_keys:
             error, node = self._find(context, request.key_type, key)
-            message = None if error is ErrorCode.NONE else _words(error)
+            message = "" if error is ErrorCode.NONE else _words(error)
             coordinators.append(Coordinator(key, node.id, node.host, node.port, error, message))
         respond(FindCoordinatorResponse(coordinators=coordinators))
 

@@ -76,6 +76,14 @@ def test_other_keys_are_refused(key_type: int) -> None:
         assert _ask(GroupNode(), version, key_type)[:2] == (ErrorCode.INVALID_REQUEST, -1)
 
 
+def test_success_has_the_words_that_kafka_gives_it() -> None:
+    """Of an Apache Kafka 4.3.0: the name of no error, and later nothing; never null."""
+    connection = GroupNode().connect()
+    assert connection.call(FindCoordinatorRequest(key="g"), 3).error_message == "NONE"
+    (one,) = connection.call(FindCoordinatorRequest(coordinator_keys=["g"]), 4).coordinators
+    assert one.error_message == ""
+
+
 def test_several_keys_at_once() -> None:
     request = FindCoordinatorRequest(coordinator_keys=["a", "b", ""])
     answer = GroupNode().connect().call(request, 6)
