@@ -176,6 +176,6 @@ def _loaded(config_file: str | None, overrides: tuple[str, ...]) -> BrokerConfig
 
 def _announce(config: BrokerConfig, endpoints: Sequence[EndPoint]) -> None:
     """The one line that says: clients may connect now."""
-    where = ", ".join(f"{one.host or '*'}:{one.port}" for one in endpoints)
+    where = ", ".join(str(one).partition("://")[2] for one in endpoints)
     click.echo(f"ottla: node {config.node_id} accepts connections on {where} (Ctrl-C stops it)")
     sys.stdout.flush()

@@ -64,14 +64,15 @@ def test_serve_hands_over_and_says_where_it_listens(
 
     def run(config: BrokerConfig, *, on_ready: Callable[[Sequence[EndPoint]], None]) -> None:
         seen.append(config)
-        on_ready([EndPoint("PLAINTEXT", "PLAINTEXT", "localhost", 9092)])
+        at = ("localhost", 9092), ("::1", 9094)
+        on_ready([EndPoint("PLAINTEXT", "PLAINTEXT", host, port) for host, port in at])
 
     server(run)
     assert run_cli(["serve", "--override", "num.io.threads=3"]) == 0
     assert seen[0].num_io_threads == 3
     captured = capsys.readouterr()
     assert captured.out == (
-        "ottla: node 1 accepts connections on localhost:9092 (Ctrl-C stops it)\n"
+        "ottla: node 1 accepts connections on localhost:9092, [::1]:9094 (Ctrl-C stops it)\n"
     )
     assert captured.err == (
         "ottla: no --config given, so the single-node profile applies (node 1, data in data)\n"
