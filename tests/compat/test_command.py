@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +16,9 @@ from pathlib import Path
 import pytest
 
 from broker.broker_process import HOST, READY, BrokerProcess, free_port
+from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from tests.wire_client import WireClient
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,6 +60,30 @@ def test_a_signal_stops_it_cleanly_and_quietly(broker: BrokerProcess, number: in
     assert process.wait(10) == 0
     assert time.monotonic() - started < 5
     assert broker.output() == said
+    assert (broker.data_dir / ".kafka_cleanshutdown").exists()
+
+
+def test_a_signal_under_load_stops_it_cleanly(broker: BrokerProcess) -> None:
+    """Fifty connections: silent ones, ones in the midst of a frame, ones that wait, repeated."""
+    with WireClient(broker.port) as client:
+        client.call(CreateTopicsRequest([CreatableTopic("t", 1, 1)], timeout_ms=5000), 7)
+    with contextlib.ExitStack() as stack:
+        for number in range(45):
+            peer = stack.enter_context(socket.create_connection((HOST, broker.port)))
+            if number % 3 == 1:
+                peer.sendall(b"\0\0\1")
+        for _ in range(5):
+            client = stack.enter_context(WireClient(broker.port))
+            topic = FetchTopic("t", partitions=[FetchPartition(0, partition_max_bytes=100)])
+            client.send(FetchRequest(max_wait_ms=60_000, min_bytes=1, topics=[topic]), 11)
+        process = broker._process
+        assert process is not None
+        started = time.monotonic()
+        for _ in range(3):
+            process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+        assert time.monotonic() - started < 5
+    assert "Traceback" not in broker.output()
     assert (broker.data_dir / ".kafka_cleanshutdown").exists()
 
 

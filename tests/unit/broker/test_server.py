@@ -56,6 +56,27 @@ async def test_a_server_advertises_the_port_it_bound_and_answers_on_it(tmp_path:
     assert (tmp_path / ".kafka_cleanshutdown").exists()
 
 
+async def test_each_listener_has_its_own_address_and_advertises_its_own(tmp_path: Path) -> None:
+    listeners = "INSIDE://127.0.0.1:0,OUTSIDE://127.0.0.1:0,CONTROLLER://127.0.0.1:0"
+    settings = {
+        "listeners": listeners,
+        "advertised.listeners": "INSIDE://inside.example:1,OUTSIDE://outside.example:2",
+        "listener.security.protocol.map": (
+            "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT"
+        ),
+        "inter.broker.listener.name": "INSIDE",
+    }
+    server = Server(config(tmp_path, **settings))
+    said = [(one.host, one.port) for one in await server.start()]
+    assert said == [("inside.example", 1), ("outside.example", 2)]
+    told = {}
+    for name, port in server.sockets.ports.items():
+        (broker,) = (await ask(port, MetadataRequest(topics=[]), 12)).brokers
+        told[name] = (broker.host, broker.port)
+    assert told == {"INSIDE": ("inside.example", 1), "OUTSIDE": ("outside.example", 2)}
+    await server.stop()
+
+
 async def test_a_stop_answers_parked_requests_first(tmp_path: Path) -> None:
     server = Server(config(tmp_path))
     (endpoint,) = await server.start()
