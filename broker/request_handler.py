@@ -52,13 +52,33 @@ class RequestMetrics:
     errors: int = 0
 
 
+class _Served:
+    """One API with what a request of it needs; its messages are imported by the first one."""
+
+    __slots__ = ("api", "flexible_from", "metrics", "request_class")
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+        self.metrics = RequestMetrics()
+        self.request_class: Any = None
+        self.flexible_from = 0
+
+    def load(self) -> None:
+        self.request_class = messages_of(self.api.key).request
+        self.flexible_from = self.request_class.FLEXIBLE_FROM
+
+
 class RequestHandler:
     """All APIs of one node."""
 
     def __init__(self, apis: Iterable[Api]) -> None:
         self.apis: dict[int, Api] = {int(api.key): api for api in apis}
-        self.metrics: dict[int, RequestMetrics] = {key: RequestMetrics() for key in self.apis}
-        self._request_classes: dict[int, Any] = {}
+        self._served = {key: _Served(api) for key, api in self.apis.items()}
+
+    @property
+    def metrics(self) -> dict[int, RequestMetrics]:
+        """Counts by API key."""
+        return {key: served.metrics for key, served in self._served.items()}
 
     def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
         """Answer one request. `frame` is used only until this returns.
@@ -66,48 +86,39 @@ class RequestHandler:
         Raises ProtocolError where the connection is to be closed.
         """
         api_key, version, correlation_id = read_request_head(frame)
-        api = self.apis.get(api_key)
-        if api is None:
+        served = self._served.get(api_key)
+        if served is None:
             raise ProtocolError(f"API key {api_key} is not served")
+        api = served.api
         too_new = False
         if not api.oldest <= version <= api.latest:
             if api_key != ApiKey.API_VERSIONS:
                 raise ProtocolError(f"{api.key.name} version {version} is not served")
             too_new = True
-        request_class = self._request_classes.get(api_key)
-        if request_class is None:
-            request_class = self._request_classes[api_key] = messages_of(api.key).request
-        flexible = version >= request_class.FLEXIBLE_FROM and not too_new
+        if served.request_class is None:
+            served.load()
+        flexible = version >= served.flexible_from and not too_new
         client_id, pos = read_client_id(frame, flexible)
         context = RequestContext(
             api_key,
-            version,
+            0 if too_new else version,
             correlation_id,
             client_id,
             connection.client_host,
             connection.listener_name,
             connection.connection_id,
         )
-        self.metrics[api_key].requests += 1
-        if too_new:
-            context.api_version = 0
-            request = request_class()
-            respond = _unsupported(self._responder(context, reply))
-        else:
-            request = decode(request_class, frame, pos, version)
-            respond = self._responder(context, reply)
-        self._call(api, context, request, respond)
-
-    def _call(
-        self, api: Api, context: RequestContext, request: Any, respond: Callable[[Any], None]
-    ) -> None:
+        served.metrics.requests += 1
+        request_class = served.request_class
+        request = request_class() if too_new else decode(request_class, frame, pos, version)
+        respond = self._responder(context, reply)
         try:
-            api.handle(context, request, respond)
+            api.handle(context, request, _unsupported(respond) if too_new else respond)
         except (ProtocolError, AssertionError):
             raise
         except Exception:
-            self.metrics[context.api_key].errors += 1
-            log.exception("%s v%d failed", api.key.name, context.api_version)
+            served.metrics.errors += 1
+            log.exception("%s v%d failed", api.key.name, version)
             respond(self._refusal(api, request))
 
     def _refusal(self, api: Api, request: Any) -> Any:

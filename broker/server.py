@@ -125,7 +125,7 @@ class Server:
         self.sockets = SocketServer(
             [_listener(endpoint) for endpoint in config.broker_listeners],
             _network_settings(config),
-            self.node.handle,
+            self.node.requests.handle,
             self.io_pool,
         )
         register_node_metrics(self.node, self.sockets)

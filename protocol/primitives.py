@@ -148,7 +148,9 @@ def read_nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:
     pos += 2
     if length == -1:
         return None, pos
-    end = _slice_end(buf, pos, length)
+    end = pos + length
+    if length < 0 or end > len(buf):
+        raise ProtocolError(f"string length {length} with {len(buf) - pos} bytes remaining")
     return str(buf[pos:end], "utf-8"), end
 
 

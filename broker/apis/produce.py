@@ -115,7 +115,7 @@ class _Append:
         records = data.records
         if not isinstance(records, memoryview) or not records:
             return _failed(data.index, ErrorCode.INVALID_RECORD)
-        if len(records) >= HEADER_SIZE:
+        if len(records) >= HEADER_SIZE and records[_LOW_ATTRIBUTES] & _LOOKED_AT:
             refusal = self._refusal(records[_LOW_ATTRIBUTES])
             if refusal is not None:
                 return _failed(data.index, refusal)
@@ -144,6 +144,7 @@ class _Append:
 
 
 _LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
+_LOOKED_AT = TRANSACTIONAL_FLAG | 4  # most batches have neither bit
 _ZSTD = 4  # Codec.ZSTD; its module brings the codecs with it, which a start does not need
 
 # Until transactions exist: what InitProducerId says to a transactional id, too.

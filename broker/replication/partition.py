@@ -59,6 +59,7 @@ class Partition:
     """A partition that this broker hosts a replica of. Identity is the object: it is a dict key."""
 
     __slots__ = (
+        "_alone",
         "_on_change",
         "counts",
         "deleted",
@@ -94,6 +95,7 @@ class Partition:
         self.leader_epoch = NO_EPOCH
         self.replicas: list[int] = []
         self.isr: list[int] = []
+        self._alone = False  # whether this replica is the only one in sync
         self.deleted = False
         self.listeners: dict[PartitionListener, None] = {}
         self._on_change = on_change
@@ -117,6 +119,7 @@ class Partition:
         self.leader_epoch = leader_epoch
         self.replicas = replicas
         self.isr = isr
+        self._alone = isr == [self.node_id]
         if opens:
             self._open(leader_epoch)
         if self.is_leader:
@@ -161,7 +164,7 @@ class Partition:
 
         The error of the append is in the returned info; an ErrorCode alone where it was not tried.
         """
-        if not self.is_leader:
+        if self.leader_id != self.node_id or self.deleted:
             return self.check_leader_epoch(NO_EPOCH)
         if required_acks == -1 and not self._has_enough_isr():
             return ErrorCode.NOT_ENOUGH_REPLICAS
@@ -196,8 +199,9 @@ class Partition:
         return ErrorCode.NONE
 
     def _advance_high_watermark(self) -> None:
-        if len(self.isr) == 1 and self.isr[0] == self.node_id:
-            self.log.update_high_watermark(self.log.log_end_offset)
+        if self._alone:
+            # Within the log's bounds by itself: no need to be fitted into them on every append.
+            self.log.high_watermark = self.log.log_end_offset
 
     def delete_records(self, offset: int) -> tuple[ErrorCode, int]:
         """Move the log start to `offset` (-1: the high watermark). The error, and the new start."""

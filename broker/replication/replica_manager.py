@@ -191,8 +191,10 @@ class ReplicaManager:
         if partition.listeners:
             for listener in list(partition.listeners):
                 listener.partition_changed(partition)
-        self.fetch_purgatory.check(partition)
-        self.produce_purgatory.check(partition)
+        if self.fetch_purgatory:
+            self.fetch_purgatory.check(partition)
+        if self.produce_purgatory:
+            self.produce_purgatory.check(partition)
 
     def _session_changed(self, session: FetchSession, _partition: Partition) -> None:
         self.fetch_purgatory.check(session)
