@@ -104,18 +104,11 @@ class BlockingPool:
         self.completed = 0
         self.on_job_done: Callable[[], None] | None = None
         """Called on the loop after each job's `done`: a slot may be free."""
-        self._busy_s = 0.0
-        self._busy_since = time.monotonic()
 
     @property
     def free(self) -> int:
         """Threads without a job."""
         return max(0, self.size - self.outstanding)
-
-    def busy_seconds(self) -> float:
-        """Thread-seconds that jobs have held so far: a counter for idle ratios."""
-        self._account()
-        return self._busy_s
 
     def submit(
         self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]
@@ -128,7 +121,6 @@ class BlockingPool:
         if self._closed:
             _log.debug("%s: a job after the stop is left out", self._name)
             return
-        self._account()
         self.outstanding += 1
         if self.outstanding > len(self._threads) and len(self._threads) < self.size:
             self._start_thread()
@@ -181,7 +173,6 @@ class BlockingPool:
         result: object,
         error: Exception | None,
     ) -> None:
-        self._account()
         self.outstanding -= 1
         self.completed += 1
         try:
@@ -189,8 +180,3 @@ class BlockingPool:
         finally:
             if self.on_job_done is not None:
                 self.on_job_done()
-
-    def _account(self) -> None:
-        now = time.monotonic()
-        self._busy_s += (now - self._busy_since) * min(self.outstanding, self.size)
-        self._busy_since = now

@@ -121,10 +121,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes have come."""
-        start = self.last_active_s = time.monotonic()
-        processor = self._processor
-        channel = self._channel
-        handled_before = channel.inline_busy_s
+        self.last_active_s = time.monotonic()
         self.received_bytes += nbytes
         try:
             self.reader.buffer_updated(nbytes)
@@ -134,7 +131,6 @@ class Connection(asyncio.BufferedProtocol):
                 self._pause()
         except ProtocolError as error:
             self.fail(error)
-        processor.busy_s += time.monotonic() - start - (channel.inline_busy_s - handled_before)
 
     def eof_received(self) -> bool:
         """The peer will send no more: as in Kafka, that ends the connection."""
@@ -266,7 +262,7 @@ class Connection(asyncio.BufferedProtocol):
             while self.state is _READY:
                 if frames == 0 or room_bytes <= 0:
                     self.state = _YIELDED
-                elif channel.full:
+                elif not (slot_free := channel.slot_free) and channel.full:
                     self.state = _STALLED
                 else:
                     frame = reader.next_frame()
@@ -275,7 +271,7 @@ class Connection(asyncio.BufferedProtocol):
                     frames -= 1
                     room_bytes -= len(frame)
                     self.state = _PENDING
-                    if channel.slot_free:
+                    if slot_free:
                         channel.handle_now(self, frame)
                     else:
                         channel.enqueue(self, reader.keep(frame))

@@ -59,8 +59,6 @@ class Processor:
         self.loop = loop
         self.blocking = blocking
         self.processor_id = processor_id
-        self.busy_s = 0.0
-        """Time spent receiving and sending, in seconds, without that of the handlers."""
         self.received_bytes = 0
         self.accepted_count = 0
         self.failed_count = 0

@@ -12,7 +12,6 @@ connections stop reading until there is room. Follows Kafka's `RequestChannel` a
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -101,9 +100,6 @@ class HandlerSlots(Protocol):
     outstanding: int
     on_job_done: Callable[[], None] | None
 
-    def busy_seconds(self) -> float:
-        """Slot-seconds held so far."""
-
 
 _DRAIN_PER_TURN = 64
 
@@ -134,7 +130,6 @@ class RequestChannel:
         self.request_count = 0
         self.queued_count = 0
         self.stall_count = 0
-        self.inline_busy_s = 0.0
         slots.on_job_done = self._slot_may_be_free
 
     # --- for metrics ---------------------------------------------------------------------------
@@ -154,10 +149,6 @@ class RequestChannel:
         """Handler slots in use."""
         return min(self._slots.outstanding, self._slots.size) + self.handling
 
-    def busy_seconds(self) -> float:
-        """Slot-seconds used so far: RequestHandlerAvgIdlePercent is 1 - its growth per slot."""
-        return self.inline_busy_s + self._slots.busy_seconds()
-
     # --- for connections -----------------------------------------------------------------------
 
     @property
@@ -175,7 +166,6 @@ class RequestChannel:
         self.request_count += 1
         outermost = not self.handling
         self.handling = True
-        start = time.monotonic()
         try:
             self._handle(requester.context, frame, Responder(requester))
         except ProtocolError as error:
@@ -186,7 +176,6 @@ class RequestChannel:
             requester.fail(error)
             raise
         finally:
-            self.inline_busy_s += time.monotonic() - start
             self.handling = not outermost
 
     def enqueue(self, requester: Requester, frame: memoryview) -> None:

@@ -106,20 +106,6 @@ async def test_a_slot_is_free_when_on_job_done_is_called_though_done_fails():
     assert isinstance(broken[0], AssertionError)
 
 
-async def test_busy_time_counts_jobs_under_way():
-    pool = BlockingPool(asyncio.get_running_loop(), 1, "pool")
-    go = threading.Event()
-    assert pool.busy_seconds() == 0
-    pool.submit(lambda: go.wait(10), lambda r, e: None)
-    await asyncio.sleep(0.01)
-    assert pool.busy_seconds() >= 0.009
-    go.set()
-    assert await pool.close(5)
-    busy = pool.busy_seconds()
-    await asyncio.sleep(0.002)
-    assert pool.busy_seconds() == busy
-
-
 async def test_close_is_bounded_and_final(caplog: pytest.LogCaptureFixture):
     pool = BlockingPool(asyncio.get_running_loop(), 1, "pool")
     go = threading.Event()

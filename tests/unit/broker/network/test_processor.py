@@ -24,8 +24,6 @@ async def test_counts_follow_connections(rig: Rig):
     clients[0].close()
     await until(lambda: processor.connection_count == 2)
     assert processor.received_bytes == 12
-    assert processor.busy_s > 0
-    assert server.channel.inline_busy_s > 0
 
 
 async def test_least_recently_used_is_the_one_longest_silent(rig: Rig):

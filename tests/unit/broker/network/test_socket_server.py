@@ -240,7 +240,6 @@ async def test_num_io_threads_is_how_many_jobs_run_at_once(rig: Rig, threads: in
         assert await client.receive() == b"ok"
     assert most == threads
     assert server.channel.busy_slots == 0
-    assert server.channel.busy_seconds() > 0
 
 
 def _port_of(client: Client) -> int:
