@@ -1,8 +1,9 @@
 """The configuration that applies when no file is given: one broker that is its own controller.
 
 Kafka has no such default (it refuses to start without a file); the values are those of its
-quickstart `config/server.properties`, with three differences: it listens on this machine only,
-keeps its data in `./data`, and does not hold back the first rebalance of a group.
+quickstart `config/server.properties`, with four differences: it listens on this machine only,
+keeps its data in `./data`, does not hold back the first rebalance of a group, and leaves the size
+of socket buffers to the operating system, which fits them to each connection.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ SINGLE_NODE_PROFILE: dict[str, str] = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
+    "socket.send.buffer.bytes": "-1",
+    "socket.receive.buffer.bytes": "-1",
 }
 
 
