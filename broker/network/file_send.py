@@ -9,8 +9,8 @@ goes by `sendfile`, its header held back by MSG_MORE so that both share a packet
 full, the loop watches a duplicate of its descriptor: it lets nobody watch a transport's own.
 
 Reading a file blocks when its pages are not in the page cache, and the loop serves everybody. So
-each chunk is probed with RWF_NOWAIT first, and cold ones are brought in by a job of the I/O pool.
-File systems that cannot tell (RWF_NOWAIT unsupported) count as cold.
+what comes next is probed with RWF_NOWAIT first, and cold data is brought in by a job of the I/O
+pool. File systems that cannot tell (RWF_NOWAIT unsupported) count as cold.
 
 Connections without a socket of their own (TLS) take the copying path through the transport.
 Follows Kafka's `FileRecords.writeTo` and `NetworkSend`; for slices see `FileSlice`.
@@ -32,7 +32,9 @@ from storage.ports import Blocking
 SMALL_SLICE_BYTES = 32 * 1024
 """Up to here, reading and sending beats sendfile: measured, see bench/."""
 CHUNK_BYTES = 256 * 1024
-"""What is probed, read ahead or sent from a file at once."""
+"""What is read ahead at once, or read and sent on the copying path."""
+PROBE_BYTES = 1024 * 1024
+"""What one look at its first and last page speaks for, and what one sendfile may take."""
 TURN_BYTES = 1024 * 1024
 """What one connection may send before others have their turn."""
 GATHER_BYTES = 256 * 1024
@@ -286,7 +288,7 @@ class ResponseSender:
 
     def _send_file(self, cursor: _Cursor) -> bool:
         assert self._socket is not None
-        count = min(cursor.remaining, CHUNK_BYTES)
+        count = min(cursor.remaining, PROBE_BYTES)
         out, file = self._socket.fileno(), cursor.slice.fileno()
         try:
             sent = os.sendfile(out, file, cursor.position, count)
@@ -322,8 +324,8 @@ class ResponseSender:
     # --- the page cache ------------------------------------------------------------------------
 
     def _is_warm(self, cursor: _Cursor) -> bool:
-        """Whether the next chunk's first and last pages are in the page cache."""
-        end = cursor.position + min(cursor.remaining, CHUNK_BYTES)
+        """Whether what comes next is in the page cache, going by its first and last pages."""
+        end = cursor.position + min(cursor.remaining, PROBE_BYTES)
         if cursor.warm_until > cursor.position:
             return True
         fd = cursor.slice.fileno()
