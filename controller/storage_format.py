@@ -21,14 +21,10 @@ from controller.metadata_snapshot import decode_snapshot, encode_snapshot
 from controller.metadata_version import LATEST_LEVEL, METADATA_VERSION
 from controller.random_ids import RandomBytes, random_uuid
 from protocol.primitives import uuid_to_string
-from storage.checkpoints import (
-    MetaProperties,
-    decode_meta_properties,
-    encode_meta_properties,
-)
+from storage.checkpoints import META_PROPERTIES, MetaProperties
 from storage.filesystem import Filesystem
+from storage.log_dirs import read_meta_properties, write_meta_properties
 
-META_PROPERTIES = "meta.properties"
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 
 
@@ -57,13 +53,12 @@ def read_directories(filesystem: Filesystem, log_dirs: Sequence[str]) -> LogDire
     """
     found: dict[str, MetaProperties] = {}
     for log_dir in log_dirs:
-        path = f"{log_dir}/{META_PROPERTIES}"
-        if not filesystem.exists(path):
-            continue
-        properties = decode_meta_properties(filesystem.read(path))
-        if properties is None:
-            raise FormatError(f"{path} is damaged")
-        found[log_dir] = properties
+        try:
+            properties = read_meta_properties(filesystem, log_dir)
+        except ValueError as damage:
+            raise FormatError(str(damage)) from damage
+        if properties is not None:
+            found[log_dir] = properties
     if not found:
         return None
     missing = [log_dir for log_dir in log_dirs if log_dir not in found]
@@ -112,9 +107,8 @@ def format_directories(
             filesystem.replace_atomically(
                 f"{log_dir}/{BOOTSTRAP_CHECKPOINT}", encode_bootstrap(features, now_ms)
             )
-        properties = MetaProperties(cluster_id, node_id, ids[log_dir])
-        filesystem.replace_atomically(
-            f"{log_dir}/{META_PROPERTIES}", encode_meta_properties(properties)
+        write_meta_properties(
+            filesystem, log_dir, MetaProperties(cluster_id, node_id, ids[log_dir])
         )
     return LogDirectories(cluster_id, node_id, ids)
 
