@@ -84,10 +84,6 @@ class _Cursor:
         # Up to here a probe or a job has found it in the page cache, a moment ago.
         self.warm_until = 0
 
-    def advance(self, nbytes: int) -> None:
-        self.position += nbytes
-        self.remaining -= nbytes
-
 
 _Part = memoryview | _Cursor
 

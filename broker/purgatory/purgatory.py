@@ -93,11 +93,6 @@ class Purgatory:
                 completed += operation.complete()
         return completed
 
-    def complete_all(self, key: Hashable) -> None:
-        """Complete everything that waits under `key`, for what it waits for is gone."""
-        for operation in list(self._watchers.get(key, ())):
-            operation.complete()
-
     def complete_everything(self) -> None:
         """Complete all that waits, as at their deadlines: nobody will come to wake it."""
         waiting = dict.fromkeys(op for watchers in self._watchers.values() for op in watchers)

@@ -58,7 +58,7 @@ def test_completion_cancels_the_timer() -> None:
     purgatory = Purgatory("test", scheduler)
     operation = Waiting()
     purgatory.watch(operation, ["a"], 100)
-    purgatory.complete_all("a")
+    operation.complete()
     assert scheduler.pending() == 0
     scheduler.run_for(1000)
     assert (operation.completed, operation.expired) == (1, 0)
