@@ -30,7 +30,7 @@ from typing import Protocol
 from storage.ports import Blocking
 
 SMALL_SLICE_BYTES = 32 * 1024
-"""Up to here, reading and sending beats sendfile: measured, see bench/."""
+"""Up to here, reading and sending beats sendfile, or is level with it."""
 CHUNK_BYTES = 256 * 1024
 """What is read ahead at once, or read and sent on the copying path."""
 PROBE_BYTES = 1024 * 1024
