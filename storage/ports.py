@@ -1,14 +1,15 @@
-"""The ports through which cores meet time and threads.
+"""The ports through which cores meet time, threads and other nodes.
 
-A shell fills them: `broker.scheduler` with the event loop and thread pools, the simulator with
-virtual time and a heap. All methods are called, and all callbacks run, on the one thread that owns
+A shell fills them: `broker.scheduler` with the event loop and thread pools, `broker.network.
+network_client` with sockets, the simulator with virtual time and a heap. All methods are called, and all callbacks run, on the one thread that owns
 the broker's state. The door to disk is `storage.filesystem`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from enum import Enum
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -47,3 +48,45 @@ class Blocking(Protocol):
         A job gets immutable things, such as file slices, and touches no broker state. `done` runs
         later, in any order among jobs, and checks epoch and segment again before it acts.
         """
+
+
+class ChannelFailure(Enum):
+    """Why a request to another node got no answer."""
+
+    REFUSED = "refused"
+    """Nobody listens there: the process is gone. The request was not sent."""
+    LOST = "lost"
+    """The connection was closed or reset, or could not be made; whether the request was handled is
+    not known."""
+    TIMED_OUT = "timed out"
+    """No answer in time. The connection is closed, for its answers are of no use any more."""
+
+
+Answered = Callable[[Any, ChannelFailure | None], None]
+"""(response, None), or (None, why there is none)."""
+
+
+class Channel(Protocol):
+    """Requests to one address, over one connection, answered in order.
+
+    The connection is made by the first `send` and again by the first after a failure; a channel
+    does not wait before it tries again, so whoever gets a failure holds the next request back.
+    """
+
+    def send(
+        self, request: Any, done: Answered, timeout_ms: float, version: int | None = None
+    ) -> None:
+        """Send `request` (in its latest version where None); `done` once, later, never from here.
+
+        Records of a response are memoryviews of a buffer that nobody else uses.
+        """
+
+    def close(self) -> None:
+        """Close the connection. What was not answered is LOST, told before this returns."""
+
+
+class Network(Protocol):
+    """The way to other nodes."""
+
+    def channel(self, host: str, port: int, client_id: str) -> Channel:
+        """A channel of its own to an address. Connects with the first request."""
