@@ -1,7 +1,8 @@
 """The data folders of a node at start: formatted already, or empty and then formatted.
 
 A folder that holds something but was never formatted is somebody else's: it is refused in one
-line. Owns no state. Never opens a log.
+line. So is an empty folder of a node that has others beside it: each would make up a cluster id of
+its own. Owns no state. Never opens a log.
 """
 
 from __future__ import annotations
@@ -43,9 +44,18 @@ RandomBytes = Callable[[int], bytes]
 def open_storage(
     config: BrokerConfig, filesystem: Filesystem, random_bytes: RandomBytes, now_ms: int
 ) -> LogDirectories:
-    """Who owns the folders; they are formatted first where all are empty. Raises StartError."""
+    """Who owns the folders; they are formatted first where all are empty. Raises StartError.
+
+    The folders of one node of several are not: `ottla format` gives all of them one cluster id.
+    """
     directories = _read(config, filesystem)
     if directories is None:
+        if is_one_of_several(config):
+            raise StartError(
+                f"{config.log_dirs[0]} is not formatted, and node {config.node_id} is one of "
+                "several: format each with one id for all, ottla format --cluster-id ID --config "
+                "FILE (without the id it proposes one)"
+            )
         return format_storage(config, filesystem, random_bytes, now_ms)
     if directories.node_id != config.node_id:
         raise StartError(
@@ -64,7 +74,12 @@ def format_storage(
 ) -> LogDirectories:
     """Format the empty folders of a node. Raises StartError where one holds something."""
     if cluster_id is not None:
-        _check_cluster_id(cluster_id)
+        check_cluster_id(cluster_id)
+    elif is_one_of_several(config):
+        raise StartError(
+            f"node {config.node_id} is one of several, which need one cluster id for all: give "
+            f"each the same, for example --cluster-id {new_cluster_id(random_bytes)}"
+        )
     for log_dir in _all_dirs(config):
         if filesystem.exists(log_dir):
             found = [name for name in filesystem.list_dir(log_dir) if name not in _NOTHING]
@@ -89,9 +104,28 @@ def format_storage(
     return directories
 
 
-def is_formatted(config: BrokerConfig, filesystem: Filesystem) -> bool:
-    """Whether the folders were formatted before. Raises StartError where they do not agree."""
-    return _read(config, filesystem) is not None
+def is_formatted(
+    config: BrokerConfig, filesystem: Filesystem, cluster_id: str | None = None
+) -> bool:
+    """Whether the folders were formatted before.
+
+    Raises StartError where they do not agree, or belong to another cluster than `cluster_id`.
+    """
+    directories = _read(config, filesystem)
+    if directories is None:
+        return False
+    if cluster_id not in (None, directories.cluster_id):
+        raise StartError(
+            f"{config.log_dirs[0]} belongs to cluster {directories.cluster_id}, not to "
+            f"{cluster_id}: use another folder (log.dirs) or that cluster's id"
+        )
+    return True
+
+
+def is_one_of_several(config: BrokerConfig) -> bool:
+    """Whether this node cannot be a whole cluster: other nodes must have the same cluster id."""
+    alone = config.is_broker and config.is_controller
+    return not alone or len(config.controller_quorum_voters) > 1
 
 
 def _read(config: BrokerConfig, filesystem: Filesystem) -> LogDirectories | None:
@@ -105,7 +139,8 @@ def _all_dirs(config: BrokerConfig) -> list[str]:
     return list(dict.fromkeys([*config.log_dirs, config.metadata_log_dir]))
 
 
-def _check_cluster_id(text: str) -> None:
+def check_cluster_id(text: str) -> None:
+    """Raise StartError for a text that is no cluster id."""
     try:
         uuid_from_string(text)
     except ValueError as error:

@@ -266,7 +266,7 @@ def format_folders(config: BrokerConfig, cluster_id: str | None) -> list[str]:
     """What `ottla format` does; lines that say it."""
     filesystem = LocalFilesystem()
     folders = ", ".join(config.log_dirs)
-    if is_formatted(config, filesystem):
+    if is_formatted(config, filesystem, cluster_id):
         return [f"ottla: {folders}: formatted before, left as it is"]
     now_ms = time.time_ns() // 1_000_000
     try:

@@ -43,6 +43,47 @@ def test_a_cluster_id_that_is_none_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "a").exists()
 
 
+SEVERAL = {
+    "controller.quorum.voters": "1@localhost:9093,2@localhost:9094,3@localhost:9095",
+}
+
+
+def test_one_of_several_makes_up_no_cluster_id(tmp_path: Path) -> None:
+    """Each node would have one of its own, and they would never form a cluster."""
+    one = config(tmp_path / "a", **SEVERAL)
+    with pytest.raises(StartError, match="ottla format --cluster-id ID"):
+        opened(one)
+    with pytest.raises(StartError, match="for example --cluster-id [A-Za-z0-9_-]{22}$") as refused:
+        format_storage(one, FILESYSTEM, os.urandom, 1)
+    proposed = str(refused.value).rpartition(" ")[2]
+    assert not (tmp_path / "a").exists()
+    assert format_storage(one, FILESYSTEM, os.urandom, 1, proposed).cluster_id == proposed
+    assert open_storage(one, FILESYSTEM, os.urandom, 2).cluster_id == proposed
+
+
+def test_a_broker_without_a_controller_makes_up_none(tmp_path: Path) -> None:
+    one = config(
+        tmp_path / "a",
+        **{
+            "process.roles": "broker",
+            "node.id": "4",
+            "listeners": "PLAINTEXT://localhost:9092",
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.voters": "1@localhost:9093",
+        },
+    )
+    with pytest.raises(StartError, match="node 4 is one of several"):
+        opened(one)
+
+
+def test_the_folder_of_another_cluster_is_refused(tmp_path: Path) -> None:
+    one = config(tmp_path / "a")
+    format_storage(one, FILESYSTEM, os.urandom, 1, "AAAAAAAAAAAAAAAAAAAAAQ")
+    assert is_formatted(one, FILESYSTEM, "AAAAAAAAAAAAAAAAAAAAAQ")
+    with pytest.raises(StartError, match="belongs to cluster AAAAAAAAAAAAAAAAAAAAAQ, not to"):
+        is_formatted(one, FILESYSTEM, "AAAAAAAAAAAAAAAAAAAAAg")
+
+
 def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "photo.jpg").write_bytes(b"x")
     with pytest.raises(StartError, match=r"not empty \(it has photo.jpg\)"):
