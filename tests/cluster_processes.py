@@ -1,0 +1,398 @@
+"""A cluster of nodes as processes on free ports of 127.0.0.1: Ottla, or Apache Kafka 4.3.
+
+`ClusterProcesses(3)` writes one configuration file a node into its folder, starts the nodes, and
+can kill, stop, pause and restart each. With `proxied=True` clients, brokers and controllers reach
+each other through `tests/link_proxy.py`, which cuts and delays links. It owns processes, logs and
+the folder; it knows nothing of pytest. Used by `tests/chaos/`, `tests/compat/` and `bench/`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+from tests.apache_kafka import HOST, answers_api_versions
+from tests.java_tools import FAST_START, JAVA_DIR, java_home_bin, kafka_classpath, run_tool
+from tests.link_proxy import LinkProxy, lasting_port
+
+OTTLA = "ottla"
+KAFKA = "kafka"
+ROOT = Path(__file__).resolve().parent.parent
+COMBINED = "broker,controller"
+
+
+@dataclass
+class NodeProcess:
+    """One node: who it is, where it listens, its files, its process."""
+
+    node_id: int
+    roles: str
+    folder: Path
+    client_port: int
+    internal_port: int
+    controller_port: int
+    client_door: int
+    internal_door: int
+    controller_door: int
+    process: subprocess.Popen[bytes] | None = None
+    paused: bool = False
+    deaths: list[str] = field(default_factory=list)
+    """Exit codes that nobody had asked for, in words."""
+
+    @property
+    def data_dir(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def config_file(self) -> Path:
+        return self.folder / "server.properties"
+
+    @property
+    def log_file(self) -> Path:
+        return self.folder / "node.log"
+
+    @property
+    def is_broker(self) -> bool:
+        return "broker" in self.roles
+
+    @property
+    def is_controller(self) -> bool:
+        return "controller" in self.roles
+
+    @property
+    def running(self) -> bool:
+        """Whether the process lives, paused or not."""
+        return self.process is not None and self.process.poll() is None
+
+    @property
+    def address(self) -> str:
+        """`host:port` for clients, behind the proxy where there is one."""
+        return f"{HOST}:{self.client_door}"
+
+    def log_text(self) -> str:
+        """Everything the node has printed and logged, over all its starts."""
+        with contextlib.suppress(FileNotFoundError):
+            return self.log_file.read_text("utf-8", "replace")
+        return ""
+
+
+class ClusterProcesses:
+    """`with ClusterProcesses(3) as cluster: … cluster.bootstrap …`.
+
+    `peer`        "ottla" or "kafka"
+    `nodes`       how many; `roles` names each one's, combined where it is shorter
+    `properties`  server keys for all nodes; they win over everything set here
+    `proxied`     put `links` between clients and nodes and among nodes
+    `heap`        -Xms and -Xmx of an Apache Kafka node
+    `folder`      where files lie; a temporary one, removed by `close()`, where it is None
+    """
+
+    def __init__(
+        self,
+        nodes: int = 3,
+        *,
+        peer: str = OTTLA,
+        roles: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        proxied: bool = False,
+        heap: str = "320m",
+        jvm_options: Sequence[str] = FAST_START,
+        folder: Path | None = None,
+        start_timeout_s: float = 90,
+    ) -> None:
+        self.peer = peer
+        self._properties = dict(properties or {})
+        self._jvm = [*(o for o in jvm_options if not o.startswith("-Xm"))]
+        self._jvm += [f"-Xms{heap}", f"-Xmx{heap}"]
+        self._keeps_folder = folder is not None
+        self._folder = folder or Path(tempfile.mkdtemp(prefix=f"{peer}-cluster-"))
+        self._start_timeout_s = start_timeout_s
+        self.cluster_id = urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
+        self.links = LinkProxy(self._pid_of) if proxied else None
+        self.nodes: dict[int, NodeProcess] = {}
+        padded = [*roles, *[COMBINED] * (nodes - len(roles))]
+        for node_id in range(1, nodes + 1):
+            self._add(node_id, padded[node_id - 1])
+        self._voters = ",".join(
+            f"{node.node_id}@{HOST}:{node.controller_door}"
+            for node in self.nodes.values()
+            if node.is_controller
+        )
+        self._template: Path | None = None
+
+    @property
+    def brokers(self) -> list[NodeProcess]:
+        return [node for node in self.nodes.values() if node.is_broker]
+
+    @property
+    def bootstrap(self) -> str:
+        """Addresses of all brokers, for clients."""
+        return ",".join(node.address for node in self.brokers)
+
+    @property
+    def bootstrap_controllers(self) -> str:
+        """Addresses of all controllers, for tools with --bootstrap-controller."""
+        controllers = [node for node in self.nodes.values() if node.is_controller]
+        return ",".join(f"{HOST}:{node.controller_door}" for node in controllers)
+
+    # --- life ------------------------------------------------------------------------------------
+
+    def start(self) -> ClusterProcesses:
+        """Start all nodes and return once each serves; RuntimeError, with its log, if not."""
+        try:
+            for node in self.nodes.values():
+                self._launch(node)
+            for node in self.nodes.values():
+                self.wait_until_serving(node.node_id)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def add_broker(self) -> NodeProcess:
+        """One more node that is only a broker; it is not started."""
+        return self._add(max(self.nodes) + 1, "broker")
+
+    def start_node(self, node_id: int, *, wait: bool = True) -> None:
+        """Start a node that does not run, with its data of before."""
+        self._launch(self.nodes[node_id])
+        if wait:
+            self.wait_until_serving(node_id)
+
+    def wait_until_serving(self, node_id: int) -> None:
+        """Until the node answers on its own port; RuntimeError, with its log, if it does not."""
+        node = self.nodes[node_id]
+        port = node.client_port if node.is_broker else node.controller_port
+        deadline = time.monotonic() + self._start_timeout_s
+        while not answers_api_versions(port):
+            if not node.running:
+                raise RuntimeError(f"node {node_id} ended at start:\n{node.log_text()[-4000:]}")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"node {node_id} does not answer:\n{node.log_text()[-4000:]}")
+            time.sleep(0.05)
+
+    def kill(self, node_id: int) -> None:
+        """`kill -9`, and refuse connections to it."""
+        node = self.nodes[node_id]
+        if node.process is not None:
+            self._notice_death(node)
+            node.process.kill()
+            node.process.wait()
+            node.process = None
+            node.paused = False
+        if self.links is not None:
+            self.links.refuse(node_id)
+
+    def terminate(self, node_id: int, timeout_s: float = 40) -> int | None:
+        """SIGTERM, which is a controlled shutdown, and wait; exit code, None where it did not run.
+
+        A node that does not end is killed, and that is noted among its deaths.
+        """
+        node = self.nodes[node_id]
+        if node.process is None:
+            return None
+        if node.paused:
+            self.resume(node_id)
+        self._notice_death(node)
+        with contextlib.suppress(ProcessLookupError):
+            node.process.send_signal(signal.SIGTERM)
+        return self._await_end(node, timeout_s)
+
+    def _await_end(self, node: NodeProcess, timeout_s: float) -> int:
+        assert node.process is not None
+        try:
+            code = node.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            node.deaths.append(f"did not stop within {timeout_s} s of SIGTERM")
+            node.process.kill()
+            code = node.process.wait()
+        else:
+            # A JVM ends by the signal (143) after its shutdown hooks.
+            if code not in (0, 143, -signal.SIGTERM) or (self.peer == OTTLA and code != 0):
+                node.deaths.append(f"exit code {code} after SIGTERM")
+        node.process = None
+        if self.links is not None:
+            self.links.refuse(node.node_id)
+        return code
+
+    def pause(self, node_id: int) -> None:
+        """SIGSTOP."""
+        node = self.nodes[node_id]
+        if node.process is not None and node.running:
+            os.kill(node.process.pid, signal.SIGSTOP)
+            node.paused = True
+
+    def resume(self, node_id: int) -> None:
+        """SIGCONT."""
+        node = self.nodes[node_id]
+        if node.process is not None and node.running:
+            os.kill(node.process.pid, signal.SIGCONT)
+        node.paused = False
+
+    def restart(self, node_id: int) -> None:
+        """A controlled stop and a start."""
+        self.terminate(node_id)
+        self.start_node(node_id)
+
+    def stop(self) -> None:
+        """Stop all nodes as SIGTERM does, at the same time."""
+        for node in self.nodes.values():
+            if node.paused:
+                self.resume(node.node_id)
+        live = [node for node in self.nodes.values() if node.process is not None]
+        for node in live:
+            self._notice_death(node)
+            assert node.process is not None
+            with contextlib.suppress(ProcessLookupError):
+                node.process.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + 60
+        for node in live:
+            self._await_end(node, max(1.0, deadline - time.monotonic()))
+
+    def close(self) -> None:
+        """Kill what runs and remove the temporary folder."""
+        for node in self.nodes.values():
+            if node.process is not None:
+                node.process.kill()
+                node.process.wait()
+                node.process = None
+        if self.links is not None:
+            self.links.close()
+            self.links = None
+        if not self._keeps_folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> ClusterProcesses:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # --- what a node is made of ------------------------------------------------------------------
+
+    def _add(self, node_id: int, roles: str) -> NodeProcess:
+        folder = self._folder / f"node-{node_id}"
+        folder.mkdir(parents=True, exist_ok=True)
+        ports = [lasting_port() for _ in range(3)]
+        doors = [self.links.door(node_id, port) for port in ports] if self.links else ports
+        node = NodeProcess(node_id, roles, folder, *ports, *doors)
+        self.nodes[node_id] = node
+        return node
+
+    def server_properties(self, node: NodeProcess) -> dict[str, str]:
+        """The node's whole configuration."""
+        listeners, advertised = [], []
+        if node.is_broker:
+            listeners += [
+                f"PLAINTEXT://{HOST}:{node.client_port}",
+                f"INTERNAL://{HOST}:{node.internal_port}",
+            ]
+            advertised += [
+                f"PLAINTEXT://{HOST}:{node.client_door}",
+                f"INTERNAL://{HOST}:{node.internal_door}",
+            ]
+        if node.is_controller:
+            listeners.append(f"CONTROLLER://{HOST}:{node.controller_port}")
+        keys = {
+            "process.roles": node.roles,
+            "node.id": str(node.node_id),
+            "controller.quorum.voters": self._voters,
+            "controller.listener.names": "CONTROLLER",
+            "listeners": ",".join(listeners),
+            "listener.security.protocol.map": (
+                "PLAINTEXT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT"
+            ),
+            "log.dirs": str(node.data_dir),
+        }
+        if node.is_broker:
+            keys["advertised.listeners"] = ",".join(advertised)
+            keys["inter.broker.listener.name"] = "INTERNAL"
+        return {**keys, **self._properties}
+
+    def _launch(self, node: NodeProcess) -> None:
+        assert not node.running, f"node {node.node_id} runs already"
+        keys = self.server_properties(node)
+        node.config_file.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
+        if not (node.data_dir / "meta.properties").exists():
+            self._format(node)
+        if self.links is not None:
+            self.links.open(node.node_id)
+        command = self._kafka(node) if self.peer == KAFKA else self._ottla(node)
+        with open(node.log_file, "ab") as log:
+            node.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=ROOT,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+        node.paused = False
+
+    def _ottla(self, node: NodeProcess) -> list[str]:
+        return [sys.executable, "-m", "broker", "serve", "--config", str(node.config_file)]
+
+    def _kafka(self, node: NodeProcess) -> list[str]:
+        return [
+            java_home_bin() or "java",
+            *self._jvm,
+            f"-Dlog4j2.configurationFile={JAVA_DIR / 'log4j2-broker.properties'}",
+            *("-cp", kafka_classpath(), "kafka.Kafka", str(node.config_file)),
+        ]
+
+    def _format(self, node: NodeProcess) -> None:
+        """Kafka's own tool formats its first node; the others take its files and another id."""
+        node.data_dir.mkdir(parents=True, exist_ok=True)
+        if self.peer == KAFKA:
+            if self._template is None:
+                done = run_tool(
+                    "kafka-storage", "format", "-t", self.cluster_id, "-c", str(node.config_file)
+                )
+                if done.returncode != 0:
+                    raise RuntimeError(f"kafka-storage format failed:\n{done.stdout}{done.stderr}")
+                self._template = node.folder / "formatted"
+                shutil.copytree(node.data_dir, self._template)
+                return
+            shutil.copytree(self._template, node.data_dir, dirs_exist_ok=True)
+        directory_id = urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
+        if directory_id.startswith("-"):
+            directory_id = "A" + directory_id[1:]
+        (node.data_dir / "meta.properties").write_text(
+            f"version=1\ncluster.id={self.cluster_id}\n"
+            f"node.id={node.node_id}\ndirectory.id={directory_id}\n"
+        )
+
+    def _notice_death(self, node: NodeProcess) -> None:
+        """Whether it had ended by itself, before we came to end it."""
+        if node.process is not None and node.process.poll() is not None:
+            node.deaths.append(f"ended by itself with exit code {node.process.returncode}")
+
+    def unexpected_deaths(self) -> list[str]:
+        """Nodes that ended, or did not end, against our will."""
+        found = []
+        for node in self.nodes.values():
+            if node.process is not None and node.process.poll() is not None:
+                found.append(f"node {node.node_id}: exit code {node.process.returncode}")
+            found += [f"node {node.node_id}: {death}" for death in node.deaths]
+        return found
+
+    def _pid_of(self, node_id: int) -> int | None:
+        node = self.nodes[node_id]
+        return node.process.pid if node.process is not None else None
