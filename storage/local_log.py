@@ -68,14 +68,16 @@ class LocalLog:
         self.segments.add(segment)
         return segment
 
-    def truncate_to(self, offset: int) -> int:
-        """Cut everything from `offset` on, and the batch that holds it; gives the new end.
+    def truncate_to(self, offset: int) -> tuple[int, Callable[[], None] | None]:
+        """Cut everything from `offset` on, and the batch that holds it.
 
-        Durable when it returns: records that came back after a loss of power could otherwise
-        follow what a new leader gave for the same offsets.
+        Gives the new end, and the job that removes whole segments, as `set_aside` does; None where
+        there are none. Durable when it returns: records that came back after a loss of power could
+        otherwise follow what a new leader gave for the same offsets.
         """
-        for segment in self.segments.beyond(offset):
-            self._remove(segment)
+        beyond = self.segments.beyond(offset)
+        # The last first: wherever a crash ends it, the segments that are left have no gap.
+        remove = self.set_aside(beyond[::-1]) if beyond else None
         segment = self.segments.active
         end = segment.truncate_to(offset)
         if segment.base_offset == offset:
@@ -83,14 +85,17 @@ class LocalLog:
         segment.reopen(end)
         segment.file.sync()
         self._filesystem.sync_dir(self.directory)
-        return end
+        return end, remove
 
-    def truncate_fully(self, offset: int, now_ms: int) -> None:
-        """Remove all segments and begin anew, empty, at `offset`; durable when it returns."""
-        for segment in self.segments:
-            self._remove(segment)
+    def truncate_fully(self, offset: int, now_ms: int) -> Callable[[], None]:
+        """Set all segments aside and begin anew, empty, at `offset`; durable when it returns.
+
+        Gives the job that removes the old files.
+        """
+        remove = self.set_aside(list(self.segments)[::-1])
         self.segments.add(self._create(offset, now_ms))
         self._filesystem.sync_dir(self.directory)
+        return remove
 
     def set_aside(self, segments: list[LogSegment]) -> Callable[[], None]:
         """Take segments out and rename their files to `.deleted`; gives the job that removes them.
@@ -168,8 +173,3 @@ class LocalLog:
         if segment.size:  # a file that a failed removal left: never read it as ours
             segment.file.truncate(0)
         return segment
-
-    def _remove(self, segment: LogSegment) -> None:
-        self.segments.remove(segment)
-        segment.release_handles()
-        segment.remove_files()

@@ -189,7 +189,9 @@ class RecoverableLog:
                 self.truncate_fully_and_start_at(offset)
                 return True
             self._snapshots.remove_outside(-1, offset)  # before the cut syncs the folder
-            end = self._local.truncate_to(offset)
+            end, remove = self._local.truncate_to(offset)
+            if remove is not None:
+                self._remove_later(remove)
             self._set_end(max(end, min(offset, self.log_start_offset)))
             self._rebuild_producers()
         except OSError as error:
@@ -202,7 +204,7 @@ class RecoverableLog:
             self._truncations += 1
             now_ms = self._environment.scheduler.wall_ms()
             self._snapshots.remove_outside(-1, -1)
-            self._local.truncate_fully(offset, now_ms)
+            self._remove_later(self._local.truncate_fully(offset, now_ms))
             self.leader_epochs.clear()
             self._producers.clear(offset)
             self.log_start_offset = offset if log_start_offset is None else log_start_offset
@@ -219,6 +221,9 @@ class RecoverableLog:
         self.leader_epochs.truncate_from_end(offset)
 
     def _rebuild_producers(self) -> None:
+        if not self._producers.entries:  # nothing to forget, and no need to read the log for it
+            self._producers.clear(self.log_end_offset)
+            return
         rebuild_producers(
             self._local.segments,
             self._producers,
@@ -258,12 +263,15 @@ class RecoverableLog:
     def _set_aside(self, segments: list[LogSegment]) -> None:
         if not segments:
             return
-        environment = self._environment
         try:
             remove = self._local.set_aside(segments)
             self._snapshots.remove_before(self._local.segments.first.base_offset)
         except OSError as error:
             raise self._failed("deletion of segments", error) from error
+        self._remove_later(remove)
+
+    def _remove_later(self, remove: Callable[[], None]) -> None:
+        environment = self._environment
 
         def removed(_: object, error: Exception | None) -> None:
             if isinstance(error, OSError):

@@ -74,11 +74,16 @@ def test_segments_set_aside_keep_their_bytes_until_the_job_runs() -> None:
 
 
 def test_truncation_over_segments_reopens_the_one_that_is_left() -> None:
-    log = local_log(MemoryFilesystem())
+    filesystem = MemoryFilesystem()
+    log = local_log(filesystem)
     for base in range(4):
         add(log, base)
         log.roll(base + 1, NOW_MS)
-    assert log.truncate_to(1) == 1
+    end, remove = log.truncate_to(1)
+    assert end == 1
+    assert remove is not None
+    remove()
+    assert not [name for name in filesystem.list_dir(log.directory) if name.endswith(".deleted")]
     assert log.segments.base_offsets == [0, 1]
     assert log.segments.active.offset_index.is_open
     add(log, 1)
@@ -109,3 +114,10 @@ def test_a_new_config_reaches_old_segments_and_new_ones() -> None:
     log.update_config(LogConfig(segment_bytes=100))
     assert log.segments.active.config.segment_bytes == 100
     assert log.roll(1, NOW_MS).config.segment_bytes == 100
+
+
+def test_a_truncation_within_the_active_segment_leaves_nothing_to_remove() -> None:
+    log = local_log(MemoryFilesystem())
+    add(log, 0)
+    add(log, 1)
+    assert log.truncate_to(1) == (1, None)

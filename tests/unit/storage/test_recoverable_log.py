@@ -108,6 +108,36 @@ def test_truncation_fully_begins_anew() -> None:
     assert (log.log_start_offset, log.log_end_offset) == (20, 50)
 
 
+def test_segments_that_a_truncation_takes_are_removed_elsewhere_and_later() -> None:
+    """Unlinking a large file may take long: the loop only renames it."""
+    filesystem = MemoryFilesystem()
+    ports = environment(filesystem)
+    log = open_log(filesystem, SMALL, ports=ports)
+    append(log, 3, times=20)
+    segments = len(log.segment_base_offsets)
+    log.truncate_to(1)
+    names = filesystem.list_dir(DIRECTORY)
+    assert sum(name.endswith(".log.deleted") for name in names) == segments - 1
+    append(log, 3, epoch=1, times=2)
+    assert isinstance(ports.scheduler, SimScheduler)
+    ports.scheduler.run_for(SMALL.file_delete_delay_ms + 1)
+    assert not [name for name in filesystem.list_dir(DIRECTORY) if name.endswith(".deleted")]
+    assert bases(log) == [0, 3]
+
+
+def test_a_crash_in_a_truncation_leaves_segments_without_a_gap() -> None:
+    filesystem = MemoryFilesystem()
+    log = open_log(filesystem, SMALL)
+    append(log, 3, times=20)
+    before = log.segment_base_offsets
+    filesystem.inject("truncate")
+    with pytest.raises(LogDirFailure):
+        log.truncate_to(1)
+    reopened = open_log(filesystem, SMALL, clean=False)
+    assert reopened.segment_base_offsets == before[: len(reopened.segment_base_offsets)]
+    assert bases(reopened) == list(range(0, reopened.log_end_offset, 3))
+
+
 def test_truncation_before_the_first_segment_is_full() -> None:
     log = open_log()
     log.truncate_fully_and_start_at(100)
@@ -235,7 +265,7 @@ def test_a_failed_fsync_is_final() -> None:
     ("operation", "action"),
     [
         ("truncate", lambda log: log.truncate_to(1)),
-        ("remove", lambda log: log.truncate_fully_and_start_at(9)),
+        ("rename", lambda log: log.truncate_fully_and_start_at(9)),
         ("replace", lambda log: log.roll()),
         ("sync", lambda log: log.flush_now()),
         ("sync", lambda log: log.close()),
