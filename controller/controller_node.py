@@ -25,12 +25,13 @@ from controller.metadata_loader import CommittedBatch, MetadataListener, Metadat
 from controller.metadata_records import MetadataRecord, MetadataRecordError
 from controller.metadata_snapshot import decode_snapshot, image_of
 from controller.quorum_controller import QuorumController
-from controller.raft_client import RaftClient, RaftNetwork
+from controller.raft_client import RaftClient
 from controller.raft_log import RaftLog
 from controller.random_ids import RandomBytes
 from controller.settings import ControllerSettings
 from controller.snapshot_generator import SnapshotGenerator
 from storage.config_def import ConfigDef
+from storage.ports import Network
 from storage.recoverable_log import LogEnvironment
 
 logger = logging.getLogger(__name__)
@@ -46,11 +47,12 @@ class ControllerNode:
         random_bytes: RandomBytes,
         bootstrap: Sequence[MetadataRecord],
         on_failure: Callable[[Exception], None],
-        network: RaftNetwork | None = None,
+        network: Network | None = None,
         group_config_def: ConfigDef | None = None,
     ) -> None:
         """Open the metadata log and its latest snapshot. `bootstrap` is what an empty log begins
-        with (`controller.storage_format`); `on_failure(error)` runs once if the log fails.
+        with (`controller.storage_format`); `on_failure(error)` runs once if the log fails. A quorum
+        of one that votes itself needs no `network`.
 
         Raises OSError, QuorumStateError and MetadataRecordError.
         """

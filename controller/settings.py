@@ -36,6 +36,8 @@ class ControllerSettings:
     metadata_log_dir: str
     voters: tuple[int, ...]
     """Node ids of `controller.quorum.voters`."""
+    voter_endpoints: Mapping[int, tuple[str, int]] = field(default_factory=dict)
+    """Host and port of each voter's controller listener, as that key has them."""
     supported_features: Mapping[str, tuple[int, int]] = field(
         default_factory=lambda: dict(DEFAULT_FEATURES)
     )
@@ -55,6 +57,8 @@ class ControllerSettings:
     quorum_election_timeout_ms: int = 1_000
     quorum_fetch_timeout_ms: int = 2_000
     quorum_election_backoff_max_ms: int = 1_000
+    quorum_request_timeout_ms: int = 2_000
+    quorum_retry_backoff_ms: int = 20
 
     metadata_log_segment_bytes: int = 1 << 30
     metadata_log_segment_ms: int = 7 * 24 * 3600 * 1000
