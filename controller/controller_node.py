@@ -63,6 +63,7 @@ class ControllerNode:
         self.loader = MetadataLoader()
         self._settings = settings
         self._checked_features: object = None
+        self._leader_listeners: list[Callable[[int | None], None]] = []
         self._log = RaftLog(settings, environment)
         self._load_snapshot()
         scheduler = environment.scheduler
@@ -103,6 +104,10 @@ class ControllerNode:
         """Call `listener(delta, image)` for each change of the committed metadata."""
         self.loader.add_listener(listener)
 
+    def on_leader_change(self, listener: Callable[[int | None], None]) -> None:
+        """Call `listener(leader_id)` when the quorum has another leader, or none."""
+        self._leader_listeners.append(listener)
+
     def start(self) -> None:
         """Take part in the quorum. Returns at once; listeners tell of what comes."""
         self.raft.start(self, self.loader.image.offset + 1)
@@ -134,3 +139,5 @@ class ControllerNode:
     def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
         """See `RaftListener`."""
         self.controller.handle_leader_change(leader_id, epoch)
+        for listener in self._leader_listeners:
+            listener(leader_id)
