@@ -1,7 +1,8 @@
 """The requests that the active controller answers: each becomes a command.
 
     CreateTopics 2-7   DeleteTopics 1-6   CreatePartitions 0-3   AlterConfigs 0-2
-    IncrementalAlterConfigs 0-1   AllocateProducerIds 0   BrokerRegistration 0-4
+    IncrementalAlterConfigs 0-1   AlterPartition 2-3
+    AllocateProducerIds 0   BrokerRegistration 0-4
     BrokerHeartbeat 0-2
 
 Owns: the checks on a whole request (duplicates, names given twice) and the form of the answers.
@@ -43,6 +44,7 @@ DELETE_TOPICS = 20
 ALTER_CONFIGS = 33
 CREATE_PARTITIONS = 37
 INCREMENTAL_ALTER_CONFIGS = 44
+ALTER_PARTITION = 56
 
 API_KEYS = (
     CREATE_TOPICS,
@@ -50,6 +52,7 @@ API_KEYS = (
     ALTER_CONFIGS,
     CREATE_PARTITIONS,
     INCREMENTAL_ALTER_CONFIGS,
+    ALTER_PARTITION,
     BrokerRegistrationRequest.API_KEY,
     BrokerHeartbeatRequest.API_KEY,
     AllocateProducerIdsRequest.API_KEY,
@@ -91,11 +94,14 @@ class ControllerApis:
     def _import_admin_handlers(self) -> None:
         """Admin requests come late or never: a start does not wait for their modules."""
         from controller.config_requests import ConfigRequests
+        from controller.partition_requests import PartitionRequests
         from controller.topic_requests import TopicRequests
 
         timeouts = RequestTimeouts(self._controller, self._scheduler)
         topics = TopicRequests(self._settings, self._controller, timeouts)
         configs = ConfigRequests(self._controller)
+        partitions = PartitionRequests(self._controller)
+        self._handlers[ALTER_PARTITION] = partitions.alter_partition
         self._handlers[CREATE_TOPICS] = topics.create_topics
         self._handlers[DELETE_TOPICS] = topics.delete_topics
         self._handlers[CREATE_PARTITIONS] = topics.create_partitions

@@ -34,7 +34,9 @@ class Candidates(NamedTuple):
     leader: int
     """The present one, or -1."""
     elr: Sequence[int] = ()
+    """Counts only where the ISR is empty."""
     last_known_elr: Sequence[int] = ()
+    """The last leader, where it is one broker; counts only where ISR and ELR are empty."""
     elr_enabled: bool = False
 
 
@@ -50,31 +52,23 @@ def elect_leader(
 ) -> ElectionResult:
     """The leader that `candidates` should have.
 
-    `is_active(broker)` tells whether a broker is registered, not fenced and not shutting down.
-    The present leader stays where it may, so that an election without need changes nothing.
+    `is_active(broker)` tells whether a broker is registered, not fenced, not shutting down, and has
+    the directory of its replica. The present leader stays where it may, so that an election
+    without need changes nothing.
     """
-    in_sync = candidates.isr
+    proven = candidates.isr or (candidates.elr if candidates.elr_enabled else ())
 
     def may_lead(replica: int) -> bool:
-        return replica in in_sync and is_active(replica)
+        return replica in proven and is_active(replica)
 
-    if election is Election.PREFERRED and candidates.replicas:
-        preferred = candidates.replicas[0]
-        if may_lead(preferred) or (not in_sync and _from_elr(candidates, preferred, is_active)):
-            return ElectionResult(preferred)
+    if election is Election.PREFERRED and candidates.replicas and may_lead(candidates.replicas[0]):
+        return ElectionResult(candidates.replicas[0])
     if may_lead(candidates.leader):
         return ElectionResult(candidates.leader)
     for replica in candidates.replicas:
         if may_lead(replica):
             return ElectionResult(replica)
-    for replica in candidates.replicas:
-        if _from_elr(candidates, replica, is_active):
-            return ElectionResult(replica)
     return _without_proof(candidates, election, is_active)
-
-
-def _from_elr(candidates: Candidates, replica: int, is_active: Callable[[int], bool]) -> bool:
-    return candidates.elr_enabled and replica in candidates.elr and is_active(replica)
 
 
 def _without_proof(

@@ -8,10 +8,11 @@ Follows Kafka's `ReplicationControlManager.generateLeaderAndIsrUpdates` and its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
+from typing import NamedTuple
 
+from controller.change_rules import IsActive, TopicRules, is_active
 from controller.configuration_control import ConfigurationControl
-from controller.leader_election import Election
 from controller.metadata_image import (
     NO_LEADER,
     MetadataImage,
@@ -19,14 +20,26 @@ from controller.metadata_image import (
     TopicImage,
 )
 from controller.metadata_records import MetadataRecord
-from controller.partition_change import ChangeRules, partition_change
+from controller.partition_change import ChangeRules, Targets, partition_change
+from protocol.messages.metadata_records import PartitionChangeRecord
+
+Concerned = Callable[[PartitionRegistration], bool]
+
+
+class _Change(NamedTuple):
+    """What is done to each partition that is looked at."""
+
+    concerned: Concerned
+    active: IsActive
+    leaving: int = NO_LEADER
+    unclean_shutdown: tuple[int, ...] = ()
 
 
 class LeadershipChanges:
     """Decides on leaders and ISRs when brokers change; holds nothing that changes."""
 
     def __init__(self, configuration: ConfigurationControl) -> None:
-        self._configuration = configuration
+        self.rules = TopicRules(configuration)
 
     def broker_left(
         self, image: MetadataImage, broker_id: int, unclean: bool = False
@@ -36,75 +49,82 @@ class LeadershipChanges:
         `unclean`: it may have lost what it had not flushed, so that nothing it has is proof.
         """
 
-        def is_active(other: int) -> bool:
-            return other != broker_id and _is_active(image, other)
-
-        records: list[MetadataRecord] = []
-        for topic, index, partition in _partitions(image):
-            concerned = broker_id in partition.isr or partition.leader == broker_id
-            if not concerned and not (unclean and broker_id in partition.elr):
-                continue
-            isr = [replica for replica in partition.isr if replica != broker_id]
-            record = partition_change(
-                topic.id,
-                index,
-                partition,
-                self._rules(image, topic, is_active, (broker_id,) if unclean else ()),
-                election=self._election(image, topic),
-                target_isr=isr,
+        def concerned(partition: PartitionRegistration) -> bool:
+            return (
+                broker_id in partition.isr
+                or partition.leader == broker_id
+                or (unclean and broker_id in partition.elr)
             )
-            if record is not None:
-                records.append(record)
-        return records
+
+        change = _Change(
+            concerned, _without(image, broker_id), broker_id, (broker_id,) if unclean else ()
+        )
+        return self._records(image, change)
 
     def broker_unfenced(self, image: MetadataImage, broker_id: int) -> list[MetadataRecord]:
         """Records for the partitions without a leader that `broker_id` can lead."""
 
-        def is_active(other: int) -> bool:
-            return other == broker_id or _is_active(image, other)
+        def concerned(partition: PartitionRegistration) -> bool:
+            return partition.leader == NO_LEADER and broker_id in partition.replicas
 
-        records: list[MetadataRecord] = []
-        for topic, index, partition in _partitions(image):
-            if partition.leader != NO_LEADER or broker_id not in partition.replicas:
-                continue
-            record = partition_change(
-                topic.id,
-                index,
-                partition,
-                self._rules(image, topic, is_active),
-                election=self._election(image, topic),
-            )
-            if record is not None:
-                records.append(record)
-        return records
+        def active(other: int) -> bool:
+            return other == broker_id or is_active(image, other)
 
-    def _rules(
+        return self._records(image, _Change(concerned, active))
+
+    def directories_lost(
+        self, image: MetadataImage, broker_id: int, directories: Collection[bytes]
+    ) -> list[MetadataRecord]:
+        """Records that take the replicas of `broker_id` in `directories` out of ISR and
+        leadership."""
+
+        def concerned(partition: PartitionRegistration) -> bool:
+            return (
+                broker_id in partition.isr or partition.leader == broker_id
+            ) and partition.directory_of(broker_id) in directories
+
+        return self._records(image, _Change(concerned, _without(image, broker_id), broker_id))
+
+    def replica_lost(
         self,
         image: MetadataImage,
         topic: TopicImage,
-        is_active: Callable[[int], bool],
-        unclean_shutdown: tuple[int, ...] = (),
-    ) -> ChangeRules:
-        if not image.elr_enabled:
-            return ChangeRules(is_active)
-        minimum = self._configuration.topic_config(image, topic.name, "min.insync.replicas")
-        return ChangeRules(is_active, True, int(minimum or 1), unclean_shutdown)
+        index: int,
+        partition: PartitionRegistration,
+        broker_id: int,
+    ) -> PartitionChangeRecord | None:
+        """The record that takes one replica of `broker_id` out of ISR and leadership.
 
-    def _election(self, image: MetadataImage, topic: TopicImage) -> Election:
-        key = "unclean.leader.election.enable"
-        if self._configuration.topic_config(image, topic.name, key) == "true":
-            return Election.UNCLEAN
-        return Election.ONLINE
+        `partition` may be further than the image: it has what this decision did to it before.
+        """
+        rules = self.rules.of(image, topic, _without(image, broker_id))
+        return _leave(topic, index, partition, rules, broker_id)
+
+    def _records(self, image: MetadataImage, change: _Change) -> list[MetadataRecord]:
+        records: list[MetadataRecord] = []
+        for topic in image.topics.by_name.values():
+            rules: ChangeRules | None = None
+            for index, partition in topic.partitions.items():
+                if not change.concerned(partition):
+                    continue
+                if rules is None:
+                    rules = self.rules.of(image, topic, change.active, change.unclean_shutdown)
+                record = _leave(topic, index, partition, rules, change.leaving)
+                if record is not None:
+                    records.append(record)
+        return records
 
 
-def _is_active(image: MetadataImage, broker_id: int) -> bool:
-    broker = image.brokers.get(broker_id)
-    return broker is not None and broker.active
+def _without(image: MetadataImage, broker_id: int) -> IsActive:
+    return lambda other: other != broker_id and is_active(image, other)
 
 
-def _partitions(
-    image: MetadataImage,
-) -> Iterator[tuple[TopicImage, int, PartitionRegistration]]:
-    for topic in image.topics.by_name.values():
-        for index, partition in topic.partitions.items():
-            yield topic, index, partition
+def _leave(
+    topic: TopicImage,
+    index: int,
+    partition: PartitionRegistration,
+    rules: ChangeRules,
+    broker_id: int,
+) -> PartitionChangeRecord | None:
+    isr = [replica for replica in partition.isr if replica != broker_id]
+    return partition_change(topic.id, index, partition, rules, Targets(isr=isr))

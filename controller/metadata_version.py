@@ -56,6 +56,11 @@ def level_name(level: int) -> str:
     return str(level)
 
 
+def has_directories(level: int) -> bool:
+    """Whether partition records name the directory of each replica (KIP-858)."""
+    return level >= _DIRECTORIES
+
+
 def record_version(record: object, level: int) -> int:
     """The version in which `record` is written while `metadata.version` is at `level`."""
     if isinstance(record, m.PartitionRecord | m.PartitionChangeRecord):

@@ -1,40 +1,68 @@
-"""The record that takes a partition to a new in-sync set and leader.
+"""The record that takes a partition to other replicas, another in-sync set, another leader.
 
 Owns: what a PartitionChangeRecord must name so that replaying it is safe: the ISR is never emptied
 unless eligible leader replicas are kept, an unclean leader starts in RECOVERING with an ISR of its
-own, an ISR at `min.insync.replicas` clears the ELR.
+own, an ISR at `min.insync.replicas` clears the ELR, a replica that goes costs a leader epoch, and a
+reassignment ends with the change that brings its last replica in sync.
 
 Never: chooses the brokers or the partitions that are looked at.
 
-Follows KIP-966 and Kafka's `PartitionChangeBuilder`.
+Follows KIP-455, KIP-858, KIP-966 and Kafka's `PartitionChangeBuilder`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from controller.leader_election import Candidates, Election, ElectionResult, elect_leader
+from controller.leader_election import Candidates, Election, elect_leader
 from controller.metadata_image import (
+    LOST_DIRECTORY,
+    MIGRATING_DIRECTORY,
     NO_LEADER,
     NO_LEADER_CHANGE,
     RECOVERED,
     RECOVERING,
+    UNASSIGNED_DIRECTORY,
+    BrokerRegistration,
     PartitionRegistration,
 )
+from controller.partition_reassignment import Reassignment, complete
 from protocol.messages.metadata_records import PartitionChangeRecord
+
+_NOBODY: Mapping[int, BrokerRegistration] = {}
 
 
 class ChangeRules(NamedTuple):
-    """What holds for all partitions that one decision changes."""
+    """What holds for all partitions of one topic that one decision changes."""
 
     is_active: Callable[[int], bool]
     """Whether a broker is registered, not fenced and not shutting down."""
     elr_enabled: bool = False
     min_insync_replicas: int = 1
-    """Of the topic; only looked at where ELR are kept."""
+    """Of the topic, at most its replication factor; only looked at where ELR are kept."""
     unclean_shutdown: tuple[int, ...] = ()
     """Brokers that lost what they had not flushed: no proof of theirs counts any more."""
+    brokers: Mapping[int, BrokerRegistration] = _NOBODY
+    """For their directories; who is not in it is taken to have them all."""
+    name_directories: bool = False
+    """Whether the finalized metadata.version has directories in its records (3.7-IV2)."""
+    election: Election = Election.ONLINE
+
+
+class Targets(NamedTuple):
+    """What a partition is to become; None leaves it as it is."""
+
+    isr: Sequence[int] | None = None
+    replicas: Sequence[int] | None = None
+    removing: Sequence[int] | None = None
+    adding: Sequence[int] | None = None
+    leader_recovery_state: int | None = None
+    directories: Mapping[int, bytes] | None = None
+    """By broker; those that are not named keep theirs."""
+
+
+NO_TARGETS = Targets()
 
 
 def partition_change(
@@ -42,85 +70,149 @@ def partition_change(
     index: int,
     partition: PartitionRegistration,
     rules: ChangeRules,
-    *,
-    election: Election = Election.ONLINE,
-    target_isr: Sequence[int] | None = None,
+    targets: Targets = NO_TARGETS,
 ) -> PartitionChangeRecord | None:
-    """The change that gives `partition` the ISR `target_isr` and the leader it then should have.
+    """The change that takes `partition` to `targets` and to the leader it then should have.
 
     None where nothing changes.
     """
-    isr = list(partition.isr if target_isr is None else target_isr)
-    isr = [replica for replica in isr if replica not in rules.unclean_shutdown]
-    if not isr and not rules.elr_enabled:
-        isr = list(partition.isr)
-    elr, last_known = _eligible(partition, isr, rules)
-    result = elect_leader(
-        Candidates(partition.replicas, isr, partition.leader, elr, last_known, rules.elr_enabled),
-        election,
-        rules.is_active,
-    )
-    isr, elr = _with_leader(result, isr, elr)
     record = PartitionChangeRecord(partition_id=index, topic_id=topic_id)
-    _name_changes(record, partition, result, isr)
-    if rules.elr_enabled:
-        if _reaches_minimum(isr, partition, rules):
-            elr, last_known = (), ()
-        if elr != partition.elr:
-            record.eligible_leader_replicas = list(elr)
-        if last_known != partition.last_known_elr:
-            record.last_known_elr = list(last_known)
+    change = _Change(partition, rules, targets, record)
+    change.find_leader()
+    change.name_assignment()
+    state = targets.leader_recovery_state
+    if state is not None and state != partition.leader_recovery_state:
+        record.leader_recovery_state = state
     return record if _changes(record) else None
 
 
-def _name_changes(
-    record: PartitionChangeRecord,
-    partition: PartitionRegistration,
-    result: ElectionResult,
-    isr: list[int],
-) -> None:
-    if result.leader != partition.leader:
-        record.leader = result.leader
-    if tuple(isr) != partition.isr:
-        record.isr = isr
-    if result.unclean and partition.leader_recovery_state != RECOVERING:
-        record.leader_recovery_state = RECOVERING
+def has_directory(broker: BrokerRegistration | None, directory: bytes) -> bool:
+    """Whether a replica in `directory` of `broker` can be read, as far as is known."""
+    if directory in (UNASSIGNED_DIRECTORY, MIGRATING_DIRECTORY):
+        return True
+    if directory == LOST_DIRECTORY:
+        return False
+    # A broker that registered without directories is older than them.
+    return broker is None or not broker.log_dirs or directory in broker.log_dirs
 
 
-def _with_leader(
-    result: ElectionResult, isr: list[int], elr: tuple[int, ...]
-) -> tuple[list[int], tuple[int, ...]]:
-    """A leader that is not in sync by its own right is alone in the new ISR."""
-    if result.leader == NO_LEADER or result.leader in isr:
-        return isr, elr
-    return [result.leader], tuple(replica for replica in elr if replica != result.leader)
+def default_directory(broker: BrokerRegistration | None) -> bytes:
+    """The directory of a new replica: the broker's only one, else it will say which it took."""
+    directories = () if broker is None else broker.log_dirs
+    return directories[0] if len(directories) == 1 else UNASSIGNED_DIRECTORY
 
 
-def _eligible(
-    partition: PartitionRegistration, isr: list[int], rules: ChangeRules
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The ELR and the last known ELR that go with `isr`, in the order of the replicas."""
-    if not rules.elr_enabled or _reaches_minimum(isr, partition, rules):
-        return (), ()
-    before = (*partition.isr, *partition.elr)
-    out = [replica for replica in partition.replicas if replica in before and replica not in isr]
-    elr = tuple(replica for replica in out if replica not in rules.unclean_shutdown)
-    lost = tuple(
-        replica
-        for replica in partition.replicas
-        if replica not in isr
-        and replica not in elr
-        and (replica in out or replica in partition.last_known_elr)
-    )
-    if not isr and partition.leader != NO_LEADER and not partition.last_known_elr:
-        lost = (partition.leader,)  # the last leader, who may return when all proof is gone
-    return elr, lost
+class _Change:
+    """One change in the making: the lists it leads to."""
+
+    def __init__(
+        self,
+        partition: PartitionRegistration,
+        rules: ChangeRules,
+        targets: Targets,
+        record: PartitionChangeRecord,
+    ) -> None:
+        self._partition, self._rules, self._targets = partition, rules, targets
+        self._record = record
+        self._reassignment = Reassignment(
+            _or(targets.replicas, partition.replicas),
+            _or(targets.removing, partition.removing_replicas),
+            _or(targets.adding, partition.adding_replicas),
+        )
+        isr = _or(targets.isr, partition.isr)
+        self._isr = tuple(replica for replica in isr if replica not in rules.unclean_shutdown)
+        completed = complete(self._reassignment, self._isr)
+        if completed is not None:
+            self._isr = completed.isr
+            self._reassignment = Reassignment(completed.replicas)
+        self._elr = self._eligible()
+
+    def _eligible(self) -> tuple[int, ...]:
+        """The ELR that goes with the ISR, in the order of the replicas."""
+        if not self._rules.elr_enabled or len(self._isr) >= self._rules.min_insync_replicas:
+            return ()
+        before = (*self._partition.isr, *self._partition.elr)
+        lost = self._rules.unclean_shutdown
+        return tuple(
+            replica
+            for replica in self._partition.replicas
+            if replica in before and replica not in self._isr and replica not in lost
+        )
+
+    def find_leader(self) -> None:
+        """Elect, and name the leader, the ISR and the ELR that come of it."""
+        partition, record, elr_enabled = self._partition, self._record, self._rules.elr_enabled
+        replicas = self._reassignment.replicas
+        candidates = Candidates(
+            replicas, self._isr, partition.leader, self._elr, partition.last_known_elr, elr_enabled
+        )
+        result = elect_leader(candidates, self._rules.election, self._may_lead)
+        if result.leader != partition.leader:
+            record.leader = result.leader
+            if result.unclean:
+                self._isr, self._elr = (result.leader,), ()
+                if partition.leader_recovery_state != RECOVERING:
+                    record.leader_recovery_state = RECOVERING
+            elif result.leader in self._elr:
+                # An eligible replica is alone in the new ISR until others have caught up.
+                self._isr = (result.leader,)
+                self._elr = tuple(replica for replica in self._elr if replica != result.leader)
+        elif any(replica not in replicas for replica in partition.replicas):
+            record.leader = partition.leader  # a replica goes: a new epoch shuts it out
+        if self._elr != partition.elr:
+            record.eligible_leader_replicas = list(self._elr)
+        if self._isr != partition.isr and (self._isr or elr_enabled):
+            record.isr = list(self._isr)
+        self._name_last_leader()
+
+    def _may_lead(self, replica: int) -> bool:
+        if not self._rules.is_active(replica):
+            return False
+        broker = self._rules.brokers.get(replica)
+        return has_directory(broker, self._partition.directory_of(replica))
+
+    def _name_last_leader(self) -> None:
+        """The last known ELR holds the last leader, who may return when all proof is gone."""
+        partition, record = self._partition, self._record
+        known = partition.last_known_elr
+        if not self._rules.elr_enabled:
+            if known:
+                record.last_known_elr = []
+            return
+        if record.isr is not None and not record.isr:
+            if partition.leader != NO_LEADER and known != (partition.leader,):
+                record.last_known_elr = [partition.leader]
+        elif known:
+            leader = partition.leader if record.leader == NO_LEADER_CHANGE else record.leader
+            if leader != NO_LEADER:
+                record.last_known_elr = []
+
+    def name_assignment(self) -> None:
+        """Name the replicas, their directories, and who comes and goes, where they change."""
+        partition, record, rules = self._partition, self._record, self._rules
+        replicas, removing, adding = self._reassignment
+        if rules.name_directories and replicas:
+            directories = [self._directory(replica) for replica in replicas]
+            if tuple(directories) != partition.directories:
+                record.directories = directories
+        if replicas and replicas != partition.replicas:
+            record.replicas = list(replicas)
+        if removing != partition.removing_replicas:
+            record.removing_replicas = list(removing)
+        if adding != partition.adding_replicas:
+            record.adding_replicas = list(adding)
+
+    def _directory(self, replica: int) -> bytes:
+        named = self._targets.directories
+        if named is not None and replica in named:
+            return named[replica]
+        if replica in self._partition.replicas:
+            return self._partition.directory_of(replica)
+        return default_directory(self._rules.brokers.get(replica))
 
 
-def _reaches_minimum(
-    isr: Sequence[int], partition: PartitionRegistration, rules: ChangeRules
-) -> bool:
-    return len(isr) >= min(rules.min_insync_replicas, len(partition.replicas))
+def _or(values: Sequence[int] | None, otherwise: tuple[int, ...]) -> tuple[int, ...]:
+    return otherwise if values is None else tuple(values)
 
 
 def _changes(record: PartitionChangeRecord) -> bool:
@@ -130,4 +222,8 @@ def _changes(record: PartitionChangeRecord) -> bool:
         or record.leader_recovery_state >= RECOVERED
         or record.eligible_leader_replicas is not None
         or record.last_known_elr is not None
+        or record.replicas is not None
+        or record.removing_replicas is not None
+        or record.adding_replicas is not None
+        or record.directories is not None
     )

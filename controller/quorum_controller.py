@@ -89,9 +89,9 @@ class QuorumController:
         self._scheduler = scheduler
         self._bootstrap = list(bootstrap)
         self.configuration = ConfigurationControl(settings, group_config_def)
-        leadership = LeadershipChanges(self.configuration)
+        self.leadership = LeadershipChanges(self.configuration)
         self._random_bytes = random_bytes
-        self.cluster = ClusterControl(settings, leadership)
+        self.cluster = ClusterControl(settings, self.leadership)
         self._epoch: int | None = None
         self._image = loader.image
         self._next_offset = 0

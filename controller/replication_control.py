@@ -24,8 +24,9 @@ from controller.decision import (
     View,
 )
 from controller.manual_assignment import assignment_fault, consecutive_fault
-from controller.metadata_image import UNASSIGNED_DIRECTORY, MetadataImage, ResourceType
+from controller.metadata_image import MetadataImage, ResourceType
 from controller.metadata_records import MetadataRecord
+from controller.partition_change import default_directory
 from controller.random_ids import RandomBytes, random_uuid
 from controller.replica_placer import UsableBroker, place_replicas
 from controller.settings import ControllerSettings
@@ -323,11 +324,5 @@ def _partition_record(
         leader=isr[0],
         leader_epoch=0,
         partition_epoch=0,
-        directories=[default_directory(image, replica) for replica in replicas],
+        directories=[default_directory(image.brokers[replica]) for replica in replicas],
     )
-
-
-def default_directory(image: MetadataImage, broker_id: int) -> bytes:
-    """The directory of a new replica: the broker's only one, else it will say which it took."""
-    directories = image.brokers[broker_id].log_dirs
-    return directories[0] if len(directories) == 1 else UNASSIGNED_DIRECTORY

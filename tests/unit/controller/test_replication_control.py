@@ -7,7 +7,8 @@ import random
 from controller.configuration_control import ConfigurationControl
 from controller.decision import View
 from controller.metadata_image import UNASSIGNED_DIRECTORY, MetadataImage
-from controller.replication_control import ReplicationControl, default_directory, usable_brokers
+from controller.partition_change import default_directory
+from controller.replication_control import ReplicationControl, usable_brokers
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import metadata_records as m
@@ -53,8 +54,8 @@ def test_who_is_fenced_is_not_in_sync() -> None:
 
 
 def test_directories_are_named_where_there_is_one_only() -> None:
-    assert default_directory(THREE, 1) == THREE.brokers[1].log_dirs[0]
-    assert default_directory(THREE, 3) == UNASSIGNED_DIRECTORY
+    assert default_directory(THREE.brokers[1]) == THREE.brokers[1].log_dirs[0]
+    assert default_directory(THREE.brokers[3]) == UNASSIGNED_DIRECTORY
 
 
 def test_who_is_going_takes_no_new_replicas() -> None:

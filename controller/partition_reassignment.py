@@ -1,0 +1,80 @@
+"""A partition on its way from one set of replicas to another: pure arithmetic on replica lists.
+
+While a reassignment runs, the replicas are those to be reached, in their order, followed by those
+that leave; who is new and who leaves stands beside them. It is over when all that stay are in sync.
+
+Owns: the lists at its begin, at its end, and after a cancel. Never: checks brokers, writes records.
+
+Follows KIP-455 and Kafka's `PartitionReassignmentReplicas` and `PartitionReassignmentRevert`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from controller.metadata_image import PartitionRegistration
+
+
+class Reassignment(NamedTuple):
+    """Replica lists of a partition that is being reassigned, or is not (both others empty)."""
+
+    replicas: tuple[int, ...]
+    removing: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+
+    @property
+    def in_progress(self) -> bool:
+        """Whether something is still to be added or removed."""
+        return bool(self.removing or self.adding)
+
+
+class Completed(NamedTuple):
+    """Replicas and ISR of a partition whose reassignment is over."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+
+class Reverted(NamedTuple):
+    """Replicas and ISR of a partition whose reassignment was cancelled."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    unclean: bool
+    """Nobody who was in sync stays: the first replica becomes the ISR and may lack records."""
+
+
+def reassignment_of(partition: PartitionRegistration) -> Reassignment:
+    """The reassignment that `partition` is in."""
+    return Reassignment(partition.replicas, partition.removing_replicas, partition.adding_replicas)
+
+
+def begin(present: Sequence[int], target: Sequence[int]) -> Reassignment:
+    """The lists that lead from `present` to `target`."""
+    removing = tuple(sorted(replica for replica in present if replica not in target))
+    adding = tuple(sorted(replica for replica in target if replica not in present))
+    return Reassignment((*target, *removing), removing, adding)
+
+
+def complete(reassignment: Reassignment, isr: Sequence[int]) -> Completed | None:
+    """The end of `reassignment`; None while `isr` lacks one who stays, or nothing is under way."""
+    if not reassignment.in_progress:
+        return None
+    removing = reassignment.removing
+    staying_isr = tuple(replica for replica in isr if replica not in removing)
+    staying = tuple(replica for replica in reassignment.replicas if replica not in removing)
+    if not staying_isr or not staying or any(replica not in staying_isr for replica in staying):
+        return None
+    return Completed(staying, staying_isr)
+
+
+def revert(partition: PartitionRegistration) -> Reverted:
+    """`partition` as it was before its reassignment, as far as the ISR allows."""
+    adding = partition.adding_replicas
+    replicas = tuple(replica for replica in partition.replicas if replica not in adding)
+    assert replicas, "a partition has replicas before it is reassigned"
+    isr = tuple(replica for replica in partition.isr if replica not in adding)
+    if isr:
+        return Reverted(replicas, isr, unclean=False)
+    return Reverted(replicas, (replicas[0],), unclean=True)
