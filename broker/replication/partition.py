@@ -9,12 +9,16 @@ Fetch sessions and parked operations hear of every change through `on_change`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 from broker.metrics import TopicMetrics
+from broker.replication.alter_partition_manager import Altered, Proposal
+from broker.replication.followers import Followers, IsrChange, LeaderView
+from controller.metadata_image import RECOVERED, PartitionRegistration
 from protocol.errors import ErrorCode
 from protocol.record_batch import CorruptBatch
 from storage.fetch_data import TimestampAndOffset
@@ -23,11 +27,17 @@ from storage.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log_dir_failure import LogDirFailure
 from storage.unified_log import UnifiedLog
 
+_log = logging.getLogger("ottla.isr")
+
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
 
 NO_EPOCH = -1
 NO_OFFSET = -1
+
+# By these the controller says that nothing was changed, by this proposal nor by an earlier try of
+# it. After any other refusal the metadata alone tells what is so.
+NOT_APPLIED = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
 
 
 class PartitionListener(Protocol):
@@ -61,8 +71,11 @@ class Partition:
     __slots__ = (
         "_alone",
         "_on_change",
+        "_view",
+        "adding_replicas",
         "counts",
         "deleted",
+        "followers",
         "index",
         "isr",
         "leader_epoch",
@@ -70,6 +83,8 @@ class Partition:
         "listeners",
         "log",
         "node_id",
+        "partition_epoch",
+        "removing_replicas",
         "replicas",
         "topic",
         "topic_id",
@@ -84,6 +99,7 @@ class Partition:
         node_id: int,
         counts: TopicMetrics,
         on_change: Callable[[Partition], None],
+        view: LeaderView,
     ) -> None:
         self.counts = counts
         self.topic = topic
@@ -93,12 +109,17 @@ class Partition:
         self.node_id = node_id
         self.leader_id = NO_EPOCH
         self.leader_epoch = NO_EPOCH
-        self.replicas: list[int] = []
-        self.isr: list[int] = []
-        self._alone = False  # whether this replica is the only one in sync
+        self.partition_epoch = NO_EPOCH
+        self.replicas: tuple[int, ...] = ()
+        self.adding_replicas: tuple[int, ...] = ()
+        self.removing_replicas: tuple[int, ...] = ()
+        self.isr: tuple[int, ...] = ()  # as committed
+        self.followers: Followers | None = None  # while it leads, and is not the only replica
+        self._alone = False  # whether it leads, and is the only replica
         self.deleted = False
         self.listeners: dict[PartitionListener, None] = {}
         self._on_change = on_change
+        self._view = view
 
     def __repr__(self) -> str:
         return f"{self.topic}-{self.index}"
@@ -109,22 +130,57 @@ class Partition:
     def is_leader(self) -> bool:
         return self.leader_id == self.node_id and not self.deleted
 
-    def set_leader(
-        self, leader_id: int, leader_epoch: int, replicas: list[int], isr: list[int]
-    ) -> None:
-        """Take what the metadata says. A new epoch of ours starts at the log's end (KIP-101)."""
-        assert leader_epoch >= self.leader_epoch, f"{self!r}: leader epoch goes back"
-        opens = leader_id == self.node_id and leader_epoch > self.leader_epoch
-        self.leader_id = leader_id
-        self.leader_epoch = leader_epoch
-        self.replicas = replicas
-        self.isr = isr
-        self._alone = isr == [self.node_id]
-        if opens:
-            self._open(leader_epoch)
+    def apply(self, registration: PartitionRegistration) -> bool:
+        """Take what the metadata says; whether a leader epoch begins, ours or another's.
+
+        A new epoch of ours starts at the log's end (KIP-101). The metadata may be behind an answer
+        to AlterPartition, which told the same before: what is older by its partition epoch is
+        left out.
+        """
+        if registration.partition_epoch < self.partition_epoch:
+            return False
+        assert registration.leader_epoch >= self.leader_epoch, f"{self!r}: leader epoch goes back"
+        led = self.is_leader
+        begins = registration.leader_epoch > self.leader_epoch
+        is_old = registration.partition_epoch == self.partition_epoch
+        self.leader_id = registration.leader
+        self.leader_epoch = registration.leader_epoch
+        self.partition_epoch = registration.partition_epoch
+        self.replicas = registration.replicas
+        self.adding_replicas = registration.adding_replicas
+        self.removing_replicas = registration.removing_replicas
         if self.is_leader:
-            self._advance_high_watermark()
+            self._lead(registration, begins=begins, newly=not led, is_old=is_old)
+        else:
+            self.isr = registration.isr
+            self.followers = None
+            self._alone = False
         self._on_change(self)
+        return begins
+
+    def _lead(
+        self, registration: PartitionRegistration, *, begins: bool, newly: bool, is_old: bool
+    ) -> None:
+        if begins:
+            self._open(registration.leader_epoch)
+        self._alone = registration.replicas == (self.node_id,)
+        if self._alone:
+            self.followers = None
+        else:
+            if self.followers is None:
+                self.followers = Followers(self.log, self._view)
+            self.followers.assign(registration)
+            if begins:
+                self.followers.begin_epoch(registration, newly_leader=newly)
+        # What an answer told before stands: a proposal made since then is still under way.
+        if begins or not is_old:
+            self._commit_isr(registration.isr)
+        self._advance_high_watermark()
+
+    def _commit_isr(self, isr: tuple[int, ...]) -> None:
+        self.isr = isr
+        if self.followers is not None:
+            self.followers.commit(isr)
 
     def _open(self, leader_epoch: int) -> None:
         # A failed write took the log's directory offline; the metadata moves on all the same, and
@@ -135,21 +191,74 @@ class Partition:
     def mark_deleted(self) -> None:
         """The log is gone: whoever still holds this partition learns it here."""
         self.deleted = True
+        self.followers = None
         self._on_change(self)
 
-    def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
-        """Fence a client whose metadata is older, or newer, than ours (KIP-320)."""
-        if not self.is_leader:
-            return (
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                if self.deleted
-                else ErrorCode.NOT_LEADER_OR_FOLLOWER
-            )
-        if current_leader_epoch in (NO_EPOCH, self.leader_epoch):
-            return ErrorCode.NONE
-        if current_leader_epoch < self.leader_epoch:
-            return ErrorCode.FENCED_LEADER_EPOCH
-        return ErrorCode.UNKNOWN_LEADER_EPOCH
+    def check_leader_epoch(
+        self, current_leader_epoch: int, *, only_leader: bool = True
+    ) -> ErrorCode:
+        """Fence a client whose metadata is older, or newer, than ours (KIP-320), and one that
+        takes us for the leader."""
+        if self.deleted:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
+            if current_leader_epoch < self.leader_epoch:
+                return ErrorCode.FENCED_LEADER_EPOCH
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        if only_leader and self.leader_id != self.node_id:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE
+
+    # --- the ISR -------------------------------------------------------------------------------
+
+    def shrink_isr(self) -> None:
+        """Propose an ISR without those that lag for longer than `replica.lag.time.max.ms`."""
+        followers = self.followers
+        if followers is None:
+            return
+        late = followers.out_of_sync()
+        if late:
+            lags = ", ".join(repr(followers.replicas[one]) for one in late)
+            _log.info("%r: out of sync (end %d): %s", self, self.log.log_end_offset, lags)
+            self._propose(followers, followers.shrinking(late))
+
+    def _propose(self, followers: Followers, change: IsrChange) -> None:
+        manager = self._view.alter_partitions
+        assert manager is not None, "proposed without a way to the controller"
+        own = (self.node_id, manager.broker_epoch())
+        proposal = Proposal(
+            self.topic_id,
+            self.index,
+            self.leader_epoch,
+            self.partition_epoch,
+            followers.broker_epochs(change.isr, own),
+            RECOVERED,  # an unclean leader has recovered by leading
+        )
+        manager.submit(proposal, lambda answer: self._altered(change, answer))
+
+    def _altered(self, change: IsrChange, answer: Altered | ErrorCode) -> None:
+        followers = self.followers
+        if followers is None or followers.pending is not change:
+            return  # the metadata has told more since
+        if isinstance(answer, ErrorCode):
+            if answer in NOT_APPLIED:
+                followers.commit(self.isr)
+                if self._advance_high_watermark():
+                    self._on_change(self)
+            else:
+                # It may have been applied: `change` counts until the metadata tells.
+                _log.info("%r: ISR %s refused: %s", self, change.isr, answer.name)
+            return
+        if (
+            answer.leader_epoch != self.leader_epoch
+            or answer.partition_epoch < self.partition_epoch
+        ):
+            return
+        _log.info("%r: ISR %s is now %s", self, self.isr, answer.isr)
+        self.partition_epoch = answer.partition_epoch
+        self._commit_isr(answer.isr)
+        if self._advance_high_watermark():
+            self._on_change(self)
 
     # --- writing -------------------------------------------------------------------------------
 
@@ -177,7 +286,11 @@ class Partition:
             return info
         counts.messages_in += info.last_offset - info.first_offset + 1
         counts.bytes_in += info.size
-        self._advance_high_watermark()
+        if self._alone:
+            # Within the log's bounds by itself: no need to be fitted into them on every append.
+            self.log.high_watermark = self.log.log_end_offset
+        elif self.followers is not None:
+            self.followers.advance_high_watermark()
         return info
 
     def changed(self) -> None:
@@ -185,8 +298,7 @@ class Partition:
         self._on_change(self)
 
     def _has_enough_isr(self) -> bool:
-        # A topic with fewer replicas than min.insync.replicas is not unwritable (KIP-966).
-        return len(self.isr) >= min(self.log.config.min_insync_replicas, len(self.replicas))
+        return self.followers is None or len(self.isr) >= self.followers.min_isr
 
     def is_replicated_to(self, required_offset: int) -> ErrorCode | None:
         """For acks=all: None while replicas miss data below `required_offset`, else the verdict."""
@@ -194,14 +306,16 @@ class Partition:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.log.high_watermark < required_offset:
             return None
-        if not self._has_enough_isr():
+        followers = self.followers
+        if followers is not None and len(followers.maximal_isr) < followers.min_isr:
             return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return ErrorCode.NONE
 
-    def _advance_high_watermark(self) -> None:
-        if self._alone:
-            # Within the log's bounds by itself: no need to be fitted into them on every append.
-            self.log.high_watermark = self.log.log_end_offset
+    def _advance_high_watermark(self) -> bool:
+        if self.followers is not None:
+            return self.followers.advance_high_watermark()
+        self.log.high_watermark = self.log.log_end_offset
+        return True
 
     def delete_records(self, offset: int) -> tuple[ErrorCode, int]:
         """Move the log start to `offset` (-1: the high watermark). The error, and the new start."""

@@ -16,6 +16,7 @@ from broker.dynamic_config import topic_defaults
 from broker.metrics import Metrics
 from broker.purgatory.purgatory import Purgatory
 from broker.replication.fetch_session import FetchSession, FetchSessionCache
+from broker.replication.followers import LeaderView
 from broker.replication.partition import Partition
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, PartitionRegistration, ResourceType
@@ -62,6 +63,11 @@ class ReplicaManager:
         # Ours, but their logs cannot be opened or made: a log directory is offline.
         self._offline: dict[TopicPartition, None] = {}
         self._image: MetadataImage | None = None
+        self.leader_view = LeaderView(
+            scheduler,
+            config.replica_lag_time_max_ms,
+            lambda: self._image.brokers if self._image else {},
+        )
         # Told (partition, leads now) after each change of leadership: coordinators load and unload.
         self._leadership_listeners: list[Callable[[Partition, bool], None]] = []
 
@@ -137,12 +143,7 @@ class ReplicaManager:
                 self._offline[(topic, index)] = None
                 return
         led, epoch = partition.is_leader, partition.leader_epoch
-        partition.set_leader(
-            registration.leader,
-            registration.leader_epoch,
-            list(registration.replicas),
-            list(registration.isr),
-        )
+        partition.apply(registration)
         if partition.is_leader != led or partition.leader_epoch != epoch:
             self._tell_leadership(partition, partition.is_leader)
 
@@ -151,7 +152,14 @@ class ReplicaManager:
         log = self.log_manager.get_or_create((topic, index), topic_id, config, is_new=is_new)
         counts = self.metrics.topic(topic)
         partition = Partition(
-            topic, index, topic_id, log, self.node_id, counts, self.partition_changed
+            topic,
+            index,
+            topic_id,
+            log,
+            self.node_id,
+            counts,
+            self.partition_changed,
+            self.leader_view,
         )
         self._partitions[(topic, index)] = partition
         self._by_topic_id[(topic_id, index)] = partition

@@ -1,0 +1,187 @@
+"""What the leader of a partition knows of its followers: who is in sync, what all of them have.
+
+Owns the remote replicas of one leadership, the committed and the proposed ISR, and the rules over
+them: how far the high watermark may go, who may come into the ISR and who must leave it. It
+proposes; the controller decides (AlterPartition, KIP-497). Never appends, reads or sends anything.
+
+A replica that is proposed counts as in sync until the controller has answered, and one whose
+leaving is proposed still counts: `maximal_isr` is the larger of both, so that whichever the
+controller has committed, nothing is acknowledged that a member of the ISR misses.
+
+Follows Kafka's `Partition`, `PartitionState`, KIP-497, KIP-903 (broker epochs) and KIP-966 (the
+high watermark stands while the ISR is smaller than min.insync.replicas).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from broker.replication.alter_partition_manager import AlterPartitionManager
+from broker.replication.replica import NO_BROKER_EPOCH, Replica
+from controller.metadata_image import BrokerRegistration, PartitionRegistration
+from storage.ports import Scheduler
+from storage.unified_log import UnifiedLog
+
+
+class LeaderView:
+    """What all leaders of one broker share: time, the allowed lag, the cluster, its controller."""
+
+    __slots__ = ("alter_partitions", "brokers", "lag_max_ms", "now_ms")
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        lag_max_ms: float,
+        brokers: Callable[[], Mapping[int, BrokerRegistration]],
+    ) -> None:
+        self.now_ms = scheduler.monotonic_ms
+        self.lag_max_ms = lag_max_ms
+        self.brokers = brokers
+        self.alter_partitions: AlterPartitionManager | None = None
+        """Where proposals go; None until there is a way to the controller, and nothing is
+        proposed."""
+
+
+class IsrChange(NamedTuple):
+    """A proposed ISR. Identity tells the answer to this proposal from that to an older one."""
+
+    isr: tuple[int, ...]
+    expands: bool
+
+
+class Followers:
+    """The remote replicas of a partition that this broker leads."""
+
+    __slots__ = ("_log", "_view", "epoch_start_offset", "isr", "maximal_isr", "pending", "replicas")
+
+    def __init__(self, log: UnifiedLog, view: LeaderView) -> None:
+        self._log = log
+        self._view = view
+        self.replicas: dict[int, Replica] = {}
+        self.isr: tuple[int, ...] = ()
+        self.maximal_isr: tuple[int, ...] = ()
+        self.pending: IsrChange | None = None
+        self.epoch_start_offset = 0
+
+    # --- what the metadata says ------------------------------------------------------------------
+
+    def assign(self, registration: PartitionRegistration) -> None:
+        """Take the replicas: new ones are unknown, removed ones forgotten."""
+        known, leader = self.replicas, registration.leader
+        self.replicas = {
+            one: known.get(one) or Replica(one) for one in registration.replicas if one != leader
+        }
+
+    def begin_epoch(self, registration: PartitionRegistration, *, newly_leader: bool) -> None:
+        """A leader epoch of this broker begins, at the log's end."""
+        now_ms, end = self._view.now_ms(), self._log.log_end_offset
+        self.epoch_start_offset = end
+        for replica in self.replicas.values():
+            in_sync = replica.broker_id in registration.isr
+            replica.reset(end, now_ms, in_sync=in_sync, forget=newly_leader)
+
+    def commit(self, isr: tuple[int, ...]) -> None:
+        """What the controller has decided, or has left as it was."""
+        self.isr = self.maximal_isr = isr
+        self.pending = None
+
+    # --- the high watermark ----------------------------------------------------------------------
+
+    @property
+    def min_isr(self) -> int:
+        """A topic with fewer replicas than min.insync.replicas is not unwritable (KIP-966)."""
+        return min(self._log.config.min_insync_replicas, len(self.replicas) + 1)
+
+    def advance_high_watermark(self) -> bool:
+        """Move the log's high watermark to what all in sync have; whether it moved.
+
+        It waits, too, for a replica that is about to come in sync: otherwise one that is always a
+        little behind would never be let in.
+        """
+        log = self._log
+        if len(self.isr) < self.min_isr:
+            return False
+        end = lowest = log.log_end_offset
+        for broker_id, replica in self.replicas.items():
+            if replica.log_end_offset < lowest and (
+                broker_id in self.maximal_isr or self._is_about_to_join(replica, end)
+            ):
+                lowest = replica.log_end_offset
+        if lowest <= log.high_watermark:
+            return False
+        log.high_watermark = lowest
+        return True
+
+    def _is_about_to_join(self, replica: Replica, leader_end: int) -> bool:
+        view = self._view
+        return replica.is_caught_up(
+            leader_end, view.now_ms(), view.lag_max_ms
+        ) and self._is_eligible(replica)
+
+    # --- who comes in and who leaves -------------------------------------------------------------
+
+    def is_stale(self, broker_id: int, broker_epoch: int) -> bool:
+        """Whether a fetch of this broker epoch is from before the broker's last start (KIP-903)."""
+        broker = self._view.brokers().get(broker_id)
+        return broker is not None and NO_BROKER_EPOCH != broker_epoch < broker.epoch
+
+    def _is_eligible(self, replica: Replica) -> bool:
+        """Whether the controller would let it in: alive, staying, and the one that fetched."""
+        broker = self._view.brokers().get(replica.broker_id)
+        return (
+            broker is not None
+            and broker.active
+            and replica.broker_epoch in (NO_BROKER_EPOCH, broker.epoch)
+        )
+
+    def expansion(self, replica: Replica) -> IsrChange | None:
+        """Propose the ISR with `replica`, where that has all that is committed.
+
+        It must have reached this epoch's start, too: what lies below may be committed while the
+        high watermark does not know it yet.
+        """
+        if self.pending is not None or replica.broker_id in self.isr:
+            return None
+        if self._view.alter_partitions is None:
+            return None
+        end = replica.log_end_offset
+        if end < self._log.high_watermark or end < self.epoch_start_offset:
+            return None
+        if not self._is_eligible(replica):
+            return None
+        self.maximal_isr = (*self.isr, replica.broker_id)
+        self.pending = IsrChange(self.maximal_isr, expands=True)
+        return self.pending
+
+    def out_of_sync(self) -> tuple[int, ...]:
+        """Members of the ISR that miss what the leader had `replica.lag.time.max.ms` ago."""
+        if self.pending is not None or self._view.alter_partitions is None:
+            return ()
+        end, late = self._log.log_end_offset, []
+        for broker_id, replica in self.replicas.items():
+            if replica.log_end_offset != end and broker_id in self.isr:
+                now_ms = self._view.now_ms()
+                if not replica.is_caught_up(end, now_ms, self._view.lag_max_ms):
+                    late.append(broker_id)
+        return tuple(late)
+
+    def shrinking(self, without: tuple[int, ...]) -> IsrChange:
+        """Propose the ISR without these."""
+        assert self.pending is None, "one proposal at a time"
+        isr = tuple(one for one in self.isr if one not in without)
+        self.pending = IsrChange(isr, expands=False)
+        return self.pending
+
+    def broker_epochs(self, isr: tuple[int, ...], own: tuple[int, int]) -> list[tuple[int, int]]:
+        """(broker, the epoch that it fetched with, or -1) for a proposal; `own` is ours."""
+        epochs = []
+        for broker_id in isr:
+            replica = self.replicas.get(broker_id)
+            if broker_id == own[0]:
+                epochs.append(own)
+            elif replica is None or replica.broker_epoch is None:
+                epochs.append((broker_id, NO_BROKER_EPOCH))
+            else:
+                epochs.append((broker_id, replica.broker_epoch))
+        return epochs
