@@ -1,8 +1,9 @@
 """Changes to a server's configuration while it runs: which are taken, and what is then in force.
 
 Pure: looks at texts, changes nothing. Kafka lets about ninety keys change in a running broker.
-Ottla takes those that it puts into force, which are the defaults of topic configs, and refuses the
-others by name: a setting that is stored and does nothing would deceive whoever made it.
+Ottla takes those that it puts into force, which are the defaults of topic configs and the rates of
+replication throttles, and refuses the others by name: a setting that is stored and does nothing
+would deceive whoever made it.
 
 Follows Kafka's `DynamicBrokerConfig` (KIP-226): the order of its checks and its wording.
 """
@@ -14,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from broker.config import BrokerConfig
 from broker.config_description import is_dynamic
 from broker.config_keys import BROKER_CONFIG_DEF
+from broker.replication.replication_quota import THROTTLE_RATES
 from controller.metadata_image import MetadataImage, ResourceType
 from protocol.errors import ApiError, ErrorCode
-from storage.config_def import ConfigError, ConfigValue
+from storage.config_def import ConfigError, ConfigType, ConfigValue, parse_type
 from storage.log_config import SYNONYMS, server_defaults
 
 APPLIED_KEYS = tuple(synonyms[0][0] for synonyms in SYNONYMS.values())
@@ -31,6 +33,8 @@ _PER_BROKER = (
     "ssl.",
 )
 _LISTENER_PREFIX = "listener.name."
+# Replicas do not move between the log directories of a broker yet.
+_ALTER_LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 
 def dynamic_config_fault(
@@ -52,6 +56,9 @@ def dynamic_config_fault(
     try:
         for name in known:
             BROKER_CONFIG_DEF[name].parse(after[name])
+        for name in changed:
+            if name in THROTTLE_RATES:
+                _check_rate(name, after[name])
     except ConfigError as error:
         return _refused(str(error))
     if not one_broker:
@@ -66,8 +73,18 @@ def dynamic_config_fault(
     return _contradiction(config, after)
 
 
+def _check_rate(name: str, text: str) -> None:
+    """These two exist as dynamic configs only (Kafka's `QuotaConfig`)."""
+    rate = parse_type(name, ConfigType.LONG, text)
+    if not isinstance(rate, int) or rate < 0:
+        raise ConfigError.invalid(name, text, "Value must be at least 0")
+
+
 def _is_unserved(name: str) -> bool:
-    if name.startswith(_LISTENER_PREFIX):
+    if (
+        name.startswith(_LISTENER_PREFIX)
+        or name == "replica.alter.log.dirs.io.max.bytes.per.second"
+    ):
         return True
     return name in BROKER_CONFIG_DEF and name not in APPLIED_KEYS
 

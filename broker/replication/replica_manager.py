@@ -18,6 +18,13 @@ from broker.purgatory.purgatory import Purgatory
 from broker.replication.fetch_session import FetchSession, FetchSessionCache
 from broker.replication.followers import LeaderView
 from broker.replication.partition import Partition
+from broker.replication.replication_quota import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    ReplicationQuota,
+)
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, PartitionRegistration, ResourceType
 from protocol.errors import ErrorCode
@@ -58,6 +65,9 @@ class ReplicaManager:
             random_bytes,
             self._session_changed,
         )
+        clock = scheduler.monotonic_ms
+        self.leader_quota = ReplicationQuota(LEADER_RATE, LEADER_REPLICAS, config, clock)
+        self.follower_quota = ReplicationQuota(FOLLOWER_RATE, FOLLOWER_REPLICAS, config, clock)
         self._partitions: dict[TopicPartition, Partition] = {}
         self._by_topic_id: dict[tuple[bytes, int], Partition] = {}
         # Ours, but their logs cannot be opened or made: a log directory is offline.
@@ -118,10 +128,15 @@ class ReplicaManager:
         for (topic, topic_id, index), registration in changes.followers.items():
             self._change(topic, topic_id, index, registration, at_start)
         for resource_type, name in delta.changed_configs:
-            if resource_type == ResourceType.TOPIC and name in image.topics.by_name:
-                self.log_manager.update_config(name, self.topic_config(name))
+            if resource_type == ResourceType.TOPIC:
+                for quota in (self.leader_quota, self.follower_quota):
+                    quota.configure_topic(name, image)
+                if name in image.topics.by_name:
+                    self.log_manager.update_config(name, self.topic_config(name))
         own = ((ResourceType.BROKER, ""), (ResourceType.BROKER, str(self.node_id)))
         if any(resource in delta.changed_configs for resource in own):
+            self.leader_quota.configure(image)
+            self.follower_quota.configure(image)
             for topic in dict.fromkeys(topic for topic, _ in self._partitions):
                 self.log_manager.update_config(topic, self.topic_config(topic))
 

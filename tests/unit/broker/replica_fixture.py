@@ -110,6 +110,9 @@ class Replicas:
             )
         )
 
+    def reassign(self, topic: str, replicas: Sequence[int]) -> None:
+        self.replay(PartitionChangeRecord(0, topic_id_of(topic), replicas=list(replicas)))
+
     def batch(self, *values: bytes, **options: object) -> memoryview:
         """A batch as a client sends it, with the present time."""
         now_ms = self.scheduler.wall_ms()

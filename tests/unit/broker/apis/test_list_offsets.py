@@ -84,6 +84,7 @@ def test_refusals_are_per_partition(offsets: ListOffsets) -> None:
 
 
 def test_what_is_not_committed_is_not_told(offsets: ListOffsets) -> None:
+    offsets.replicas.reassign("t", [1, 2])
     offsets.replicas.move_leader("t", 1, isr=[1, 2])
     offsets.replicas.append("t", b"d")
     assert offsets.at(-1) == (0, -1, 3)

@@ -1,0 +1,111 @@
+"""Replication throttles: how many bytes of chosen partitions may be copied in a second (KIP-73).
+
+Owns which partitions are throttled, the rate, and the samples of what went through. Leader and
+follower have one each. Never holds anything back itself: who copies asks `is_exceeded` before each
+partition, copies or leaves it out, and records what it copied, so that a read may go over the rate
+and the next ones then wait.
+
+Follows Kafka's `ReplicationQuotaManager`: `replication.quota.window.num` samples of
+`replication.quota.window.size.seconds` each, and the rate over all of them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from broker.config import BrokerConfig
+from controller.metadata_image import MetadataImage, ResourceType
+
+LEADER_RATE = "leader.replication.throttled.rate"
+FOLLOWER_RATE = "follower.replication.throttled.rate"
+LEADER_REPLICAS = "leader.replication.throttled.replicas"
+FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
+
+THROTTLE_RATES = (FOLLOWER_RATE, LEADER_RATE)
+UNLIMITED = 2**63 - 1
+ALL_REPLICAS = "*"
+
+
+class ReplicationQuota:
+    """One side's throttle. Rates are bytes a second, times monotonic milliseconds."""
+
+    def __init__(
+        self,
+        rate_key: str,
+        replicas_key: str,
+        config: BrokerConfig,
+        now_ms: Callable[[], float],
+    ) -> None:
+        self._rate_key = rate_key
+        self._replicas_key = replicas_key
+        self._node_id: int = config.node_id
+        self._now_ms = now_ms
+        self._sample_ms = config.replication_quota_window_size_seconds * 1000
+        self._samples_max: int = config.replication_quota_window_num
+        self._samples: deque[tuple[float, int]] = deque()  # (start, bytes), oldest first
+        self._throttled: dict[str, frozenset[int] | None] = {}  # None: all partitions of the topic
+        self.rate = UNLIMITED
+
+    # --- what is set -----------------------------------------------------------------------------
+
+    def configure(self, image: MetadataImage) -> None:
+        """Take the rate: this broker's own, or the default of all."""
+        self.rate = UNLIMITED
+        for name in ("", str(self._node_id)):
+            text = image.config(ResourceType.BROKER, name).get(self._rate_key)
+            if text is not None and text.isdecimal():
+                self.rate = int(text)
+
+    def configure_topic(self, topic: str, image: MetadataImage) -> None:
+        """Take which partitions of a topic are throttled here; none where it is gone."""
+        text = image.topic_config(topic, self._replicas_key) or ""
+        throttled = throttled_partitions(text.split(","), self._node_id)
+        if throttled is not None and not throttled:
+            self._throttled.pop(topic, None)
+        else:
+            self._throttled[topic] = throttled
+
+    def is_throttled(self, topic: str, index: int) -> bool:
+        """Whether the replica of this partition here goes by the rate."""
+        if topic not in self._throttled:
+            return False
+        partitions = self._throttled[topic]
+        return partitions is None or index in partitions
+
+    # --- what goes through -----------------------------------------------------------------------
+
+    def record(self, size: int) -> None:
+        """`size` bytes of throttled partitions were copied."""
+        now_ms = self._now_ms()
+        if self._samples and now_ms - self._samples[-1][0] < self._sample_ms:
+            start, before = self._samples[-1]
+            self._samples[-1] = (start, before + size)
+            return
+        self._samples.append((now_ms, size))
+        if len(self._samples) > self._samples_max:
+            self._samples.popleft()
+
+    def is_exceeded(self) -> bool:
+        """Whether more went through than the rate allows."""
+        return self.rate < UNLIMITED and self.measured() > self.rate
+
+    def measured(self) -> float:
+        """Bytes a second over the window of samples."""
+        now_ms = self._now_ms()
+        window_ms = self._sample_ms * self._samples_max
+        samples = self._samples
+        while samples and now_ms - samples[0][0] >= window_ms:
+            samples.popleft()
+        if not samples:
+            return 0.0
+        elapsed_ms = max(now_ms - samples[0][0], self._sample_ms)
+        return sum(size for _, size in samples) * 1000 / elapsed_ms
+
+
+def throttled_partitions(entries: Sequence[str], broker_id: int) -> frozenset[int] | None:
+    """The partitions that `partition:broker,…` names for a broker; None for `*`: all of them."""
+    if ALL_REPLICAS in entries:
+        return None
+    pairs = (entry.strip().split(":") for entry in entries if entry.strip())
+    return frozenset(int(index) for index, broker in pairs if int(broker) == broker_id)
