@@ -28,10 +28,15 @@ from storage.ports import Scheduler, Timer
 _log = logging.getLogger("ottla.lifecycle")
 
 REGISTRATION_RETRY_MS = 100
+SHUT_DOWN_POLL_MS = 50
+SHUT_DOWN_TIMEOUT_MS = 5_000
+"""A stop waits so long for leaders to move away, then ends without that: the controller may be gone
+too. (Kafka waits five minutes, longer than whoever supervises a process.)"""
 
 ToController = Callable[[Any, Callable[[Any], None]], None]
-"""(request, what to do with its response)."""
+"""(request, what to do with its response, which is None where no answer came in time)."""
 
+NO_ANSWER = ErrorCode.REQUEST_TIMED_OUT
 RETRIED = (
     ErrorCode.NOT_CONTROLLER,
     ErrorCode.REQUEST_TIMED_OUT,
@@ -85,6 +90,7 @@ class BrokerLifecycle:
         self._may_unfence = False
         self._on_registered: Callable[[Exception | None], None] | None = None
         self._on_unfenced: Callable[[], None] | None = None
+        self._on_shut_down: Callable[[], None] | None = None
         self.epoch = -1
         self.fenced = True
 
@@ -97,6 +103,15 @@ class BrokerLifecycle:
         """Ask to serve; `done` once the controller lets us."""
         self._on_unfenced = done
         self._may_unfence = True
+        self._send_heartbeat()
+
+    def shut_down(self, done: Callable[[], None]) -> None:
+        """Ask that leaders move away; `done` when none is left here, or the time is up.
+
+        Heartbeats go on meanwhile, and the broker serves (KIP-631's controlled shutdown).
+        """
+        self._on_shut_down = done
+        self._scheduler.call_later(SHUT_DOWN_TIMEOUT_MS, self._end_shut_down)
         self._send_heartbeat()
 
     def stop(self) -> None:
@@ -123,8 +138,8 @@ class BrokerLifecycle:
         )
         self._to_controller(request, self._registered)
 
-    def _registered(self, response: BrokerRegistrationResponse) -> None:
-        error = ErrorCode(response.error_code)
+    def _registered(self, response: BrokerRegistrationResponse | None) -> None:
+        error = NO_ANSWER if response is None else ErrorCode(response.error_code)
         if error in RETRIED:
             _log.info("registration is not taken yet: %s", error.name)
             self._again(REGISTRATION_RETRY_MS, self._send_registration)
@@ -135,6 +150,7 @@ class BrokerLifecycle:
         if error:
             done(RegistrationRefused(self._config.node_id, error))
             return
+        assert response is not None
         self.epoch = response.broker_epoch
         done(None)
 
@@ -148,29 +164,53 @@ class BrokerLifecycle:
             broker_epoch=self.epoch,
             current_metadata_offset=self._metadata_offset(),
             want_fence=not self._may_unfence,
+            want_shut_down=self._on_shut_down is not None,
         )
         self._to_controller(request, self._heard)
 
-    def _heard(self, response: BrokerHeartbeatResponse) -> None:
+    def _heard(self, response: BrokerHeartbeatResponse | None) -> None:
         if self._stopped:
             return
-        error = ErrorCode(response.error_code)
-        if error:
-            _log.warning("heartbeat refused: %s", error.name)
-        elif response.is_fenced != self.fenced:
-            self.fenced = response.is_fenced
-            if self.fenced:
-                _log.warning("the controller has fenced this broker")
-            elif self._on_unfenced is not None:
-                done, self._on_unfenced = self._on_unfenced, None
-                done()
+        error = NO_ANSWER if response is None else ErrorCode(response.error_code)
+        if response is None or error:
+            _log.warning("heartbeat not taken: %s", error.name)
+            quick = response is None or self._on_shut_down is not None
+            self._again(
+                REGISTRATION_RETRY_MS if quick else self._config.broker_heartbeat_interval_ms,
+                self._send_heartbeat,
+            )
+            return
+        if response.should_shut_down and self._on_shut_down is not None:
+            self._end_shut_down()
+            return
+        if response.is_fenced != self.fenced:
+            self._fencing_changed(response.is_fenced)
+        self._again(self._interval_ms(), self._send_heartbeat)
+
+    def _fencing_changed(self, fenced: bool) -> None:
+        self.fenced = fenced
+        if fenced:
+            _log.warning("the controller has fenced this broker")
+        elif self._on_unfenced is not None:
+            done, self._on_unfenced = self._on_unfenced, None
+            done()
+
+    def _interval_ms(self) -> int:
+        if self._on_shut_down is not None:
+            return SHUT_DOWN_POLL_MS
         # Until it serves, a broker waits for nothing but its own reading of the metadata.
-        waiting = self._may_unfence and self.fenced and not error
-        interval = REGISTRATION_RETRY_MS if waiting else self._config.broker_heartbeat_interval_ms
-        self._again(interval, self._send_heartbeat)
+        waiting = self._may_unfence and self.fenced
+        return REGISTRATION_RETRY_MS if waiting else self._config.broker_heartbeat_interval_ms
+
+    def _end_shut_down(self) -> None:
+        done, self._on_shut_down = self._on_shut_down, None
+        if done is not None and not self._stopped:
+            done()
 
     def _again(self, delay_ms: int, what: Callable[[], None]) -> None:
         if not self._stopped:
+            if self._timer is not None:
+                self._timer.cancel()
             self._timer = self._scheduler.call_later(delay_ms, what)
 
 

@@ -21,12 +21,12 @@ from broker.apis.group_admin import GroupAdminApi
 from broker.apis.list_config_resources import ListConfigResourcesApi
 
 if TYPE_CHECKING:
-    from broker.node import Node
+    from broker.broker_server import BrokerServer
 
 
-def node_admin_apis(node: Node) -> list[Api]:
+def node_admin_apis(node: BrokerServer) -> list[Api]:
     """The APIs of `broker.node_apis.ADMIN_KEYS`."""
-    config, controller = node.config, node.controller.apis.handle
+    config, controller = node.config, node.forwarding.forward
     cluster_id = node.storage.cluster_id
     loggers = BrokerLoggers()
     return [

@@ -25,7 +25,7 @@ from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from broker.node import Node
+    from broker.broker_server import BrokerServer
 
 
 # Loaded with the first request for one of them (`broker.node_admin_apis`).
@@ -54,17 +54,18 @@ class ApiFamily(Protocol):
     def apis(self) -> list[Api]: ...
 
 
-def node_apis(node: Node) -> list[Api]:
-    """All APIs of `node`, which is assembled but for its request handler."""
+def node_apis(node: BrokerServer) -> list[Api]:
+    """All APIs of the broker `node`, which is assembled but for its request handler."""
     config, replicas, groups = node.config, node.replicas, node.groups
     cluster_id = node.storage.cluster_id
-    controller = node.controller.apis.handle
+    controller = node.forwarding.forward
+    producer_ids_way = node.shared.to_controller(node.refuse)
     auto_creation = AutoTopicCreation(config, controller)
     producer_ids = ProducerIdManager(
         node.ports.scheduler,
         config.node_id,
         node.broker_epoch,
-        controller,
+        producer_ids_way.send,
         config.queued_max_requests,
     )
     families: list[ApiFamily] = [
@@ -89,7 +90,7 @@ def node_apis(node: Node) -> list[Api]:
     return [api for family in families for api in family.apis()]
 
 
-def _admin_apis(node: Node) -> list[Api]:
+def _admin_apis(node: BrokerServer) -> list[Api]:
     from broker.node_admin_apis import node_admin_apis
 
     return node_admin_apis(node)

@@ -14,8 +14,12 @@ from broker.metrics import Labels, Sample
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
+    from broker.broker_server import BrokerServer
+    from broker.metrics import Metrics
     from broker.network.socket_server import SocketServer
     from broker.node import Node
+    from broker.replication.replica_manager import ReplicaManager
+    from broker.request_handler import RequestHandler
     from storage.unified_log import UnifiedLog
 
 _SERVER = "kafka_server_replicamanager"
@@ -26,16 +30,17 @@ _LOG_VALUES: tuple[tuple[str, str, Callable[[UnifiedLog], int]], ...] = (
 )
 
 
-def register_node_metrics(node: Node, sockets: SocketServer) -> None:
-    """Give `node.metrics` everything that is read from its owners."""
-    _replicas(node)
+def register_node_metrics(node: Node, sockets: SocketServer | None) -> None:
+    """Give `node.metrics` everything that is read from its owners. `sockets` are the broker's."""
     _controller(node)
-    _requests(node)
-    _network(node, sockets)
+    if sockets is not None and node.broker is not None:
+        _network(node, sockets)
+        _replicas(node, node.broker)
+        _requests(node.metrics, node.broker.requests)
 
 
-def _replicas(node: Node) -> None:
-    metrics, replicas = node.metrics, node.replicas
+def _replicas(node: Node, broker: BrokerServer) -> None:
+    metrics, replicas = node.metrics, broker.replicas
     metrics.gauge(
         f"{_SERVER}_partitioncount",
         "Partitions with a replica here",
@@ -83,7 +88,7 @@ def _replicas(node: Node) -> None:
         lambda: len(replicas.sessions),
     )
     for name, help_text, read in _LOG_VALUES:
-        metrics.gauges(f"kafka_log_log_{name}", help_text, partial(_per_log, node, read))
+        metrics.gauges(f"kafka_log_log_{name}", help_text, partial(_per_log, replicas, read))
 
 
 def _controller(node: Node) -> None:
@@ -101,22 +106,20 @@ def _controller(node: Node) -> None:
     )
 
 
-def _per_log(node: Node, read: Callable[[UnifiedLog], int]) -> Iterator[Sample]:
-    for partition in node.replicas.partitions():
+def _per_log(replicas: ReplicaManager, read: Callable[[UnifiedLog], int]) -> Iterator[Sample]:
+    for partition in replicas.partitions():
         labels: Labels = {"topic": partition.topic, "partition": str(partition.index)}
         yield labels, float(read(partition.log))
 
 
-def _requests(node: Node) -> None:
-    requests = node.requests
-
+def _requests(metrics: Metrics, requests: RequestHandler) -> None:
     def named(attribute: str) -> Iterator[Sample]:
         for key, counted in requests.metrics.items():
             yield {"request": _kafka_name(ApiKey(key))}, float(getattr(counted, attribute))
 
     name = "kafka_network_requestmetrics"
-    node.metrics.counters(f"{name}_requests", "Requests by API", lambda: named("requests"))
-    node.metrics.counters(
+    metrics.counters(f"{name}_requests", "Requests by API", lambda: named("requests"))
+    metrics.counters(
         f"{name}_errors", "Requests that failed by a fault of ours", lambda: named("errors")
     )
 

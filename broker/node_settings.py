@@ -15,6 +15,11 @@ def controller_settings(config: BrokerConfig, storage: LogDirectories) -> Contro
         directory_id=storage.directory_ids[config.metadata_log_dir],
         metadata_log_dir=config.metadata_log_dir,
         voters=tuple(voter.node_id for voter in config.controller_quorum_voters),
+        voter_endpoints={
+            voter.node_id: (voter.host, voter.port) for voter in config.controller_quorum_voters
+        },
+        quorum_request_timeout_ms=config.controller_quorum_request_timeout_ms,
+        quorum_retry_backoff_ms=config.controller_quorum_retry_backoff_ms,
         default_replication_factor=config.default_replication_factor,
         num_partitions=config.num_partitions,
         delete_topic_enable=config.delete_topic_enable,

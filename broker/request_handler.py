@@ -119,15 +119,20 @@ class RequestHandler:
         except Exception:
             served.metrics.errors += 1
             log.exception("%s v%d failed", api.key.name, version)
-            respond(self._refusal(api, request))
+            respond(self.refusal(api_key, request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
-    def _refusal(self, api: Api, request: Any) -> Any:
+    def refusal(self, api_key: int, request: Any, error: ErrorCode) -> Any:
+        """The response that says `error` for all of `request`.
+
+        Raises ProtocolError for an API whose response cannot say it.
+        """
+        api = self.apis[api_key]
         if api.refuse is not None:
-            return api.refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+            return api.refuse(request, error)
         response = messages_of(api.key).response()
         if not hasattr(response, "error_code"):
             raise ProtocolError(f"{api.key.name} has no way to say that it failed")
-        response.error_code = int(ErrorCode.UNKNOWN_SERVER_ERROR)
+        response.error_code = int(error)
         return response
 
     def _responder(self, context: RequestContext, reply: Reply) -> Callable[[Any], None]:

@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 from broker.config import BrokerConfig
 from broker.endpoints import EndPoint
+from broker.network.connection_quotas import UNLIMITED
+from broker.network.network_client import NetworkClient
 from broker.network.socket_server import Listener, NetworkSettings, SocketServer
 from broker.node import Node, NodePorts
 from broker.node_metrics import register_node_metrics
@@ -98,12 +100,13 @@ class Server:
     """A node with its sockets, threads and disk. To be used on a running event loop."""
 
     def __init__(self, config: BrokerConfig) -> None:
-        refuse_roles_not_served(config)
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_on_loop_exception)
         self.config = config
         self.io_pool = BlockingPool(loop, config.num_io_threads, "ottla-io")
         self.background_pool = BlockingPool(loop, config.background_threads, "ottla-background")
+        self._controller_pool: BlockingPool | None = None
+        self.network = NetworkClient(loop, config.socket_request_max_bytes)
         filesystem, scheduler = LocalFilesystem(), LoopScheduler(loop)
         ports = NodePorts(
             filesystem=filesystem,
@@ -112,6 +115,7 @@ class Server:
             background=self.background_pool,
             random_bytes=os.urandom,
             halt=_halt,
+            network=self.network,
         )
         try:
             storage = open_storage(config, filesystem, os.urandom, scheduler.wall_ms())
@@ -122,43 +126,85 @@ class Server:
             raise _unusable_folder(config, error) from error
         except (MetadataRecordError, QuorumStateError) as error:
             raise StartError(f"{config.metadata_log_dir}: {error}") from error
-        self.sockets = SocketServer(
-            [_listener(endpoint) for endpoint in config.broker_listeners],
-            _network_settings(config),
-            self.node.requests.handle,
-            self.io_pool,
-        )
+        self.sockets, self.controller_sockets = self._socket_servers(loop)
         register_node_metrics(self.node, self.sockets)
         self._metrics_server: MetricsServer | None = None
         self._started = False
+        self._serving = False
+
+    def _socket_servers(
+        self, loop: asyncio.AbstractEventLoop
+    ) -> tuple[SocketServer | None, SocketServer | None]:
+        """Those of the broker and of the controller: neither's requests wait for the other's."""
+        config, node, settings = self.config, self.node, _network_settings(self.config)
+        brokers = controllers = None
+        if node.broker is not None:
+            listeners = [_listener(endpoint) for endpoint in config.broker_listeners]
+            handle = node.broker.requests.handle
+            brokers = SocketServer(listeners, settings, handle, self.io_pool)
+        if node.controller_server is not None:
+            self._controller_pool = BlockingPool(loop, 1, "ottla-controller-io")
+            controllers = SocketServer(
+                [_listener(endpoint) for endpoint in config.controller_listeners],
+                replace(settings, max_connections=UNLIMITED),
+                node.handle_at_controller,
+                self._controller_pool,
+                on_closed=node.controller_connection_closed,
+            )
+        return brokers, controllers
 
     async def start(self) -> Sequence[EndPoint]:
         """Bind, start the node, accept. The addresses that clients may use now."""
+        bound: dict[str, int] = {}
         try:
-            await self.sockets.start(accept=False)
+            for sockets in self._both():
+                await sockets.start(accept=sockets is self.controller_sockets)
+                bound |= sockets.ports
         except OSError as error:
             raise _unusable_listener(error) from error
-        advertised = [_advertised(one, self.sockets.ports) for one in self._advertised_listeners()]
+        advertised = [_advertised(one, bound) for one in self._advertised_listeners()]
+        controllers = [
+            _advertised(one, bound)
+            for one in self.config.controller_listeners
+            if one.listener_name in bound
+        ]
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._started = True
-        self.node.start(advertised, lambda error: _settle(ready, error))
+        self.node.start(advertised, lambda error: _settle(ready, error), controllers)
         await ready
+        self._serving = True
         self._start_metrics()
-        self.sockets.accept()
-        return advertised
+        if self.sockets is not None:
+            self.sockets.accept()
+        return advertised or controllers
+
+    def _both(self) -> list[SocketServer]:
+        return [one for one in (self.controller_sockets, self.sockets) if one is not None]
 
     async def stop(self) -> None:
         """Answer what is under way, close the logs, give everything back."""
-        self.sockets.stop_accepting()
+        if self._serving:
+            await self._hand_over()
+        for sockets in self._both():
+            sockets.stop_accepting()
         if self._started:
             self.node.begin_stop()
-        await self.sockets.stop(STOP_TIMEOUT_S)
+        await asyncio.gather(*(sockets.stop(STOP_TIMEOUT_S) for sockets in self._both()))
+        self.network.close()
         if self._metrics_server is not None:
             self._metrics_server.stop()
-        await self.io_pool.close(STOP_TIMEOUT_S)
+        for pool in (self.io_pool, self._controller_pool):
+            if pool is not None:
+                await pool.close(STOP_TIMEOUT_S)
         await self.background_pool.close(STOP_TIMEOUT_S)
         if self._started:
             self.node.finish_stop()
+
+    async def _hand_over(self) -> None:
+        """Let others lead what is led here; the node bounds the time that this may take."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.node.hand_over(lambda: _settle(done, None))
+        await done
 
     def _advertised_listeners(self) -> Sequence[EndPoint]:
         names = {one.listener_name for one in self.config.broker_listeners}
@@ -171,21 +217,6 @@ class Server:
 
         self._metrics_server = MetricsServer(
             self.node.metrics, self.config.ottla_metrics_host, self.config.ottla_metrics_port
-        )
-
-
-def refuse_roles_not_served(config: BrokerConfig) -> None:
-    """Raise StartError for a node that would wait for others for ever: one node is served yet."""
-    if not (config.is_broker and config.is_controller):
-        roles = ",".join(config.process_roles)
-        raise StartError(
-            f"process.roles={roles}: a node that is not both broker and controller is not served "
-            "yet; set process.roles=broker,controller"
-        )
-    if len(config.controller_quorum_voters) > 1:
-        raise StartError(
-            "controller.quorum.voters names more than one controller: a cluster of several nodes "
-            f"is not served yet; name node {config.node_id} alone"
         )
 
 

@@ -61,18 +61,27 @@ def write_meta_properties(filesystem: Filesystem, log_dir: str, properties: Meta
     )
 
 
-def take_clean_marker(filesystem: Filesystem, log_dir: str) -> int | None:
+def read_clean_marker(filesystem: Filesystem, log_dir: str) -> int | None:
     """The broker epoch that the last clean stop left (-1 without one); None after an unclean stop.
 
-    The marker is gone, durably, when this returns: a crash while logs are opened must count as
-    unclean at the next start (KAFKA-10471). Raises OSError.
+    Raises OSError.
     """
     path = f"{log_dir}/{CLEAN_SHUTDOWN}"
     if not filesystem.exists(path):
         return None
-    epoch = decode_clean_shutdown(filesystem.read(path))
-    filesystem.remove(path)
-    filesystem.sync_dir(log_dir)
+    return decode_clean_shutdown(filesystem.read(path))
+
+
+def take_clean_marker(filesystem: Filesystem, log_dir: str) -> int | None:
+    """What `read_clean_marker` says, once.
+
+    The marker is gone, durably, when this returns: a crash while logs are opened must count as
+    unclean at the next start (KAFKA-10471). Raises OSError.
+    """
+    epoch = read_clean_marker(filesystem, log_dir)
+    if epoch is not None:
+        filesystem.remove(f"{log_dir}/{CLEAN_SHUTDOWN}")
+        filesystem.sync_dir(log_dir)
     return epoch
 
 

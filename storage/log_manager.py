@@ -29,6 +29,7 @@ from storage.log_dir_state import LogDirState
 from storage.log_dirs import (
     UNKNOWN_BROKER_EPOCH,
     leave_clean_marker,
+    read_clean_marker,
     lock_dir,
     take_clean_marker,
 )
@@ -81,7 +82,6 @@ class LogManager:
         self._logs: dict[TopicPartition, UnifiedLog] = {}
         self._loaded = False
         self._closed = False
-        self.previous_broker_epoch = UNKNOWN_BROKER_EPOCH
         self.report: list[str] = []
         """What opening the logs found and repaired, a line each, for people."""
         environment.failures.listen(self._dir_failed)
@@ -101,6 +101,22 @@ class LogManager:
             except OSError as error:
                 self._environment.failures.fail(log_dir.path, "locking", error)
 
+    def read_previous_broker_epoch(self) -> int:
+        """The broker epoch that the last stop left, if it was clean in every directory; else -1.
+
+        For the registration, which comes before `load` (KIP-966: after an unclean stop a replica
+        may lack what it had acknowledged).
+        """
+        epochs = []
+        for log_dir in self._online():
+            try:
+                epochs.append(read_clean_marker(self._environment.filesystem, log_dir.path))
+            except OSError as error:
+                self._environment.failures.fail(log_dir.path, "reading the clean marker", error)
+        first = epochs[0] if epochs else None
+        same = first is not None and epochs.count(first) == len(epochs)
+        return first if same and first is not None else UNKNOWN_BROKER_EPOCH
+
     def load(self, is_stray: IsStray = lambda _partition, _topic_id: False) -> list[str]:
         """Open every log in the directories, which are locked, and give the recovery report.
 
@@ -108,18 +124,15 @@ class LogManager:
         or whose deletion the last end cut off. A directory that fails goes offline (ask
         `online_dirs`).
         """
-        epochs = []
         for log_dir in self._online():
             try:
-                epochs.append(self._load_dir(log_dir, is_stray))
+                self._load_dir(log_dir, is_stray)
             except OSError as error:
                 self._environment.failures.fail(log_dir.path, "opening logs", error)
         self._loaded = True
-        if epochs and epochs.count(epochs[0]) == len(epochs) and epochs[0] is not None:
-            self.previous_broker_epoch = epochs[0]
         return self.report
 
-    def _load_dir(self, log_dir: LogDirState, is_stray: IsStray) -> int | None:
+    def _load_dir(self, log_dir: LogDirState, is_stray: IsStray) -> None:
         filesystem, path = self._environment.filesystem, log_dir.path
         assert log_dir.lock is not None, f"{path} is opened before it is locked"
         epoch = take_clean_marker(filesystem, path)
@@ -156,7 +169,6 @@ class LogManager:
             log.update_high_watermark(watermarks.get(partition, 0))
             self._take(log_dir, log)
         self._tell(log_dir)
-        return epoch
 
     def _read_topic_id(self, directory: str) -> bytes | None:
         path = f"{directory}/{PARTITION_METADATA}"
@@ -395,6 +407,10 @@ class LogManager:
             log.remove_expired_producers(now_ms)
 
     # ---- failure and stop ----------------------------------------------------------------------
+
+    def on_dir_failure(self, callback: Callable[[str], None]) -> None:
+        """`callback(log_dir)` runs once for each directory that fails, its logs offline already."""
+        self._environment.failures.listen(lambda log_dir, _: callback(log_dir))
 
     def _dir_failed(self, path: str, _: str) -> None:
         log_dir = self._dirs.get(path)

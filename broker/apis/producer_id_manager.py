@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
-from broker.apis.context import Handle, RequestContext
-from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
@@ -26,6 +25,9 @@ from storage.ports import Scheduler
 PREFETCH_BELOW = 0.1
 """Part of a block that is left when the next one is asked for."""
 RETRY_BACKOFF_MS = 50
+
+ToController = Callable[[AllocateProducerIdsRequest, Callable[[Any], None]], None]
+"""(request, what to do with its response, which is None where no answer came in time)."""
 
 GiveId = Callable[[int | None], None]
 """Told the id, or None where the client must try again."""
@@ -39,10 +41,10 @@ class ProducerIdManager:
         scheduler: Scheduler,
         broker_id: int,
         broker_epoch: Callable[[], int],
-        allocate: Handle,
+        allocate: ToController,
         waiting_max: int,
     ) -> None:
-        """`allocate` answers AllocateProducerIds: here, or wherever the controller is."""
+        """`allocate(request, respond)` asks the controller, wherever it is."""
         self._scheduler = scheduler
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
@@ -92,14 +94,11 @@ class ProducerIdManager:
             return
         self._asking = True
         request = AllocateProducerIdsRequest(self._broker_id, self._broker_epoch())
-        context = RequestContext(
-            ApiKey.ALLOCATE_PRODUCER_IDS, 0, 0, f"broker-{self._broker_id}", "", "", ""
-        )
-        self._allocate(context, request, self._answered)
+        self._allocate(request, self._answered)
 
-    def _answered(self, response: AllocateProducerIdsResponse) -> None:
+    def _answered(self, response: AllocateProducerIdsResponse | None) -> None:
         self._asking = False
-        if response.error_code != ErrorCode.NONE or response.producer_id_len <= 0:
+        if response is None or response.error_code or response.producer_id_len <= 0:
             self._ask_again_ms = self._scheduler.monotonic_ms() + RETRY_BACKOFF_MS
             self._turn_away()
             return

@@ -53,9 +53,11 @@ class Processor:
         socket_request_max_bytes: int,
         connections_max_idle_ms: int,
         partial_frame_timeout_ms: int,
+        on_closed: Callable[[str], None] | None = None,
         ssl_context: ssl.SSLContext | None = None,
     ) -> None:
-        """`connections_max_idle_ms` below 0: idle connections stay."""
+        """`connections_max_idle_ms` below 0: idle connections stay. `on_closed(connection id)` is
+        told when a connection is gone, whoever closed it."""
         self.loop = loop
         self.blocking = blocking
         self.processor_id = processor_id
@@ -71,6 +73,7 @@ class Processor:
         self._scratch = scratch
         self._request_max_bytes = socket_request_max_bytes
         self._ssl_context = ssl_context
+        self._on_closed = on_closed
         self._numbers = itertools.count()
         self._connections: dict[Connection, None] = {}
         self._opening: dict[asyncio.Task[None], None] = {}
@@ -198,6 +201,8 @@ class Processor:
             del self._connections[connection]
             self.received_bytes += connection.received_bytes
             self._count_out(connection.context.client_host)
+            if self._on_closed is not None:
+                self._on_closed(connection.context.connection_id)
 
     def frame_incomplete(self, connection: Connection) -> None:
         """The peer has begun a frame, or has gone on with it."""

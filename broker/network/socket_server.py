@@ -17,7 +17,7 @@ import errno
 import logging
 import socket
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 
@@ -183,8 +183,10 @@ class SocketServer:
         handle: Handle,
         io_pool: BlockingPool,
         loop: asyncio.AbstractEventLoop | None = None,
+        on_closed: Callable[[str], None] | None = None,
     ) -> None:
-        """`io_pool` has `num.io.threads`: its jobs hold the handler slots. On the loop's thread."""
+        """`io_pool` has `num.io.threads`: its jobs hold the handler slots. `on_closed(connection
+        id)` is told when a connection is gone. On the loop's thread."""
         self.loop = loop or asyncio.get_running_loop()
         self.settings = settings
         self.channel = RequestChannel(
@@ -199,6 +201,7 @@ class SocketServer:
         self.acceptors: list[Acceptor] = []
         self._listeners = listeners
         self._io_pool = io_pool
+        self._on_closed = on_closed
         self._scratch = bytearray(SCRATCH_BYTES)
 
     @property
@@ -301,6 +304,7 @@ class SocketServer:
                 socket_request_max_bytes=settings.socket_request_max_bytes,
                 connections_max_idle_ms=settings.connections_max_idle_ms,
                 partial_frame_timeout_ms=settings.partial_frame_timeout_ms,
+                on_closed=self._on_closed,
                 ssl_context=listener.ssl_context,
             )
             for number in range(count)

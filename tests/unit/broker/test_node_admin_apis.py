@@ -11,7 +11,7 @@ from tests.unit.broker.test_node import Running
 
 def test_the_loaded_apis_are_those_that_were_named(tmp_path: Path) -> None:
     running = Running(tmp_path)
-    apis = node_admin_apis(running.node)
+    apis = node_admin_apis(running.node.broker)
     assert sorted(api.key for api in apis) == sorted(ADMIN_KEYS)
     for api in apis:
         assert (api.oldest, api.latest) == STABLE_VERSIONS[api.key]

@@ -22,7 +22,7 @@ def test_what_is_served_has_kafkas_whole_range_and_a_way_to_say_that_it_failed(
     tmp_path: Path,
 ) -> None:
     running = Running(tmp_path)
-    apis: dict[int, Api] = running.node.requests.apis
+    apis: dict[int, Api] = running.node.broker.requests.apis
     assert {ApiKey(key).name for key in apis} == set(SERVED.split())
     for key, api in apis.items():
         assert (api.oldest, api.latest) == STABLE_VERSIONS[ApiKey(key)]

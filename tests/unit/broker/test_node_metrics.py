@@ -21,7 +21,7 @@ async def test_values_are_read_from_their_owners_when_asked(tmp_path: Path) -> N
         named: Labels = labels
         counted[named["request"]] = value
     assert counted["Fetch"] == 0
-    server.node.requests.metrics[1].requests += 3
+    server.node.broker.requests.metrics[1].requests += 3
     again = {f.name: f for f in server.node.metrics.families()}
     samples = again["kafka_network_requestmetrics_requests"].samples
     assert ({"request": "Fetch"}, 3.0) in samples

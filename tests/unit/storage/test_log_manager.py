@@ -52,6 +52,7 @@ class Node:
     def start(self) -> LogManager:
         self.manager = self.new()
         self.manager.lock()
+        self.previous_broker_epoch = self.manager.read_previous_broker_epoch()
         self.manager.load()
         self.manager.start()
         return self.manager
@@ -103,7 +104,7 @@ def test_a_clean_stop_and_start() -> None:
     assert node.manager.close(broker_epoch=17) is True
     manager = node.start()
     assert manager.report == []
-    assert manager.previous_broker_epoch == 17
+    assert node.previous_broker_epoch == 17
     for partition in range(4):
         log = manager.get(("t", partition))
         assert log is not None
@@ -116,7 +117,7 @@ def test_process_death_is_recovered_and_told() -> None:
     node = started()
     node.die()
     manager = node.start()
-    assert manager.previous_broker_epoch == -1
+    assert node.previous_broker_epoch == -1
     assert [line.partition(":")[0] for line in manager.report] == [
         "Recovered 2 log(s) in /a",
         "Recovered 2 log(s) in /b",
@@ -197,7 +198,7 @@ def test_a_crash_at_every_step_of_a_stop_loses_nothing() -> None:
                 assert log is not None
                 assert log.log_end_offset == partition + 1
                 assert len(read_all(log)) > 0
-            clean = manager.previous_broker_epoch == 5
+            clean = node.previous_broker_epoch == 5
             assert not (clean and manager.report)
 
 
@@ -442,7 +443,7 @@ def test_on_a_real_disk(local: Callable[[], Node]) -> None:
         local().start()
     assert manager.close(3) is True
     manager = node.start()
-    assert (manager.report, manager.previous_broker_epoch) == ([], 3)
+    assert (manager.report, node.previous_broker_epoch) == ([], 3)
     assert sorted(map(read_all, manager.logs)) == sorted(expected)
     append(manager.logs[0], 5)
     for log_dir in manager._dirs.values():  # as the end of the process does

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker.apis.context import RequestContext, Respond
+from broker.apis.context import Respond
 from broker.apis.init_producer_id import InitProducerIdApi
 from broker.apis.producer_id_manager import ProducerIdManager
 from protocol.errors import ErrorCode
@@ -22,7 +22,7 @@ class Server:
         manager = ProducerIdManager(SimScheduler(), 1, lambda: 0, self._allocate, 10)
         self.api = InitProducerIdApi(manager)
 
-    def _allocate(self, _: RequestContext, __: Any, respond: Respond) -> None:
+    def _allocate(self, _: Any, respond: Respond) -> None:
         respond(AllocateProducerIdsResponse(0, self.error, 4000, 1000))
 
     def init(self, request: InitProducerIdRequest, version: int = 5) -> tuple[int, int, int]:

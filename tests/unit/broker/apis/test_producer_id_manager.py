@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker.apis.context import RequestContext, Respond
+from broker.apis.context import Respond
 from broker.apis.producer_id_manager import RETRY_BACKOFF_MS, ProducerIdManager
 from protocol.errors import ErrorCode
 from protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
@@ -22,7 +22,7 @@ class World:
         self.given: list[int | None] = []
         self.manager = ProducerIdManager(self.scheduler, 1, lambda: 42, self._allocate, WAITING_MAX)
 
-    def _allocate(self, _: RequestContext, request: Any, respond: Respond) -> None:
+    def _allocate(self, request: Any, respond: Respond) -> None:
         self.asked.append((request, respond))
 
     def take(self, count: int = 1) -> None:

@@ -1,0 +1,138 @@
+"""Envelope: v0. A client's request that a broker passes on to the active controller (KIP-590).
+
+Behaviour: the request inside is decoded, answered and encoded in its own version, as if the client
+had sent it here. Where this node is not the active controller (any more), the Envelope's own error
+is NOT_CONTROLLER and there is nothing inside, so that the broker tries elsewhere. Served on the
+controller listener only.
+
+Follows Kafka's `EnvelopeUtils`, `ForwardingManagerUtil` and `RequestChannel.buildResponseSend`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from struct import pack
+from typing import Any
+
+from broker.apis.context import Api, RequestContext, Respond
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode, ProtocolError
+from protocol.message_codec import (
+    decode,
+    decode_response,
+    encode_request,
+    encode_response,
+    read_client_id,
+    read_request_head,
+)
+from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from protocol.primitives import MessageBuffer
+
+_NOT_CONTROLLER = int(ErrorCode.NOT_CONTROLLER)
+_NO_ADDRESS = bytes(4)
+
+
+class EnvelopeApi:
+    """Opens envelopes."""
+
+    def __init__(self, inside: Iterable[Api]) -> None:
+        """`inside` are the APIs that may be passed on."""
+        self._inside = {int(api.key): api for api in inside}
+
+    def apis(self) -> list[Api]:
+        """The API with its range."""
+        return [Api(ApiKey.ENVELOPE, 0, 0, self.handle)]
+
+    def handle(self, context: RequestContext, request: EnvelopeRequest, respond: Respond) -> None:
+        """Answer the request inside."""
+        frame = memoryview(request.request_data)
+        try:
+            inner, body = self._open(context, frame)
+        except ProtocolError:
+            respond(EnvelopeResponse(b"", ErrorCode.INVALID_REQUEST))
+            return
+        if inner is None:
+            respond(EnvelopeResponse(b"", ErrorCode.INVALID_REQUEST))
+            return
+
+        def answer(response: Any) -> None:
+            if tells_not_controller(response):
+                respond(EnvelopeResponse(b"", ErrorCode.NOT_CONTROLLER))
+                return
+            out = encode_response(response, inner.api_version, inner.correlation_id)
+            respond(EnvelopeResponse(bytes(out.joined())[4:], ErrorCode.NONE))
+
+        self._inside[inner.api_key].handle(inner, body, answer)
+
+    def _open(
+        self, context: RequestContext, frame: memoryview
+    ) -> tuple[RequestContext | None, Any]:
+        """The header and the request inside; None for an API that is not passed on."""
+        api_key, version, correlation_id = read_request_head(frame)
+        api = self._inside.get(api_key)
+        if api is None or not api.oldest <= version <= api.latest:
+            return None, None
+        from protocol.api_keys import messages_of
+
+        message = messages_of(api.key).request
+        client_id, pos = read_client_id(frame, version >= message.FLEXIBLE_FROM)
+        inner = replace(
+            context,
+            api_key=api_key,
+            api_version=version,
+            correlation_id=correlation_id,
+            client_id=client_id,
+        )
+        return inner, decode(message, frame, pos, version)
+
+
+def wrap(context: RequestContext, request: Any) -> EnvelopeRequest:
+    """A client's request, to be passed on in its own version."""
+    frame = encode_request(request, context.api_version, context.correlation_id, context.client_id)
+    return EnvelopeRequest(frame[4:], _principal(context.principal), _address(context.client_host))
+
+
+def unwrap(context: RequestContext, envelope: EnvelopeResponse) -> Any | None:
+    """The response inside; None where another node has to be asked. Raises ProtocolError."""
+    if envelope.error_code == _NOT_CONTROLLER:
+        return None
+    if envelope.error_code or envelope.response_data is None:
+        raise ProtocolError(f"the controller refused an Envelope: {envelope.error_code}")
+    inside = memoryview(envelope.response_data)
+    return decode_response(ApiKey(context.api_key), inside, context.api_version)[1]
+
+
+def tells_not_controller(response: Any) -> bool:
+    """Whether a response says NOT_CONTROLLER, as a whole or for one of its parts."""
+    if response is None:
+        return False
+    if getattr(response, "error_code", 0) == _NOT_CONTROLLER:
+        return True
+    return any(
+        getattr(part, "error_code", 0) == _NOT_CONTROLLER
+        for name in response.__slots__
+        if isinstance(parts := getattr(response, name), list)
+        for part in parts
+    )
+
+
+def _principal(principal: str) -> bytes:
+    """As `DefaultKafkaPrincipalBuilder` writes it: a version, then DefaultPrincipalData."""
+    from protocol.messages.consumer_protocol import DefaultPrincipalData
+
+    kind, _, name = principal.partition(":")
+    out = MessageBuffer()
+    out += pack(">h", 0)
+    DefaultPrincipalData(kind, name).write(out, 0)
+    return bytes(out.joined())
+
+
+def _address(host: str) -> bytes:
+    """An IP address as its 4 or 16 bytes."""
+    from ipaddress import ip_address
+
+    try:
+        return ip_address(host.partition("%")[0]).packed
+    except ValueError:
+        return _NO_ADDRESS

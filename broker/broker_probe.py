@@ -1,0 +1,92 @@
+"""Whether a broker that fell silent is dead: known at once, where its address says so.
+
+A session runs out only after `broker.session.timeout.ms`. But when the connection of a broker's
+heartbeats closes, and a new connection to the broker's own listener is refused, then no process is
+there, and the active controller fences it at once. A broker that is only slow, paused or cut off
+refuses nothing and keeps its session. After a failover the new controller looks at every broker
+that is not fenced, since whoever died with the old one sends it nothing.
+
+Fencing is always safe: a broker that lives is unfenced by its next heartbeat. Kafka waits for the
+session (its longest gap after a `kill -9` is in `ARCHITECTURE.md`). Owns which connection is whose;
+never decides.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import Any
+
+from broker.shared_server import SharedServer
+from controller.metadata_image import BrokerRegistration, Endpoint
+from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from storage.ports import Channel, ChannelFailure
+
+_log = logging.getLogger("ottla.controller")
+
+_TIMEOUT_MS = 2_000
+_AGAIN_MS = 100
+"""A process that ends closes its connections first and its listeners last, or the other way."""
+_TRIES = 3
+
+
+class BrokerProbe:
+    """Looks whether brokers are there, for the active controller."""
+
+    def __init__(self, shared: SharedServer) -> None:
+        self._shared = shared
+        # Connection → (broker id, broker epoch) of the heartbeats that came over it.
+        self._brokers: dict[str, tuple[int, int]] = {}
+        shared.controller.on_leader_change(self._leader_changed)
+
+    def heard(self, connection_id: str, heartbeat: BrokerHeartbeatRequest) -> None:
+        """A heartbeat came over this connection."""
+        self._brokers[connection_id] = (heartbeat.broker_id, heartbeat.broker_epoch)
+
+    def connection_closed(self, connection_id: str) -> None:
+        """A connection to the controller listener is gone."""
+        known = self._brokers.pop(connection_id, None)
+        if known is not None and self._shared.controller.controller.is_active:
+            self._look(*known, tries=_TRIES)
+
+    def _leader_changed(self, leader_id: int | None) -> None:
+        if leader_id != self._shared.config.node_id:
+            return
+        for broker in self._shared.image.brokers.values():
+            if not broker.fenced and broker.id != leader_id:
+                self._look(broker.id, broker.epoch, tries=1)
+
+    def _look(self, broker_id: int, epoch: int, tries: int) -> None:
+        network, broker = self._shared.ports.network, self._shared.image.brokers.get(broker_id)
+        if network is None or broker is None or broker.epoch != epoch or broker.fenced:
+            return
+        listener = self._listener(broker)
+        if listener is None:
+            return
+        channel = network.channel(listener.host, listener.port, "broker-probe")
+        channel.send(
+            ApiVersionsRequest(), partial(self._seen, channel, broker_id, epoch, tries),
+            _TIMEOUT_MS, version=0,
+        )  # fmt: skip
+
+    def _listener(self, broker: BrokerRegistration) -> Endpoint | None:
+        name = self._shared.config.inter_broker_listener_name
+        return broker.endpoints.get(name)
+
+    def _seen(
+        self,
+        channel: Channel,
+        broker_id: int,
+        epoch: int,
+        tries: int,
+        _response: Any,
+        failure: ChannelFailure | None,
+    ) -> None:
+        channel.close()
+        if failure is ChannelFailure.REFUSED:
+            _log.warning("broker %d is gone: nobody listens at its address", broker_id)
+            self._shared.controller.controller.broker_gone(broker_id, epoch)
+        elif failure is ChannelFailure.LOST and tries > 1:
+            again = partial(self._look, broker_id, epoch, tries - 1)
+            self._shared.ports.scheduler.call_later(_AGAIN_MS, again)

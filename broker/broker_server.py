@@ -1,0 +1,190 @@
+"""The broker's part of a node: replicas, groups, registration, and the APIs that clients ask.
+
+Owns the order in which a broker comes up and goes down. Up: it registers, wherever the controller
+is; once it has read the metadata up to its registration, logs are opened with their topics'
+configs and replicas follow the metadata; the controller unfences it; it serves. Down: leaders move
+away (a controlled shutdown), nothing new is begun, coordinators answer whoever waits.
+
+Never touches a socket, a clock or a file itself. Follows Kafka's `BrokerServer`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from broker.apis.auto_topic_creation import OFFSETS_TOPIC
+from broker.endpoints import EndPoint
+from broker.groups.coordinator_config import GroupCoordinatorConfig
+from broker.groups.group_coordinator import GroupCoordinator
+from broker.lifecycle import BrokerIdentity, BrokerLifecycle
+from broker.node_apis import node_apis
+from broker.replication.partition import Partition
+from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
+from broker.replication.replica_manager import ReplicaManager
+from broker.request_handler import RequestHandler
+from broker.shared_server import SharedServer
+from controller.metadata_delta import MetadataDelta
+from controller.metadata_image import MetadataImage
+from controller.metadata_loader import delta_between
+from controller.settings import DEFAULT_FEATURES
+from protocol.errors import ErrorCode
+from storage.topic_partition import TopicPartition
+
+_log = logging.getLogger("ottla.node")
+
+Started = Callable[[Exception | None], None]
+
+# For a registration or heartbeat, a controller that does not answer for longer is another one soon.
+_LIFECYCLE_TIMEOUT_MS = 4_500
+
+
+class BrokerServer:
+    """See the module."""
+
+    def __init__(self, shared: SharedServer) -> None:
+        config, ports = shared.config, shared.ports
+        self.shared = shared
+        self.config = config
+        self.ports = ports
+        self.storage = shared.storage
+        self.logs = shared.logs
+        self.replicas = ReplicaManager(
+            config, shared.logs, ports.scheduler, ports.random_bytes, shared.metrics
+        )
+        offsets_log = ReplicaCoordinatorLog(
+            OFFSETS_TOPIC,
+            self.replicas,
+            ports.io,
+            config.offsets_load_buffer_size,
+            config.offsets_topic_compression_codec,
+        )
+        self.groups = GroupCoordinator(
+            GroupCoordinatorConfig.of(config),
+            ports.scheduler,
+            offsets_log,
+            ports.random_bytes,
+            self._offsets_partition_count,
+        )
+        self.replicas.on_leadership(self._leadership_changed)
+        self.lifecycle: BrokerLifecycle | None = None
+        self.forwarding = shared.to_controller(self.refuse)
+        self.requests = RequestHandler(node_apis(self))
+        # What to do when the metadata has our registration; then, whether replicas follow it.
+        self._when_registered: Callable[[], None] | None = None
+        self._following = False
+
+    @property
+    def image(self) -> MetadataImage:
+        """The newest committed metadata (`ImageSource`)."""
+        return self.shared.image
+
+    def broker_epoch(self) -> int:
+        """The epoch of this broker's registration; -1 before it."""
+        return self.lifecycle.epoch if self.lifecycle is not None else -1
+
+    def refuse(self, api_key: int, request: Any, error: ErrorCode) -> Any:
+        """The response of an API that says `error`."""
+        return self.requests.refusal(api_key, request, error)
+
+    # --- up ------------------------------------------------------------------------------------
+
+    def start(self, advertised: Sequence[EndPoint], done: Started) -> None:
+        """Come up; `done(None)` when clients may be served, or with what forbids it."""
+        config, storage = self.config, self.storage
+        identity = BrokerIdentity(
+            cluster_id=storage.cluster_id,
+            incarnation_id=self.ports.random_bytes(16),
+            endpoints=advertised,
+            log_dir_ids=[storage.directory_ids[one] for one in config.log_dirs],
+            features=DEFAULT_FEATURES,
+            previous_broker_epoch=self.logs.read_previous_broker_epoch(),
+        )
+        to_controller = self.shared.to_controller(self.refuse, _LIFECYCLE_TIMEOUT_MS)
+        self.lifecycle = BrokerLifecycle(
+            config, identity, to_controller.send, self.ports.scheduler, lambda: self.image.offset
+        )
+        self.lifecycle.register(lambda error: self._registered(error, done))
+
+    def _registered(self, error: Exception | None, done: Started) -> None:
+        if error is not None:
+            done(error)
+            return
+        self._when_registered = lambda: self._load(done)
+        self.shared.controller.add_listener(self._metadata_changed)
+
+    def _metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        if self._following:
+            self._follow(delta, image)
+        elif self._when_registered is not None and image.offset >= self.broker_epoch():
+            # Not from here, where others are still to hear of this change.
+            self.ports.scheduler.call_soon(self._when_registered)
+            self._when_registered = None
+
+    def _load(self, done: Started) -> None:
+        """What was decided before the registration is in the image: a log that it does not name is
+        nobody's."""
+        assert self.lifecycle is not None
+        try:
+            for line in self.logs.load(self._is_stray):
+                _log.warning("%s", line)
+            self._following = True
+            self._follow(delta_between(MetadataImage(), self.image), self.image)
+        except Exception as failure:  # noqa: BLE001  whoever starts the node decides on it
+            done(failure)
+            return
+        self.logs.start()
+        self.lifecycle.unfence(lambda: done(None))
+
+    def _is_stray(self, partition: TopicPartition, topic_id: bytes | None) -> bool:
+        topics, (name, index) = self.image.topics, partition
+        topic = topics.get(name) if topic_id is None else topics.get_by_id(topic_id)
+        if topic is None or topic.name != name:
+            return True
+        registration = topic.partitions.get(index)
+        return registration is None or self.config.node_id not in registration.replicas
+
+    def _follow(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        deleted = [topic.name for topic in delta.topics.deleted.values()]
+        self.replicas.apply(delta, image)
+        if deleted:
+            self.groups.on_topics_deleted(deleted)
+
+    # --- while up --------------------------------------------------------------------------------
+
+    def _leadership_changed(self, partition: Partition, leads: bool) -> None:
+        if partition.topic != OFFSETS_TOPIC:
+            return
+        if leads:
+            self.groups.on_elected(partition.index, partition.leader_epoch)
+        else:
+            self.groups.on_resigned(partition.index)
+
+    def _offsets_partition_count(self) -> int:
+        topic = self.image.topics.get(OFFSETS_TOPIC)
+        if topic is None:
+            count: int = self.config.offsets_topic_num_partitions
+            return count
+        return len(topic.partitions)
+
+    # --- down ----------------------------------------------------------------------------------
+
+    def hand_over(self, done: Callable[[], None]) -> None:
+        """Let the controller move leaders away while this broker still serves; `done` when it leads
+        nothing, or the time for that is up."""
+        if self.lifecycle is None or not self._others_may_lead():
+            done()
+        else:
+            self.lifecycle.shut_down(done)
+
+    def _others_may_lead(self) -> bool:
+        mine = self.config.node_id
+        return any(one.active and one.id != mine for one in self.image.brokers.values())
+
+    def begin_stop(self) -> None:
+        """Begin nothing new; answer whoever waits."""
+        if self.lifecycle is not None:
+            self.lifecycle.stop()
+        self.groups.shutdown()
+        self.replicas.complete_waiting()

@@ -1,0 +1,142 @@
+"""The controller's part of a node: what is served on the controller listener.
+
+Owns the table of APIs that other nodes and tools may ask there: the quorum's own messages, brokers'
+registrations and heartbeats, and clients' requests inside Envelopes. Registers this controller in
+the metadata (KIP-919), so that tools and brokers can see what it supports.
+
+Never decides: `controller.controller_apis` and `controller.raft_apis` answer. Follows Kafka's
+`ControllerServer` and `ControllerRegistrationManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from broker.apis.api_versions import ApiVersionsApi
+from broker.apis.context import Api, RequestContext, Respond
+from broker.apis.envelope import EnvelopeApi
+from broker.broker_probe import BrokerProbe
+from broker.endpoints import SECURITY_PROTOCOLS, EndPoint
+from broker.request_handler import RequestHandler
+from broker.shared_server import SharedServer
+from controller.controller_apis import API_KEYS
+from controller.settings import DEFAULT_FEATURES
+from protocol.api_keys import STABLE_VERSIONS, ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+    Feature,
+    Listener,
+)
+
+_log = logging.getLogger("ottla.controller")
+
+REGISTRATION_RETRY_MS = 500
+
+RAFT_KEYS = (
+    ApiKey.VOTE,
+    ApiKey.BEGIN_QUORUM_EPOCH,
+    ApiKey.END_QUORUM_EPOCH,
+    ApiKey.FETCH,
+    ApiKey.FETCH_SNAPSHOT,
+    ApiKey.DESCRIBE_QUORUM,
+)
+
+# What brokers and controllers ask in their own name: never inside an Envelope.
+_NOT_FORWARDED = (
+    ApiKey.BROKER_REGISTRATION,
+    ApiKey.BROKER_HEARTBEAT,
+    ApiKey.ALTER_PARTITION,
+    ApiKey.ALLOCATE_PRODUCER_IDS,
+    ApiKey.CONTROLLER_REGISTRATION,
+    ApiKey.ASSIGN_REPLICAS_TO_DIRS,
+)
+
+
+class ControllerServer:
+    """See the module."""
+
+    def __init__(self, shared: SharedServer) -> None:
+        self._shared = shared
+        self._incarnation_id = shared.ports.random_bytes(16)
+        self._endpoints: Sequence[EndPoint] = ()
+        self._registering = False
+        self._to_controller = shared.to_controller(self._refuse)
+        self.probe = BrokerProbe(shared)
+        self.requests = RequestHandler(self._apis())
+
+    def _apis(self) -> list[Api]:
+        shared = self._shared
+        decided = [_api(ApiKey(key), self._decided(ApiKey(key))) for key in API_KEYS]
+        raft = [_api(key, shared.controller.raft_apis.handle) for key in RAFT_KEYS]
+        forwarded = [api for api in decided if api.key not in _NOT_FORWARDED]
+        quorum = [api for api in raft if api.key is ApiKey.DESCRIBE_QUORUM]
+        return [
+            *decided,
+            *raft,
+            *EnvelopeApi([*forwarded, *quorum]).apis(),
+            *ApiVersionsApi(
+                shared, lambda: list(self.requests.apis.values()), DEFAULT_FEATURES
+            ).apis(),
+        ]
+
+    def _decided(self, key: ApiKey) -> Any:
+        if key is ApiKey.BROKER_HEARTBEAT:
+            return self._heartbeat
+        return self._shared.ask_controller_here
+
+    def _heartbeat(self, context: RequestContext, request: Any, respond: Respond) -> None:
+        self.probe.heard(context.connection_id, request)
+        self._shared.ask_controller_here(context, request, respond)
+
+    def _refuse(self, api_key: int, request: Any, error: ErrorCode) -> Any:
+        return self.requests.refusal(api_key, request, error)
+
+    # --- this controller's own registration -------------------------------------------------------
+
+    def start(self, endpoints: Sequence[EndPoint]) -> None:
+        """Register with the quorum, as soon as it has a leader. `endpoints`: where we listen."""
+        self._endpoints = endpoints
+        if not self._shared.alone:
+            self._shared.controller.add_listener(lambda _delta, _image: self._register_if_needed())
+
+    def _register_if_needed(self) -> None:
+        mine = self._shared.image.controllers.get(self._shared.config.node_id)
+        if self._registering or (mine is not None and mine.incarnation_id == self._incarnation_id):
+            return
+        self._registering = True
+        request = ControllerRegistrationRequest(
+            controller_id=self._shared.config.node_id,
+            incarnation_id=self._incarnation_id,
+            listeners=[
+                Listener(
+                    one.listener_name,
+                    one.host or "",
+                    one.port,
+                    SECURITY_PROTOCOLS.index(one.security_protocol),
+                )
+                for one in self._endpoints
+            ],
+            features=[Feature(name, low, high) for name, (low, high) in DEFAULT_FEATURES.items()],
+        )
+        self._to_controller.send(request, self._registered)
+
+    def _registered(self, response: ControllerRegistrationResponse | None) -> None:
+        if response is not None and response.error_code:
+            _log.warning(
+                "the registration of this controller is refused: %s",
+                ErrorCode(response.error_code).name,
+            )
+        # Until the record is in the image, or to try again after a refusal.
+        self._shared.ports.scheduler.call_later(REGISTRATION_RETRY_MS, self._look_again)
+
+    def _look_again(self) -> None:
+        self._registering = False
+        self._register_if_needed()
+
+
+def _api(key: ApiKey, handle: Any) -> Api:
+    return Api(key, *STABLE_VERSIONS[key], handle)

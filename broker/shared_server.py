@@ -1,0 +1,165 @@
+"""What a node has in any role: its folders, its part in the quorum, its way to the controller.
+
+Owns the locks on the folders, the failure channel of the disks, and the metadata side
+(`controller.controller_node`), which every node has: a controller votes, a node that is only a
+broker follows as an observer. What is decided when a disk fails stands here too, since it ends the
+process. Never serves a client. Follows Kafka's `SharedServer`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from broker.apis.context import RequestContext, Respond
+from broker.config import BrokerConfig
+from broker.config_keys import GROUP_CONFIG_DEF
+from broker.metrics import Metrics
+from broker.node_settings import controller_settings
+from broker.node_to_controller import ControllerAddress, NodeToController, Refuse
+from broker.start_error import StartError
+from controller.controller_node import ControllerNode
+from controller.metadata_image import MetadataImage
+from controller.storage_format import LogDirectories, read_bootstrap
+from storage.filesystem import Filesystem
+from storage.log_config import LogConfig
+from storage.log_dir_failure import LogDirFailureChannel
+from storage.log_manager import LogManager, LogManagerSettings
+from storage.ports import Blocking, Network, Scheduler
+from storage.unified_log import LogEnvironment
+
+_log = logging.getLogger("ottla.node")
+
+
+@dataclass(frozen=True, slots=True)
+class NodePorts:
+    """What is outside a node."""
+
+    filesystem: Filesystem
+    scheduler: Scheduler
+    io: Blocking
+    """For requests: cold reads, loading of coordinators. Its jobs hold handler slots."""
+    background: Blocking
+    """For flushing, deleting, recovering."""
+    random_bytes: Callable[[int], bytes]
+    halt: Callable[[str], None]
+    """End the process at once, for this reason; nothing after it runs."""
+    network: Network | None = None
+    """The way to other nodes; None where there are none."""
+
+
+class SharedServer:
+    """See the module."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        ports: NodePorts,
+        storage: LogDirectories,
+        config_of_topic: Callable[[str], LogConfig],
+    ) -> None:
+        """Lock the folders and open the metadata log. `config_of_topic(name)` is asked when a log
+        is opened.
+
+        Raises LogDirLocked where another process has them, StartError and OSError.
+        """
+        self.config = config
+        self.ports = ports
+        self.storage = storage
+        self.metrics = Metrics()
+        self.failures = LogDirFailureChannel()
+        environment = LogEnvironment(
+            ports.filesystem,
+            ports.scheduler,
+            ports.background,
+            self.failures,
+            config.producer_id_expiration_ms,
+        )
+        self.logs = LogManager(
+            environment, _log_manager_settings(config), config_of_topic, ports.random_bytes
+        )
+        self.logs.lock()
+        self._refuse_without_folders()
+        self.failures.listen(self._log_dir_failed)
+        settings = controller_settings(config, storage)
+        self.controller = ControllerNode(
+            settings,
+            environment,
+            ports.random_bytes,
+            read_bootstrap(ports.filesystem, config.metadata_log_dir),
+            lambda error: ports.halt(f"the metadata log failed: {error}"),
+            network=ports.network,
+            group_config_def=GROUP_CONFIG_DEF,
+        )
+        self.address = ControllerAddress(
+            config.node_id,
+            self.controller.raft,
+            self.ask_controller_here,
+            settings.voter_endpoints,
+            ports.network,
+        )
+        self._ways: list[NodeToController] = []
+        self.controller.on_leader_change(self._leader_changed)
+
+    @property
+    def image(self) -> MetadataImage:
+        """The newest committed metadata."""
+        return self.controller.image
+
+    @cached_property
+    def alone(self) -> bool:
+        """Whether this node is the whole quorum."""
+        voters = [voter.node_id for voter in self.config.controller_quorum_voters]
+        return voters == [self.config.node_id]
+
+    def ask_controller_here(self, context: RequestContext, request: Any, respond: Respond) -> None:
+        """Ask the controller of this process (`broker.apis.context.Handle`)."""
+        self.controller.apis.handle(context, request, respond)
+
+    def to_controller(self, refuse: Refuse, timeout_ms: int | None = None) -> NodeToController:
+        """A way of its own to the active controller."""
+        timeout_ms = self.config.request_timeout_ms if timeout_ms is None else timeout_ms
+        way = NodeToController(self.address, self.ports.scheduler, timeout_ms, refuse)
+        self._ways.append(way)
+        return way
+
+    def _leader_changed(self, _leader_id: int | None) -> None:
+        for way in self._ways:
+            way.controller_changed()
+
+    def close(self, broker_epoch: int) -> None:
+        """Leave the quorum and close the logs; no job is under way any more."""
+        for way in self._ways:
+            way.close()
+        self.controller.close()
+        self.logs.close(broker_epoch)
+
+    # --- disks ---------------------------------------------------------------------------------
+
+    def _refuse_without_folders(self) -> None:
+        """Nothing runs yet: a folder without which it cannot is the person's to mend."""
+        for log_dir, reason in self.failures.offline_dirs().items():
+            if log_dir == self.config.metadata_log_dir or not self.logs.online_dirs:
+                raise StartError(f"{log_dir} cannot be used (log.dirs): {reason}")
+            _log.error("log directory %s is offline: %s", log_dir, reason)
+
+    def _log_dir_failed(self, log_dir: str, reason: str) -> None:
+        _log.error("log directory %s is offline: %s", log_dir, reason)
+        if log_dir == self.config.metadata_log_dir:
+            self.ports.halt(f"the metadata log directory {log_dir} failed: {reason}")
+        if not self.logs.online_dirs:
+            self.ports.halt(f"the last log directory failed: {reason}")
+
+
+def _log_manager_settings(config: BrokerConfig) -> LogManagerSettings:
+    return LogManagerSettings(
+        config.log_dirs,
+        config.log_flush_offset_checkpoint_interval_ms,
+        config.log_flush_start_offset_checkpoint_interval_ms,
+        config.replica_high_watermark_checkpoint_interval_ms,
+        config.producer_id_expiration_check_interval_ms,
+        config.log_flush_scheduler_interval_ms,
+    )
