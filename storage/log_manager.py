@@ -29,8 +29,8 @@ from storage.log_dir_state import LogDirState
 from storage.log_dirs import (
     UNKNOWN_BROKER_EPOCH,
     leave_clean_marker,
-    read_clean_marker,
     lock_dir,
+    read_clean_marker,
     take_clean_marker,
 )
 from storage.offset_checkpoints import read_offsets

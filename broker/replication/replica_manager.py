@@ -1,7 +1,8 @@
 """All partitions that this broker hosts, and the two purgatories of requests that wait for them.
 
 Owns which partitions exist here and who leads them, as the metadata image says: `apply` creates
-logs for new ones, opens leaders, deletes what is gone. Appends and reads go through `Partition`.
+logs for new ones, opens leaders, has followers copied, deletes what is gone. It also has the timer
+by which leaders look for followers that fell behind. Appends and reads go through `Partition`.
 Never decides leadership, never speaks to a client. Follows Kafka's `ReplicaManager`.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from typing import Protocol
 
 from broker.config import BrokerConfig
 from broker.dynamic_config import topic_defaults
@@ -39,6 +41,22 @@ TopicPartition = tuple[str, int]
 
 # Not a config of Kafka's either: `ServerConfigs.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS`.
 SESSION_EVICTION_MS = 120_000
+
+
+class Fetchers(Protocol):
+    """What copies the partitions that other brokers lead (`ReplicaFetcherManager`)."""
+
+    def follow(self, partition: Partition) -> None:
+        """Copy it from the leader that it has now, under the epoch that it has now."""
+
+    def stop(self, partition: Partition) -> None:
+        """Copy it no more; nothing to do where it was not."""
+
+    def close_idle(self) -> None:
+        """All changes of one image were told."""
+
+    def brokers_changed(self) -> None:
+        """Some brokers have other addresses."""
 
 
 class ReplicaManager:
@@ -73,6 +91,8 @@ class ReplicaManager:
         # Ours, but their logs cannot be opened or made: a log directory is offline.
         self._offline: dict[TopicPartition, None] = {}
         self._image: MetadataImage | None = None
+        self._fetchers: Fetchers | None = None
+        self._stopped = False
         self.leader_view = LeaderView(
             scheduler,
             config.replica_lag_time_max_ms,
@@ -80,6 +100,7 @@ class ReplicaManager:
         )
         # Told (partition, leads now) after each change of leadership: coordinators load and unload.
         self._leadership_listeners: list[Callable[[Partition, bool], None]] = []
+        log_manager.on_dir_failure(self._log_dir_failed)
 
     # --- what there is ---------------------------------------------------------------------------
 
@@ -120,13 +141,23 @@ class ReplicaManager:
         """Bring the local replicas to what the image says, looking only at what changed."""
         at_start = self._image is None
         self._image = image
+        if at_start:
+            self._check_isrs_later()
         changes = delta.topics.local_changes(self.node_id)
-        for topic, _, index in changes.deletes:
-            self._delete(topic, index)
-        for (topic, topic_id, index), registration in changes.leaders.items():
-            self._change(topic, topic_id, index, registration, at_start)
-        for (topic, topic_id, index), registration in changes.followers.items():
-            self._change(topic, topic_id, index, registration, at_start)
+        for topic, topic_id, index in changes.deletes:
+            self._delete(topic, topic_id, index)
+        configs: dict[str, LogConfig] = {}
+        for kind in (changes.leaders, changes.followers):
+            for (topic, topic_id, index), registration in kind.items():
+                if topic not in configs:
+                    configs[topic] = self.topic_config(topic)
+                partition = self._hosted(topic, topic_id, index, configs[topic], at_start)
+                if partition is not None:
+                    self._change(partition, registration)
+        self._tell_fetchers(delta)
+        self._apply_configs(delta, image)
+
+    def _apply_configs(self, delta: MetadataDelta, image: MetadataImage) -> None:
         for resource_type, name in delta.changed_configs:
             if resource_type == ResourceType.TOPIC:
                 for quota in (self.leader_quota, self.follower_quota):
@@ -140,30 +171,41 @@ class ReplicaManager:
             for topic in dict.fromkeys(topic for topic, _ in self._partitions):
                 self.log_manager.update_config(topic, self.topic_config(topic))
 
-    def _change(
-        self,
-        topic: str,
-        topic_id: bytes,
-        index: int,
-        registration: PartitionRegistration,
-        at_start: bool,
-    ) -> None:
+    def _hosted(
+        self, topic: str, topic_id: bytes, index: int, config: LogConfig, at_start: bool
+    ) -> Partition | None:
+        """The replica here, with its log made where it is new; None where the log is offline."""
         partition = self._partitions.get((topic, index))
-        if partition is None:
-            is_new = not at_start and (topic, index) not in self._offline
-            try:
-                partition = self._create(topic, topic_id, index, is_new)
-            except LogDirFailure as failure:
-                _log.error("%s-%d is offline: %s", topic, index, failure)
-                self._offline[(topic, index)] = None
-                return
+        if partition is not None and partition.topic_id == topic_id:
+            return partition
+        is_new = not at_start and (topic, index) not in self._offline
+        try:
+            return self._create(topic, topic_id, index, config, is_new)
+        except LogDirFailure as failure:
+            _log.error("%s-%d is offline: %s", topic, index, failure)
+            self._offline[(topic, index)] = None
+            return None
+
+    def _change(self, partition: Partition, registration: PartitionRegistration) -> None:
         led, epoch = partition.is_leader, partition.leader_epoch
+        fetchers = self._fetchers
+        if fetchers is not None and registration.leader == self.node_id:
+            fetchers.stop(partition)  # before the epoch opens at the log's end
         partition.apply(registration)
+        if fetchers is not None and not partition.is_leader:
+            fetchers.follow(partition)
         if partition.is_leader != led or partition.leader_epoch != epoch:
             self._tell_leadership(partition, partition.is_leader)
 
-    def _create(self, topic: str, topic_id: bytes, index: int, is_new: bool) -> Partition:
-        config = self.topic_config(topic)
+    def _tell_fetchers(self, delta: MetadataDelta) -> None:
+        if self._fetchers is not None:
+            if delta.changed_brokers:
+                self._fetchers.brokers_changed()
+            self._fetchers.close_idle()
+
+    def _create(
+        self, topic: str, topic_id: bytes, index: int, config: LogConfig, is_new: bool
+    ) -> Partition:
         log = self.log_manager.get_or_create((topic, index), topic_id, config, is_new=is_new)
         counts = self.metrics.topic(topic)
         partition = Partition(
@@ -180,11 +222,15 @@ class ReplicaManager:
         self._by_topic_id[(topic_id, index)] = partition
         return partition
 
-    def _delete(self, topic: str, index: int) -> None:
+    def _delete(self, topic: str, topic_id: bytes, index: int) -> None:
+        """The topic is gone, or this broker is none of the replicas any more: so goes the log."""
         self._offline.pop((topic, index), None)
-        partition = self._partitions.pop((topic, index), None)
+        partition = self._by_topic_id.get((topic_id, index))
         if partition is None:
             return
+        if self._fetchers is not None:
+            self._fetchers.stop(partition)
+        del self._partitions[(topic, index)]
         del self._by_topic_id[(partition.topic_id, index)]
         led = partition.is_leader
         partition.mark_deleted()
@@ -192,7 +238,8 @@ class ReplicaManager:
             self._tell_leadership(partition, False)
         with suppress(LogDirFailure):  # its folder is put aside when the directory is back
             self.log_manager.delete((topic, index))
-        self.metrics.forget_topic(topic)
+        if self._image is None or self._image.topics.get_by_id(topic_id) is None:
+            self.metrics.forget_topic(topic)
 
     def topic_config(self, topic: str) -> LogConfig:
         """What a topic sets, above this broker's defaults."""
@@ -222,8 +269,40 @@ class ReplicaManager:
     def _session_changed(self, session: FetchSession, _partition: Partition) -> None:
         self.fetch_purgatory.check(session)
 
+    # --- followers -----------------------------------------------------------------------------
+
+    def fetch_with(self, fetchers: Fetchers) -> None:
+        """From now on `fetchers` copies what other brokers lead."""
+        self._fetchers = fetchers
+        for partition in self._partitions.values():
+            if not partition.is_leader:
+                fetchers.follow(partition)
+
+    def _check_isrs_later(self) -> None:
+        period_ms = self._config.replica_lag_time_max_ms / 2
+        self.scheduler.call_later(period_ms, self._check_isrs)
+
+    def _check_isrs(self) -> None:
+        """Leaders propose ISRs without those that lag (Kafka's `isr-expiration`)."""
+        if self._stopped:
+            return
+        for partition in self._partitions.values():
+            if partition.followers is not None:
+                partition.shrink_isr()
+        self._check_isrs_later()
+
+    def _log_dir_failed(self, log_dir: str) -> None:
+        """Its logs refuse everything already; the controller elects other leaders for them."""
+        lost = [one for one in self._partitions.values() if one.log.log_dir == log_dir]
+        for partition in lost:
+            if self._fetchers is not None:
+                self._fetchers.stop(partition)
+        # Whoever waits hears of it after the work in which the disk failed.
+        self.scheduler.call_soon(lambda: self.wake(lost))
+
     def complete_waiting(self) -> None:
         """Answer every parked request with what there is: the node stops."""
+        self._stopped = True
         self.fetch_purgatory.complete_everything()
         self.produce_purgatory.complete_everything()
 

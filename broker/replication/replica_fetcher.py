@@ -1,0 +1,377 @@
+"""Copies partitions from one leader: one connection, one request at a time, one fetch session.
+
+Owns which partitions it copies, which of them wait after an error, and the loop: fetch, hand each
+partition its part (`broker.replication.followed_partition`), fetch again. A request names only the
+partitions that moved, and a response only those with news, so that an idle partition costs nothing.
+
+Never decides who leads: partitions are given to it and taken away by `ReplicaFetcherManager`. An
+error of one partition delays that one, a failed request delays all.
+
+Follows Kafka's `AbstractFetcherThread`, `ReplicaFetcherThread`, `RemoteLeaderEndPoint`; KIP-227
+(sessions), KIP-320 (epochs), KIP-595 (diverging epochs), KIP-903 (broker epochs).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, cast
+
+from broker.replication.fetch_session_handler import FetchSessionHandler
+from broker.replication.followed_partition import (
+    FetchKey,
+    FollowedPartition,
+    FollowerState,
+    Position,
+)
+from broker.replication.leader_log_bounds import LeaderLogBounds
+from broker.replication.partition import Partition
+from protocol.errors import ErrorCode
+from protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData, ReplicaState
+from protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from storage.log_dir_failure import LogDirFailure
+from storage.ports import Channel, ChannelFailure, Scheduler, Timer
+
+_log = logging.getLogger("ottla.replication")
+
+FIRST_BACKOFF_MS = 50
+FAILURES_WORTH_A_WARNING = 4
+
+_SESSION_ERRORS = (
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FetcherSettings:
+    """Configs of the fetchers, under Kafka's names, and who fetches."""
+
+    node_id: int
+    replica_fetch_max_bytes: int
+    replica_fetch_min_bytes: int
+    replica_fetch_response_max_bytes: int
+    replica_fetch_wait_max_ms: int
+    replica_fetch_backoff_ms: int
+    replica_socket_timeout_ms: int
+    broker_epoch: Callable[[], int]
+    is_throttled: Callable[[Partition], bool]
+    """Whether a partition that lags must wait for the follower's replication quota."""
+    count_bytes: Callable[[Partition, int], None]
+    """Told of every part of a response with records: for metrics and the quota."""
+
+
+class ReplicaFetcher:
+    """The partitions that one fetcher copies from one leader."""
+
+    def __init__(
+        self,
+        name: str,
+        leader_id: int,
+        channel: Channel,
+        scheduler: Scheduler,
+        settings: FetcherSettings,
+    ) -> None:
+        """`name` is the client id by which the leader knows it."""
+        self.name = name
+        self.leader_id = leader_id
+        self._channel = channel
+        self._scheduler = scheduler
+        self._settings = settings
+        self._session = FetchSessionHandler(settings.replica_fetch_max_bytes)
+        self._followed: dict[FetchKey, FollowedPartition] = {}
+        self._delayed: dict[FetchKey, FollowedPartition] = {}
+        self._bounds = LeaderLogBounds(settings.node_id, settings.replica_socket_timeout_ms)
+        self.failed: dict[Partition, None] = {}
+        """Given up until the metadata gives them another leader epoch: their disk failed, or the
+        leader is of a later epoch."""
+        # Answers of requests before the last `_abandon` are not for us any more.
+        self._generation = 0
+        self._busy = False
+        self._waits_for_data = False
+        self._failures = 0
+        self._interrupted_ms = float("-inf")
+        self._step_soon = False
+        self._retry: Timer | None = None
+        self._backs_off = False
+        self._closed = False
+
+    # ---- partitions ------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._followed) + len(self.failed)
+
+    def partitions(self) -> list[FollowedPartition]:
+        """Those that are copied or wait."""
+        return list(self._followed.values())
+
+    def add(self, partition: Partition) -> None:
+        """Copy `partition` under the leader epoch that it has now; no change where it is so."""
+        key = (partition.topic_id, partition.index)
+        known = self._followed.get(key)
+        if (
+            known is not None
+            and known.leader_epoch == partition.leader_epoch
+            and known.partition is partition
+        ):
+            return
+        self.remove(partition)
+        followed = FollowedPartition(partition)
+        try:
+            followed.begin()
+        except LogDirFailure:
+            self.failed[partition] = None
+            return
+        self._followed[key] = followed
+        self._session.mark(key)
+        self._interrupt()
+        self._wake()
+
+    def remove(self, partition: Partition) -> None:
+        """Copy it no more."""
+        self.failed.pop(partition, None)
+        key = (partition.topic_id, partition.index)
+        if self._followed.pop(key, None) is not None:
+            self._delayed.pop(key, None)
+            self._bounds.drop(key)
+            self._session.mark(key)
+
+    def move(self, channel: Channel) -> None:
+        """The leader has another address."""
+        self._abandon()
+        self._channel.close()
+        self._channel = channel
+        self._backs_off = False
+        self._wake()
+
+    def close(self) -> None:
+        """Stop for good."""
+        self._closed = True
+        self._abandon()
+        self._cancel_retry()
+        self._channel.close()
+
+    # ---- the loop --------------------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        if not self._step_soon and not self._busy:
+            self._step_soon = True  # what is added in one go is fetched in one request
+            self._scheduler.call_soon(self._step_now)
+
+    def _step_now(self) -> None:
+        self._step_soon = False
+        self._step()
+
+    def _step(self) -> None:
+        if self._closed or self._busy or self._backs_off:
+            return
+        self._cancel_retry()
+        now_ms = self._scheduler.monotonic_ms()
+        self._resume(now_ms)
+        if self._bounds:
+            asked = self._bounds.request()
+            self._send(asked, lambda response: self._take_bounds(asked, response))
+            return
+        settings = self._settings
+        wait_ms = self._wait_ms(now_ms)
+        request = FetchRequest(
+            replica_state=ReplicaState(settings.node_id, settings.broker_epoch()),
+            max_wait_ms=wait_ms,
+            min_bytes=settings.replica_fetch_min_bytes,
+            max_bytes=settings.replica_fetch_response_max_bytes,
+        )
+        if self._session.fill(request, self._followed, self._wanted):
+            self._waits_for_data = True
+            self._send(request, self._fetched)
+        elif self._delayed:
+            self._call_back(wait_ms)
+
+    def _wanted(self, key: FetchKey) -> Position | None:
+        followed = self._followed.get(key)
+        if followed is None or followed.state is not FollowerState.FETCHING:
+            return None
+        if followed.lag != 0 and self._settings.is_throttled(followed.partition):
+            self._delay(followed, self._settings.replica_fetch_backoff_ms)
+            return None
+        return followed.position
+
+    def _wait_ms(self, now_ms: float) -> int:
+        """How long the leader may wait for data: until the first delayed partition is due."""
+        wait_ms = float(self._settings.replica_fetch_wait_max_ms)
+        for followed in self._delayed.values():
+            wait_ms = min(wait_ms, followed.due_ms - now_ms)
+        return max(1, int(wait_ms))
+
+    def _resume(self, now_ms: float) -> None:
+        """Fetch again what was delayed for long enough."""
+        if self._delayed:
+            for key, followed in list(self._delayed.items()):
+                if followed.due_ms <= now_ms:
+                    del self._delayed[key]
+                    followed.state = FollowerState.FETCHING
+                    self._session.mark(key)
+
+    def _send(self, request: Any, answered: Callable[[Any], None]) -> None:
+        generation = self._generation
+        self._busy = True
+
+        def done(response: Any, failure: ChannelFailure | None) -> None:
+            if generation != self._generation:
+                return
+            self._busy = self._waits_for_data = False
+            if failure is not None:
+                self._request_failed(failure)
+            else:
+                answered(response)
+            self._step()
+
+        self._channel.send(request, done, self._settings.replica_socket_timeout_ms)
+
+    def _request_failed(self, failure: ChannelFailure) -> None:
+        level = logging.INFO if self._failures else logging.WARNING
+        _log.log(
+            level, "%s: no answer from broker %d: %s", self.name, self.leader_id, failure.value
+        )
+        self._session.lost()
+        self._back_off()
+
+    def _back_off(self) -> None:
+        """Nothing goes out for a while: short at first, then `replica.fetch.backoff.ms`."""
+        self._failures += 1
+        self._backs_off = True
+        longest_ms = self._settings.replica_fetch_backoff_ms
+        self._call_back(min(longest_ms, FIRST_BACKOFF_MS << min(self._failures - 1, 16)))
+
+    def _call_back(self, delay_ms: float) -> None:
+        def retry() -> None:
+            self._retry = None
+            self._backs_off = False
+            self._step()
+
+        self._cancel_retry()
+        self._retry = self._scheduler.call_later(delay_ms, retry)
+
+    def _cancel_retry(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+
+    def _interrupt(self) -> None:
+        """A partition that came must not wait until the request under way has waited for data.
+
+        The request is given up with its session, at most once in `replica.fetch.backoff.ms`.
+        """
+        now_ms = self._scheduler.monotonic_ms()
+        if not self._waits_for_data:
+            return
+        if now_ms - self._interrupted_ms < self._settings.replica_fetch_backoff_ms:
+            return
+        self._interrupted_ms = now_ms
+        self._abandon()
+        self._channel.close()
+
+    def _abandon(self) -> None:
+        self._generation += 1
+        self._busy = self._waits_for_data = False
+        self._session.lost()
+
+    # ---- what a Fetch gives ----------------------------------------------------------------------
+
+    def _fetched(self, response: FetchResponse) -> None:
+        error = ErrorCode(response.error_code)
+        if error:
+            self._session.refused(error)
+            if error not in _SESSION_ERRORS or self._failures:
+                _log.warning("%s: broker %d refused: %s", self.name, self.leader_id, error.name)
+                self._back_off()
+            else:
+                self._failures = 1  # a second one in a row waits
+            return
+        self._failures = 0
+        self._session.answered(response.session_id)
+        for topic in response.responses:
+            for data in topic.partitions:
+                self._take((topic.topic_id, data.partition_index), data)
+
+    def _take(self, key: FetchKey, data: PartitionData) -> None:
+        followed, told = self._followed.get(key), self._session.told.get(key)
+        if followed is None or told is None or followed.state is not FollowerState.FETCHING:
+            return
+        before = followed.position
+        if told[:2] != before[:2]:  # asked in another epoch, or elsewhere
+            return
+        try:
+            error = self._handle(followed, data)
+        except LogDirFailure:
+            error = ErrorCode.KAFKA_STORAGE_ERROR
+        if error:
+            self._partition_failed(followed, error)
+        elif followed.position != before:
+            self._session.mark(key)
+
+    def _handle(self, followed: FollowedPartition, data: PartitionData) -> ErrorCode:
+        error = ErrorCode(data.error_code)
+        if error is ErrorCode.OFFSET_OUT_OF_RANGE:
+            followed.state = FollowerState.OUT_OF_RANGE
+            self._bounds.ask(followed)
+            self._session.mark(followed.key)
+            return ErrorCode.NONE
+        if error is ErrorCode.FENCED_LEADER_EPOCH:
+            # The metadata that tells of the later epoch is on its way, and adds it again.
+            _log.info("%r: the leader has a later epoch", followed)
+            self._give_up(followed)
+            return ErrorCode.NONE
+        if error:
+            return error
+        diverging = data.diverging_epoch
+        if diverging is not None and diverging.epoch >= 0:
+            before = followed.position
+            followed.truncate_on_divergence(diverging.epoch, diverging.end_offset)
+            # The same question again would get the same answer: not at once.
+            return ErrorCode.NONE if followed.position != before else ErrorCode.OFFSET_OUT_OF_RANGE
+        if data.records:
+            records = cast(memoryview, data.records)  # what a response's decoder makes
+            self._settings.count_bytes(followed.partition, len(records))
+        return followed.take(data)
+
+    def _partition_failed(self, followed: FollowedPartition, error: ErrorCode) -> None:
+        if self._followed.get(followed.key) is not followed:
+            return  # taken away meanwhile, as all partitions of a disk that failed
+        if followed.partition.log.offline:
+            self._give_up(followed)
+            return
+        delay_ms = followed.retry_ms(self._settings.replica_fetch_backoff_ms)
+        level = logging.WARNING if followed.failures == FAILURES_WORTH_A_WARNING else logging.DEBUG
+        _log.log(level, "%r: %s; trying again in %d ms", followed, error.name, delay_ms)
+        self._delay(followed, delay_ms)
+
+    def _delay(self, followed: FollowedPartition, delay_ms: float) -> None:
+        followed.state = FollowerState.DELAYED
+        followed.due_ms = self._scheduler.monotonic_ms() + delay_ms
+        self._delayed[followed.key] = followed
+        self._session.mark(followed.key)
+
+    def _give_up(self, followed: FollowedPartition) -> None:
+        self.remove(followed.partition)
+        self.failed[followed.partition] = None
+
+    # ---- out of range ----------------------------------------------------------------------------
+
+    def _take_bounds(self, asked: ListOffsetsRequest, response: ListOffsetsResponse) -> None:
+        self._failures = 0
+        for followed, error, start, end in self._bounds.answered(asked, response):
+            if error is ErrorCode.FENCED_LEADER_EPOCH:
+                self._give_up(followed)
+                continue
+            moved = False
+            if not error:
+                with suppress(LogDirFailure):
+                    moved = followed.take_bounds(start, end)
+            if moved:
+                followed.state = FollowerState.FETCHING
+                self._session.mark(followed.key)
+            else:
+                self._partition_failed(followed, error or ErrorCode.OFFSET_OUT_OF_RANGE)
