@@ -1,0 +1,256 @@
+"""A client of a whole cluster that does nothing by itself: every request and its outcome is exact.
+
+`RawClient` keeps one connection a node and what Metadata said of leaders. It never retries. What
+can become of a request is three exceptions apart from its answer: it was not sent, its connection
+ended, nobody answered in time; after the last two nobody knows whether it was carried out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.message_codec import decode_response, encode_request
+from protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestPartitionData,
+    DescribeQuorumRequestTopicData,
+)
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.find_coordinator import FindCoordinatorRequest
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from protocol.messages.metadata import MetadataRequest
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.record_batch import iterate_batches
+from protocol.records import Record, build_batch, iterate_records
+
+ANSWER_TIMEOUT_S = 8.0
+CONNECT_TIMEOUT_S = 3.0
+PRODUCE_TIMEOUT_MS = 3_000
+FETCH_WAIT_MS = 200
+FETCH_BYTES = 64 * 1024
+LATEST = -1
+METADATA_TOPIC = "__cluster_metadata"
+
+Address = tuple[str, int]
+
+
+class NotSent(Exception):
+    """The node could not be reached: nothing was carried out."""
+
+
+class Hung(Exception):
+    """The connection ended before the answer."""
+
+
+class Silent(Hung):
+    """No answer within its time; the connection is closed."""
+
+
+def key_of(topic: str, partition: int) -> str:
+    return f"{topic}-{partition}"
+
+
+def topic_of(key: str) -> tuple[str, int]:
+    topic, _, partition = key.rpartition("-")
+    return topic, int(partition)
+
+
+class Connection:
+    """One connection, one request at a time."""
+
+    def __init__(self, address: Address, client_id: str) -> None:
+        self.address = address
+        self._client_id = client_id
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._correlation = 0
+
+    async def call(self, request: Any, version: int, timeout_s: float) -> Any:
+        """The answer. NotSent, Hung or Silent without one."""
+        if self._streams is None:
+            try:
+                self._streams = await asyncio.wait_for(
+                    asyncio.open_connection(*self.address), CONNECT_TIMEOUT_S
+                )
+            except (OSError, TimeoutError) as error:
+                raise NotSent(str(error)) from error
+        reader, writer = self._streams
+        self._correlation += 1
+        try:
+            writer.write(encode_request(request, version, self._correlation, self._client_id))
+            async with asyncio.timeout(timeout_s):
+                await writer.drain()
+                (size,) = struct.unpack(">i", await reader.readexactly(4))
+                frame = await reader.readexactly(size)
+        except TimeoutError as error:
+            self.close()
+            raise Silent(type(request).__name__) from error
+        except (OSError, asyncio.IncompleteReadError) as error:
+            self.close()
+            raise Hung(str(error)) from error
+        except asyncio.CancelledError:
+            self.close()
+            raise
+        correlation, answer = decode_response(ApiKey(request.API_KEY), memoryview(frame), version)
+        assert correlation == self._correlation
+        return answer
+
+    def close(self) -> None:
+        if self._streams is not None:
+            self._streams[1].transport.abort()
+            self._streams = None
+
+
+class RawClient:
+    """Connections to the nodes that `addresses` names, and who leads what."""
+
+    def __init__(self, name: str, addresses: dict[int, Address], rng: random.Random) -> None:
+        self.name = name
+        self.rng = rng
+        self.leaders: dict[str, tuple[int, int]] = {}
+        """Leader (-1 for none) and leader epoch of each key."""
+        self.isr: dict[str, list[int]] = {}
+        self.replicas: dict[str, list[int]] = {}
+        self._addresses = addresses
+        self._connections: dict[int, Connection] = {}
+
+    async def call(
+        self, node: int, request: Any, version: int, timeout_s: float = ANSWER_TIMEOUT_S
+    ) -> Any:
+        """The node's answer; NotSent, Hung or Silent."""
+        if node not in self._addresses:
+            raise NotSent(f"node {node} is unknown")
+        connection = self._connections.get(node)
+        if connection is None:
+            connection = Connection(self._addresses[node], self.name)
+            self._connections[node] = connection
+        return await connection.call(request, version, timeout_s)
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+
+    # --- who is who ------------------------------------------------------------------------------
+
+    async def metadata(self, node: int | None = None, timeout_s: float = 2.0) -> Any:
+        """Metadata of all topics from `node`, or any; takes in what is newer. None without it."""
+        nodes = list(self._addresses) if node is None else [node]
+        self.rng.shuffle(nodes)
+        for one in nodes:
+            try:
+                answer = await self.call(one, MetadataRequest(topics=None), 9, timeout_s)
+            except (NotSent, Hung):
+                continue
+            self._take_in(answer)
+            return answer
+        return None
+
+    def _take_in(self, answer: Any) -> None:
+        for topic in answer.topics:
+            for part in topic.partitions:
+                key = key_of(topic.name, part.partition_index)
+                if part.leader_epoch >= self.leaders.get(key, (-1, -1))[1]:
+                    self.leaders[key] = (part.leader_id, part.leader_epoch)
+                    self.isr[key] = part.isr_nodes
+                    self.replicas[key] = part.replica_nodes
+
+    def leader(self, key: str) -> int | None:
+        """Who leads `key`, as far as is known."""
+        node = self.leaders.get(key, (-1, -1))[0]
+        return node if node >= 0 else None
+
+    async def coordinator(self, group: str) -> int | None:
+        """The node that coordinates `group`, by any node that tells."""
+        nodes = list(self._addresses)
+        self.rng.shuffle(nodes)
+        for node in nodes:
+            try:
+                answer = await self.call(node, FindCoordinatorRequest(group), 2, 2.0)
+            except (NotSent, Hung):
+                continue
+            if answer.error_code == ErrorCode.NONE:
+                return int(answer.node_id)
+        return None
+
+    async def quorum(self, node: int) -> tuple[int, int] | None:
+        """Leader and epoch of the metadata quorum, as `node` or who it asks says."""
+        topic = DescribeQuorumRequestTopicData(
+            METADATA_TOPIC, [DescribeQuorumRequestPartitionData(0)]
+        )
+        try:
+            answer = await self.call(node, DescribeQuorumRequest([topic]), 1, 2.0)
+        except (NotSent, Hung):
+            return None
+        if answer.error_code != ErrorCode.NONE or not answer.topics:
+            return None
+        part = answer.topics[0].partitions[0]
+        if part.error_code != ErrorCode.NONE:
+            return None
+        return part.leader_id, part.leader_epoch
+
+    # --- records ---------------------------------------------------------------------------------
+
+    async def produce(self, node: int, key: str, batch: bytes) -> Any:
+        """The partition's part of the answer, with acks=all."""
+        topic, partition = topic_of(key)
+        data = [TopicProduceData(topic, partition_data=[PartitionProduceData(partition, batch)])]
+        answer = await self.call(node, ProduceRequest(None, -1, PRODUCE_TIMEOUT_MS, data), 9)
+        return answer.responses[0].partition_responses[0]
+
+    async def fetch(self, node: int, key: str, offset: int, epoch: int) -> Any:
+        """The partition's part of the answer."""
+        topic, partition = topic_of(key)
+        part = FetchPartition(partition, epoch, offset, partition_max_bytes=FETCH_BYTES)
+        request = FetchRequest(
+            max_wait_ms=FETCH_WAIT_MS,
+            min_bytes=1,
+            max_bytes=FETCH_BYTES,
+            session_id=0,
+            session_epoch=-1,
+            topics=[FetchTopic(topic, partitions=[part])],
+        )
+        answer = await self.call(node, request, 12)
+        if not answer.responses:
+            raise Hung(f"fetch: error {answer.error_code}")
+        return answer.responses[0].partitions[0]
+
+    async def end_offset(self, node: int, key: str) -> int | None:
+        """The high watermark as ListOffsets tells it, None with an error."""
+        topic, partition = topic_of(key)
+        part = ListOffsetsPartition(partition, timestamp=LATEST)
+        request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic(topic, [part])])
+        answer = (await self.call(node, request, 5)).topics[0].partitions[0]
+        return int(answer.offset) if answer.error_code == ErrorCode.NONE else None
+
+
+def batch_of(values: Sequence[int], producer_id: int, sequence: int, now_ms: int) -> bytes:
+    """An idempotent batch of whole numbers."""
+    return bytes(
+        build_batch(
+            [Record(-1, now_ms, None, b"%d" % value) for value in values],
+            producer_id=producer_id,
+            producer_epoch=0 if producer_id >= 0 else -1,
+            base_sequence=sequence,
+        )
+    )
+
+
+def records_of(data: Any, position: int) -> list[tuple[int, int]]:
+    """Offset and value of what a fetch from `position` gave."""
+    view = memoryview(data.records or b"")
+    return [
+        (record.offset, int(record.value or b"-1"))
+        for place, header in iterate_batches(view, allow_partial_tail=True)
+        if not header.is_control
+        for record in iterate_records(view, place)
+        if record.offset >= position
+    ]

@@ -1,0 +1,309 @@
+"""One chaos run: a cluster, its load, its nemesis, and the verdict.
+
+Boot, load under faults, heal, wait for full in-sync sets, read everything from its start by a fresh
+client, stop, compare the replicas on disk, judge. `ChaosRun(...).run()` gives a `Verdict`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from protocol.errors import ErrorCode
+from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from tests.chaos.checker import Anomaly, check, summary
+from tests.chaos.group_load import GroupMember
+from tests.chaos.history import OK, Final, Poll, Send
+from tests.chaos.nemesis import Nemesis, Planned
+from tests.chaos.raw_client import Hung, NotSent, RawClient, key_of, records_of
+from tests.chaos.replicas import compare, logged_faults
+from tests.chaos.workload import Producer, Reader, Shared, Watcher, Worker
+from tests.cluster_processes import HOST, OTTLA, ROOT, ClusterProcesses
+
+TOPICS = {"alpha": 4, "beta": 4, "gamma": 4}
+PROPERTIES = {
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "replica.lag.time.max.ms": "3000",
+    "log.segment.bytes": "1048576",
+    "min.insync.replicas": "2",
+    "default.replication.factor": "3",
+    "offsets.topic.num.partitions": "3",
+    "offsets.topic.replication.factor": "3",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "3000",
+    "auto.create.topics.enable": "false",
+}
+HEAL_S = 45.0
+CLEAN, VIOLATION, INVALID = 0, 1, 2
+
+
+@dataclass
+class Verdict:
+    """What came of a run."""
+
+    seed: int
+    peer: str
+    mode: str
+    seconds: float
+    operations: dict[str, int] = field(default_factory=dict)
+    faults: dict[str, int] = field(default_factory=dict)
+    anomalies: dict[str, object] = field(default_factory=dict)
+    invalid: list[str] = field(default_factory=list)
+    figures: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    kept: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0 clean, 1 a violation, 2 a run that shows nothing."""
+        if self.anomalies:
+            return VIOLATION
+        return INVALID if self.invalid else CLEAN
+
+    def to_json(self) -> str:
+        return json.dumps({"exit_code": self.exit_code, **self.__dict__}, indent=1, default=str)
+
+
+class ChaosRun:
+    """`seconds` of load under faults, and what has to come before and after."""
+
+    def __init__(
+        self,
+        *,
+        seconds: float,
+        seed: int,
+        peer: str = OTTLA,
+        mode: str = "raw",
+        kinds: list[str] | None = None,
+        folder: Path | None = None,
+        producers: int = 6,
+        readers: int = 4,
+        members: int = 3,
+        least_faults: int = 0,
+    ) -> None:
+        self._seconds = seconds
+        self._seed = seed
+        self._kinds = kinds
+        self._folder = folder
+        self._counts = (producers, readers, members)
+        self._least_faults = least_faults
+        self._cluster = ClusterProcesses(3, peer=peer, properties=PROPERTIES, proxied=True)
+        self.verdict = Verdict(seed, peer, mode, seconds)
+        self._rss: dict[int, float] = {}
+
+    def run(self) -> Verdict:
+        """Everything; the cluster is gone afterwards, its files are kept if something is wrong."""
+        try:
+            begun = time.monotonic()
+            self._cluster.start()
+            self.verdict.figures["boot_s"] = round(time.monotonic() - begun, 2)
+            history = asyncio.run(self._load())
+            anomalies = check(history)
+            self._cluster.stop()
+            anomalies += self._look_at_disks() + self._look_at_processes()
+            self.verdict.anomalies = summary(anomalies)
+            if anomalies and self._folder is not None:
+                history.write(self._folder / "history.jsonl")
+                self._keep()
+        finally:
+            self._cluster.close()
+        return self.verdict
+
+    # --- the load --------------------------------------------------------------------------------
+
+    async def _load(self) -> object:
+        addresses = {n.node_id: (HOST, n.client_door) for n in self._cluster.brokers}
+        keys = [key_of(topic, p) for topic, count in TOPICS.items() for p in range(count)]
+        shared = self._shared = Shared(addresses, keys, self._seed)
+        client = RawClient("runner", addresses, shared.rng("runner"))
+        await self._create_topics(client)
+        nemesis = Nemesis(self._cluster, shared, self._seed)
+        plan = nemesis.schedule(self._seconds)
+        if self._kinds is not None:
+            plan = [Planned(5 + 10.0 * index, kind, 4.0) for index, kind in enumerate(self._kinds)]
+        print("schedule:", *(f"{p.at_s:.0f}s:{p.kind}:{p.seconds}" for p in plan), flush=True)
+        workers = [asyncio.create_task(worker.run()) for worker in self._workers(shared)]
+        watch = asyncio.create_task(self._watch_processes())
+        try:
+            await nemesis.run(plan)
+            await asyncio.sleep(max(2.0, self._seconds - shared.now()))
+        finally:
+            shared.stopping.set()
+            done = await asyncio.gather(*workers, return_exceptions=True)
+            watch.cancel()
+        for result in done:
+            if isinstance(result, BaseException):
+                raise result
+        await self._finish(client)
+        client.close()
+        self.verdict.faults = nemesis.done
+        self.verdict.notes += nemesis.notes
+        self._count()
+        return shared.history
+
+    def _workers(self, shared: Shared) -> list[Worker]:
+        producers, readers, members = self._counts
+        workers: list[Worker] = [Watcher("watcher", shared)]
+        if self.verdict.mode == "confluent":
+            from tests.chaos.confluent_load import ConfluentProducer, ConfluentReader
+
+            bootstrap = self._cluster.bootstrap
+            workers += [ConfluentProducer(f"p{n}", shared, bootstrap) for n in range(producers)]
+            workers += [ConfluentReader(f"c{n}", shared, bootstrap) for n in range(readers)]
+        else:
+            workers += [Producer(f"p{n}", shared) for n in range(producers)]
+            workers += [Reader(f"c{n}", shared) for n in range(readers)]
+        workers += [GroupMember(f"m{n}", shared) for n in range(members)]
+        return workers
+
+    async def _create_topics(self, client: RawClient) -> None:
+        for topic, count in TOPICS.items():
+            request = CreateTopicsRequest([CreatableTopic(topic, count, 3)], 10_000)
+            await self._insist(client, request, 5)
+        await self._full_isr(client, 30)
+
+    async def _insist(self, client: RawClient, request: CreateTopicsRequest, version: int) -> None:
+        deadline = time.monotonic() + 30
+        codes = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
+        while True:
+            try:
+                answer = await client.call(
+                    client.rng.choice(list(self._shared.addresses)), request, version
+                )
+                code = ErrorCode(answer.topics[0].error_code)
+                if code in codes:
+                    return
+                said = f"{code.name}: {answer.topics[0].error_message}"
+            except (NotSent, Hung) as error:
+                said = repr(error)
+            assert time.monotonic() < deadline, f"no topic could be created: {said}"
+            await asyncio.sleep(0.3)
+
+    async def _full_isr(self, client: RawClient, patience_s: float) -> list[str]:
+        """Wait until every key has all of its replicas in sync; those that have not."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            await client.metadata()
+            lacking = [
+                f"{key}: leader {client.leaders.get(key)}, ISR {client.isr.get(key)} of "
+                f"{client.replicas.get(key)}"
+                for key in self._shared.keys
+                if client.leader(key) is None or len(client.isr.get(key, ())) < 3
+            ]
+            if not lacking or time.monotonic() > deadline:
+                return lacking
+            await asyncio.sleep(0.3)
+
+    async def _watch_processes(self) -> None:
+        while True:
+            for node in self._cluster.nodes.values():
+                try:
+                    if node.process is not None:
+                        used = psutil.Process(node.process.pid).memory_info().rss / 1e6
+                        self._rss[node.node_id] = max(used, self._rss.get(node.node_id, 0))
+                except psutil.Error:
+                    continue
+            await asyncio.sleep(1)
+
+    # --- the end ---------------------------------------------------------------------------------
+
+    async def _finish(self, client: RawClient) -> None:
+        """Full in-sync sets, and everything read from its start."""
+        begun = time.monotonic()
+        lacking = await self._full_isr(client, HEAL_S)
+        self.verdict.figures["full_isr_after_s"] = round(time.monotonic() - begun, 2)
+        self._unhealed = [Anomaly("not-healed", text) for text in lacking]
+        for key in self._shared.keys:
+            try:
+                async with asyncio.timeout(30):
+                    records = await self._read_all(client, key)
+            except TimeoutError:
+                self._unhealed.append(Anomaly("not-healed", f"{key} cannot be read to its end"))
+                continue
+            self._shared.history.add(Final(key, records))
+
+    async def _read_all(self, client: RawClient, key: str) -> list[tuple[int, int]]:
+        records: list[tuple[int, int]] = []
+        end: int | None = None
+        position = 0
+        while end is None or position < end:
+            leader, epoch = client.leaders.get(key, (-1, -1))
+            try:
+                if end is None:
+                    end = await client.end_offset(leader, key)
+                    if end is None:
+                        raise Hung("no end offset yet")
+                    continue
+                data = await client.fetch(leader, key, position, epoch)
+                if data.error_code:
+                    raise Hung(ErrorCode(data.error_code).name)
+            except (NotSent, Hung):
+                await asyncio.sleep(0.2)
+                await client.metadata()
+                continue
+            records += records_of(data, position)
+            position = records[-1][0] + 1 if records else position
+        return records
+
+    def _count(self) -> None:
+        history = self._shared.history
+        outcomes = Counter(send.outcome for send in history.of(Send))
+        self.verdict.operations = {
+            **{f"send {outcome}": count for outcome, count in sorted(outcomes.items())},
+            "poll": sum(1 for _ in history.of(Poll)),
+            "read records": sum(len(poll.records) for poll in history.of(Poll)),
+            "all events": len(history.events),
+        }
+        acknowledged = sorted(s.t1 for s in history.of(Send) if s.outcome == OK)
+        gaps = [b - a for a, b in zip(acknowledged, acknowledged[1:], strict=False)]
+        self.verdict.figures["longest_gap_of_acks_s"] = round(max(gaps, default=0), 2)
+        self.verdict.figures["rss_max_mb"] = round(max(self._rss.values(), default=0), 1)
+        if outcomes[OK] < self._seconds * 2:
+            self.verdict.invalid.append(f"only {outcomes[OK]} sends were acknowledged")
+        if len(self.verdict.faults) < self._least_faults:
+            self.verdict.invalid.append(f"only {len(self.verdict.faults)} kinds of faults")
+        if sum(1 for _ in history.of(Final)) < 0.9 * len(self._shared.keys):
+            self.verdict.invalid.append("less than 90 % of the final reads")
+
+    def _look_at_disks(self) -> list[Anomaly]:
+        folders = {node.node_id: node.data_dir for node in self._cluster.brokers}
+        anomalies, compared = compare(folders)
+        self.verdict.figures["batches_compared_on_disk"] = compared
+        if not compared:
+            self.verdict.invalid.append("no replicas were compared on disk")
+        return self._unhealed + anomalies
+
+    def _look_at_processes(self) -> list[Anomaly]:
+        found = [Anomaly("process", death) for death in self._cluster.unexpected_deaths()]
+        if self.verdict.peer == OTTLA:  # Apache Kafka logs errors about faults; that is its way
+            for node in self._cluster.nodes.values():
+                found += [
+                    Anomaly("logged-fault", f"node {node.node_id}: {text}")
+                    for text in logged_faults(node.log_text())
+                ]
+        return found
+
+    def _keep(self) -> None:
+        """Logs and data of the nodes, for whoever looks into it."""
+        assert self._folder is not None
+        for node in self._cluster.nodes.values():
+            target = self._folder / f"node-{node.node_id}"
+            shutil.copytree(node.folder, target, dirs_exist_ok=True)
+        self.verdict.kept = str(self._folder)
+
+
+def commit_of_sources() -> str:
+    """Which sources were tried."""
+    done = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
+    )
+    return done.stdout.strip() or "unknown"
