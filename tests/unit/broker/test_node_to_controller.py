@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from broker.apis.context import RequestContext
+from broker.apis.envelope import EnvelopeApi
+from broker.apis.forwarded import ForwardedApis
+from broker.node_to_controller import RETRY_BACKOFF_MS, ControllerAddress, NodeToController
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from protocol.messages.envelope import EnvelopeRequest
+from storage.ports import Answered, ChannelFailure
+from tests.simulation.sim_scheduler import SimScheduler
+
+ME, OTHER, THIRD = 1, 2, 3
+TIMEOUT_MS = 3_000
+OK = BrokerHeartbeatResponse(is_fenced=False)
+NOT_CONTROLLER = BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER)
+CONTEXT = RequestContext(ApiKey.CREATE_TOPICS, 7, 11, "client", "10.1.2.3", "PLAINTEXT", "c")
+
+
+class FakeChannel:
+    """Keeps what is sent; answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[Any, Answered, float]] = []
+        self.closed = False
+
+    def send(
+        self, request: Any, done: Answered, timeout_ms: float, version: int | None = None
+    ) -> None:
+        self.sent.append((request, done, timeout_ms))
+
+    def answer(self, response: Any, failure: ChannelFailure | None = None) -> None:
+        self.sent.pop(0)[1](response, failure)
+
+    def close(self) -> None:
+        self.closed = True
+        while self.sent:
+            self.answer(None, ChannelFailure.LOST)
+
+
+class World:
+    """A node, its quorum, and the channels that it opens."""
+
+    def __init__(self, leader_id: int | None) -> None:
+        self.leader_id = leader_id
+        self.scheduler = SimScheduler()
+        self.channels: dict[tuple[str, int], FakeChannel] = {}
+        self.local: list[tuple[RequestContext, Any, Callable[[Any], None]]] = []
+        endpoints = {OTHER: ("other", 2), THIRD: ("third", 3)}
+        address = ControllerAddress(ME, self, self.ask_here, endpoints, self)
+        self.way = NodeToController(address, self.scheduler, TIMEOUT_MS, self.refuse)
+        self.answers: list[Any] = []
+
+    def ask_here(
+        self, context: RequestContext, request: Any, respond: Callable[[Any], None]
+    ) -> None:
+        self.local.append((context, request, respond))
+
+    def channel(self, host: str, port: int, client_id: str) -> FakeChannel:
+        assert client_id == "node-1"
+        self.channels[(host, port)] = FakeChannel()
+        return self.channels[(host, port)]
+
+    def refuse(self, api_key: int, _request: Any, error: ErrorCode) -> Any:
+        return (api_key, error)
+
+    def send(self) -> None:
+        self.way.send(BrokerHeartbeatRequest(ME, 5), self.answers.append)
+
+    @property
+    def other(self) -> FakeChannel:
+        return self.channels[("other", 2)]
+
+
+def test_on_the_leader_it_is_a_call() -> None:
+    world = World(ME)
+    world.send()
+    ((context, request, respond),) = world.local
+    assert (context.api_key, context.api_version) == (63, BrokerHeartbeatRequest.MAX_VERSION)
+    assert request.broker_epoch == 5
+    respond(OK)
+    assert world.answers == [OK]
+    assert world.channels == {}
+
+
+def test_elsewhere_it_goes_over_one_channel() -> None:
+    world = World(OTHER)
+    world.send()
+    world.send()
+    assert [request.broker_epoch for request, _, _ in world.other.sent] == [5, 5]
+    assert [timeout for _, _, timeout in world.other.sent] == [TIMEOUT_MS, TIMEOUT_MS]
+    world.other.answer(OK)
+    assert world.answers == [OK]
+
+
+def test_without_a_leader_it_waits_for_one() -> None:
+    world = World(None)
+    world.send()
+    world.scheduler.run_for(200)
+    world.leader_id = ME
+    world.scheduler.run_for(RETRY_BACKOFF_MS)
+    assert len(world.local) == 1
+
+
+def test_a_lost_connection_and_not_controller_are_tried_again() -> None:
+    world = World(OTHER)
+    world.send()
+    world.other.answer(None, ChannelFailure.REFUSED)
+    assert world.other.sent == []
+    world.scheduler.run_for(RETRY_BACKOFF_MS)
+    world.other.answer(NOT_CONTROLLER)
+    world.leader_id = THIRD
+    world.scheduler.run_for(RETRY_BACKOFF_MS)
+    assert world.other.closed
+    world.channels[("third", 3)].answer(OK)
+    assert world.answers == [OK]
+
+
+def test_another_leader_takes_over_what_waits_for_the_old_one() -> None:
+    world = World(OTHER)
+    world.send()
+    world.leader_id = THIRD
+    world.way.controller_changed()
+    world.scheduler.run_for(RETRY_BACKOFF_MS)
+    assert world.other.closed
+    world.channels[("third", 3)].answer(OK)
+    world.scheduler.run_for(2 * TIMEOUT_MS)
+    assert world.answers == [OK]
+
+
+def test_no_answer_in_time_is_none_and_a_late_one_is_not_told() -> None:
+    world = World(ME)
+    world.send()
+    world.scheduler.run_for(TIMEOUT_MS + 1)
+    assert world.answers == [None]
+    world.local[0][2](OK)
+    assert world.answers == [None]
+
+
+def test_tries_end_with_the_time() -> None:
+    world = World(None)
+    world.send()
+    world.scheduler.run_for(TIMEOUT_MS + 1)
+    assert world.answers == [None]
+    world.leader_id = ME
+    world.scheduler.run_for(TIMEOUT_MS)
+    assert world.local == []
+
+
+def test_after_the_close_nothing_is_sent() -> None:
+    world = World(OTHER)
+    world.send()
+    world.way.close()
+    assert world.other.closed
+    world.scheduler.run_for(TIMEOUT_MS + 1)
+    assert world.answers == [None]
+    assert len(world.channels) == 1
+
+
+def forwarded(world: World) -> CreateTopicsRequest:
+    request = CreateTopicsRequest([CreatableTopic("t", 3, 2)], 900)
+    world.way.forward(CONTEXT, request, world.answers.append)
+    return request
+
+
+def test_a_clients_request_is_passed_on_in_an_envelope_and_answered_in_its_version() -> None:
+    world = World(OTHER)
+    forwarded(world)
+    ((envelope, done, _),) = world.other.sent
+    assert isinstance(envelope, EnvelopeRequest)
+    assert envelope.client_host_address == bytes([10, 1, 2, 3])
+    # Kafka's DefaultKafkaPrincipalBuilder.serialize(User:ANONYMOUS).
+    assert envelope.request_principal == b"\0\0\x05User\x0aANONYMOUS\0\0"
+    seen: list[Any] = []
+
+    def create(context: RequestContext, request: Any, respond: Callable[[Any], None]) -> None:
+        seen.append((context.api_version, context.client_id, request.topics[0].name))
+        results = [CreatableTopicResult("t", b"i" * 16, num_partitions=3, replication_factor=2)]
+        respond(CreateTopicsResponse(topics=results))
+
+    api = EnvelopeApi(ForwardedApis(create).apis())
+    api.handle(CONTEXT, envelope, lambda response: done(response, None))
+    assert seen == [(7, "client", "t")]
+    (response,) = world.answers
+    assert [(t.name, t.num_partitions) for t in response.topics] == [("t", 3)]
+
+
+def test_a_node_that_is_no_controller_any_more_says_so_on_the_envelope() -> None:
+    world = World(OTHER)
+    forwarded(world)
+
+    def create(_: RequestContext, request: Any, respond: Callable[[Any], None]) -> None:
+        failed = CreatableTopicResult("t", error_code=ErrorCode.NOT_CONTROLLER)
+        respond(CreateTopicsResponse(topics=[failed]))
+
+    envelope, done, _ = world.other.sent.pop()
+    told: list[Any] = []
+    EnvelopeApi(ForwardedApis(create).apis()).handle(CONTEXT, envelope, told.append)
+    assert (told[0].error_code, told[0].response_data) == (ErrorCode.NOT_CONTROLLER, b"")
+    done(told[0], None)
+    assert world.answers == []
+    world.leader_id = ME
+    world.scheduler.run_for(RETRY_BACKOFF_MS)
+    assert len(world.local) == 1
+
+
+def test_a_client_is_told_when_no_controller_answers() -> None:
+    world = World(None)
+    forwarded(world)
+    world.scheduler.run_for(TIMEOUT_MS + 1)
+    assert world.answers == [(ApiKey.CREATE_TOPICS, ErrorCode.REQUEST_TIMED_OUT)]
+
+
+def test_only_what_may_be_passed_on_is_opened() -> None:
+    api = EnvelopeApi(ForwardedApis(lambda *_: None).apis())
+    told: list[Any] = []
+    for data in (b"", b"\0\x3f\0\0\0\0\0\x01\0\0\0", b"\0\x13\0\x7f\0\0\0\x01\0\0\0"):
+        api.handle(CONTEXT, EnvelopeRequest(data, b"", b""), told.append)
+    assert [one.error_code for one in told] == [ErrorCode.INVALID_REQUEST] * 3
