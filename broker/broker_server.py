@@ -20,8 +20,10 @@ from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.lifecycle import BrokerIdentity, BrokerLifecycle
 from broker.node_apis import node_apis
+from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.partition import Partition
 from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
+from broker.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker.replication.replica_manager import ReplicaManager
 from broker.request_handler import RequestHandler
 from broker.shared_server import SharedServer
@@ -53,6 +55,7 @@ class BrokerServer:
         self.replicas = ReplicaManager(
             config, shared.logs, ports.scheduler, ports.random_bytes, shared.metrics
         )
+        self._replicate(shared)
         offsets_log = ReplicaCoordinatorLog(
             OFFSETS_TOPIC,
             self.replicas,
@@ -74,6 +77,33 @@ class BrokerServer:
         # What to do when the metadata has our registration; then, whether replicas follow it.
         self._when_registered: Callable[[], None] | None = None
         self._following = False
+
+    def _replicate(self, shared: SharedServer) -> None:
+        """What replication needs of other nodes."""
+        config, ports = self.config, self.ports
+        self.replicas.leader_view.alter_partitions = AlterPartitionManager(
+            ports.scheduler,
+            shared.to_controller(self.refuse).send,
+            config.node_id,
+            self.broker_epoch,
+        )
+        if ports.network is not None:
+            ReplicaFetcherManager(
+                config,
+                ports.network,
+                ports.scheduler,
+                self.replicas,
+                self._endpoint_of,
+                shared.metrics,
+                self.broker_epoch,
+            )
+
+    def _endpoint_of(self, broker_id: int) -> tuple[str, int] | None:
+        """Where a broker takes other brokers' requests."""
+        broker = self.image.brokers.get(broker_id)
+        name = self.config.inter_broker_listener_name
+        endpoint = broker.endpoints.get(name) if broker is not None else None
+        return None if endpoint is None else (endpoint.host, endpoint.port)
 
     @property
     def image(self) -> MetadataImage:

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from broker.broker_probe import BrokerProbe
+from controller.metadata_image import BrokerRegistration, Endpoint
+from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from storage.ports import Answered, ChannelFailure
+from tests.simulation.sim_scheduler import SimScheduler
+
+ME, OTHER = 1, 2
+EPOCH = 40
+
+
+class Channel:
+    def __init__(self) -> None:
+        self.done: Answered | None = None
+        self.closed = False
+
+    def send(self, _: Any, done: Answered, timeout_ms: float, version: int | None = None) -> None:
+        self.done = done
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class World:
+    """A controller that sees one other broker."""
+
+    def __init__(self, *, active: bool = True, fenced: bool = False) -> None:
+        self.scheduler = SimScheduler()
+        self.probed: list[tuple[str, int]] = []
+        self.channels: list[Channel] = []
+        self.gone: list[tuple[int, int]] = []
+        broker = BrokerRegistration(
+            OTHER, EPOCH, b"", {"IN": Endpoint("IN", "host", 9, 0)}, {}, None, fenced, False, ()
+        )
+        self.brokers = {OTHER: broker, ME: broker._replace(id=ME)}
+        controller = SimpleNamespace(
+            is_active=active, broker_gone=lambda *broker: self.gone.append(broker)
+        )
+        shared: Any = SimpleNamespace(
+            config=SimpleNamespace(node_id=ME, inter_broker_listener_name="IN"),
+            ports=SimpleNamespace(network=self, scheduler=self.scheduler),
+            image=self,
+            controller=SimpleNamespace(controller=controller, on_leader_change=self._listen),
+        )
+        self.probe = BrokerProbe(shared)
+
+    def _listen(self, listener: Any) -> None:
+        self.leader_changed = listener
+
+    def channel(self, host: str, port: int, _: str) -> Channel:
+        self.probed.append((host, port))
+        self.channels.append(Channel())
+        return self.channels[-1]
+
+    def seen(self, failure: ChannelFailure | None) -> None:
+        channel = self.channels[-1]
+        assert channel.done is not None
+        channel.done(None if failure else object(), failure)
+        assert channel.closed
+
+    def heartbeat_then_close(self, epoch: int = EPOCH) -> None:
+        self.probe.heard("c", BrokerHeartbeatRequest(OTHER, epoch))
+        self.probe.connection_closed("c")
+
+
+def test_a_refused_connection_is_the_proof() -> None:
+    world = World()
+    world.heartbeat_then_close()
+    assert world.probed == [("host", 9)]
+    world.seen(ChannelFailure.REFUSED)
+    assert world.gone == [(OTHER, EPOCH)]
+
+
+def test_a_broker_that_answers_or_is_slow_keeps_its_session() -> None:
+    for failure in (None, ChannelFailure.TIMED_OUT):
+        world = World()
+        world.heartbeat_then_close()
+        world.seen(failure)
+        world.scheduler.run_for(10_000)
+        assert (world.gone, len(world.probed)) == ([], 1)
+
+
+def test_a_process_that_is_about_to_end_is_looked_at_again() -> None:
+    world = World()
+    world.heartbeat_then_close()
+    world.seen(ChannelFailure.LOST)
+    world.scheduler.run_for(200)
+    world.seen(ChannelFailure.REFUSED)
+    assert world.gone == [(OTHER, EPOCH)]
+
+
+def test_nobody_is_looked_at_without_need() -> None:
+    for world in (World(active=False), World(fenced=True)):
+        world.heartbeat_then_close()
+        assert world.probed == []
+    world = World()
+    world.heartbeat_then_close(epoch=EPOCH - 1)
+    world.probe.connection_closed("another connection")
+    assert world.probed == []
+
+
+def test_a_new_controller_looks_at_all_that_are_not_fenced_but_itself() -> None:
+    world = World()
+    world.leader_changed(OTHER)
+    assert world.probed == []
+    world.leader_changed(ME)
+    assert world.probed == [("host", 9)]
+    world.seen(ChannelFailure.REFUSED)
+    assert world.gone == [(OTHER, EPOCH)]
