@@ -55,6 +55,7 @@ class BrokerServer:
         self.replicas = ReplicaManager(
             config, shared.logs, ports.scheduler, ports.random_bytes, shared.metrics
         )
+        self._fetchers: ReplicaFetcherManager | None = None
         self._replicate(shared)
         offsets_log = ReplicaCoordinatorLog(
             OFFSETS_TOPIC,
@@ -88,7 +89,7 @@ class BrokerServer:
             self.broker_epoch,
         )
         if ports.network is not None:
-            ReplicaFetcherManager(
+            self._fetchers = ReplicaFetcherManager(
                 config,
                 ports.network,
                 ports.scheduler,
@@ -216,5 +217,7 @@ class BrokerServer:
         """Begin nothing new; answer whoever waits."""
         if self.lifecycle is not None:
             self.lifecycle.stop()
+        if self._fetchers is not None:
+            self._fetchers.shutdown()
         self.groups.shutdown()
         self.replicas.complete_waiting()
