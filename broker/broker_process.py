@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -168,16 +168,19 @@ class BrokerProcess:
         return False
 
     def _command(self) -> list[str]:
-        packages = str(Path(__file__).resolve().parent.parent)
         keys = {
             "listeners": f"PLAINTEXT://{HOST}:{self.port}",
             "log.dirs": str(self.data_dir),
             **self.properties,
         }
-        command = [sys.executable, "-P", "-c", _RUN, packages, "serve"]
-        for key, value in keys.items():
-            command += ["--override", f"{key}={value}"]
-        return command
+        overrides = [("--override", f"{key}={value}") for key, value in keys.items()]
+        return serve_command([word for override in overrides for word in override])
+
+
+def serve_command(arguments: Sequence[str]) -> list[str]:
+    """`ottla serve` with `arguments`, of this installation and this interpreter."""
+    packages = str(Path(__file__).resolve().parent.parent)
+    return [sys.executable, "-P", "-c", _RUN, packages, "serve", *arguments]
 
 
 def free_port() -> int:

@@ -1,4 +1,4 @@
-"""The command `ottla`: serve, format, dump-log.
+"""The command `ottla`: serve, cluster, status, format, dump-log.
 
 Turns arguments into a configuration and hands over to `broker.server`. What goes wrong in a way
 that a person can mend is one line, `ottla: …`, with exit code 2. Everything that a start does not
@@ -35,7 +35,14 @@ Start one from a file with Kafka's own keys:
     ottla serve --config conf/server.properties
 """
 
-_CONFIG_HELP = "A file in Kafka's server.properties syntax. Without it: the single-node profile."
+_CONFIG_HELP = (
+    "A file in Kafka's server.properties syntax; also by the environment, OTTLA_CONFIG. Without "
+    "it: the single-node profile."
+)
+_CLUSTER_ID_HELP = (
+    "The id of the cluster, 22 characters of base64url: empty folders are formatted with it. "
+    "A node of one makes up its own; several nodes must be given the same."
+)
 _OVERRIDE_HELP = "One key of Kafka's server.properties, above the file. May be given repeatedly."
 
 
@@ -43,9 +50,7 @@ def run_cli(arguments: Sequence[str]) -> int:
     """Run one command; the exit code. Prints one line for what stops it."""
     try:
         check_installation()
-        ottla.main(list(arguments), prog_name="ottla", standalone_mode=False)
-    except click.exceptions.Exit as ended:
-        return ended.exit_code
+        code = ottla.main(list(arguments), prog_name="ottla", standalone_mode=False)
     except click.ClickException as error:
         return _refused(f"{error.format_message()} (see: ottla --help)")
     except (StartError, ConfigError) as error:
@@ -55,7 +60,7 @@ def run_cli(arguments: Sequence[str]) -> int:
         return _refused(f"{named}{error.strerror or error}")
     except (click.Abort, KeyboardInterrupt):
         return 130
-    return 0
+    return code if isinstance(code, int) else 0  # click gives the code of an Exit back
 
 
 def _refused(reason: str) -> int:
@@ -68,8 +73,15 @@ def _configured(command: Callable[..., None]) -> Callable[..., None]:
     with_override = click.option(
         "--override", "overrides", multiple=True, metavar="KEY=VALUE", help=_OVERRIDE_HELP
     )
-    with_file = click.option("--config", "config_file", metavar="FILE", help=_CONFIG_HELP)
+    with_file = click.option(
+        "--config", "config_file", metavar="FILE", envvar="OTTLA_CONFIG", help=_CONFIG_HELP
+    )
     return with_file(with_override(command))
+
+
+_with_cluster_id = click.option(
+    "--cluster-id", metavar="ID", envvar="OTTLA_CLUSTER_ID", help=_CLUSTER_ID_HELP
+)
 
 
 def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -104,37 +116,110 @@ def ottla(context: click.Context) -> None:
 
 
 @ottla.command(short_help="Start a broker and run it in the foreground.")
+@_with_cluster_id
 @_configured
-def serve(config_file: str | None, overrides: tuple[str, ...]) -> None:
+def serve(config_file: str | None, overrides: tuple[str, ...], cluster_id: str | None) -> None:
     """Start a broker and run it in the foreground until Ctrl-C or SIGTERM.
 
-    Data folders that are empty are formatted first. Without --config the single-node profile
+    Data folders that are empty are formatted first, where the node is a cluster of its own or
+    --cluster-id says which one it belongs to. Without --config the single-node profile
     applies: one broker on localhost:9092 that is its own controller, with its data in ./data.
     """
     config = _loaded(config_file, overrides)
     from broker.logging_setup import configure_logging
-    from broker.server import run
+    from broker.server import format_folders, run
 
     configure_logging(config.ottla_log_level, config.ottla_log_format)
+    if cluster_id is not None:
+        format_folders(config, cluster_id)
     run(config, on_ready=lambda endpoints: _announce(config, endpoints))
 
 
 @ottla.command("format", short_help="Format empty data folders, as kafka-storage format does.")
-@click.option("--cluster-id", metavar="ID", help="A base64 UUID, 22 characters. Default: random.")
+@_with_cluster_id
 @_configured
-def format_folders(
-    cluster_id: str | None, config_file: str | None, overrides: tuple[str, ...]
+def format_command(
+    config_file: str | None, overrides: tuple[str, ...], cluster_id: str | None
 ) -> None:
     """Format the data folders of a node, as kafka-storage format does.
 
-    serve does this by itself where all folders are empty; use it to choose the cluster id. Folders
-    that are formatted already are left as they are.
+    serve does this by itself for a node that is a cluster of its own. Several nodes need one id for
+    all: without --cluster-id, one is proposed. Folders that are formatted already are left as they
+    are, and those of another cluster are refused.
     """
     config = _loaded(config_file, overrides)
-    from broker.server import format_folders as format_data_folders
+    from broker.server import format_folders
 
-    for line in format_data_folders(config, cluster_id):
+    for line in format_folders(config, cluster_id):
         click.echo(line)
+
+
+@ottla.command(short_help="Start several nodes on this machine, a cluster.")
+@click.option(
+    "--brokers",
+    type=int,
+    metavar="N",
+    help="How many nodes, up to 9. Default: those of the folder, else 3.",
+)
+@click.option(
+    "--dir",
+    "folder",
+    default="cluster",
+    show_default=True,
+    metavar="DIR",
+    help="The folder of their configurations, data and logs.",
+)
+@click.option(
+    "--port",
+    "first_port",
+    type=int,
+    metavar="BASE",
+    help="The port of node 1; the others follow, controllers 10 above. "
+    "Default: those of the folder, else 9092.",
+)
+def cluster(brokers: int | None, folder: str, first_port: int | None) -> None:
+    """Start several nodes on this machine and show how they are, until Ctrl-C.
+
+    \b
+    Each is a process of its own, with its files in DIR:
+      DIR/broker-1.properties   its configuration, yours to edit
+      DIR/broker-1/data         its data, kept for the next start
+      DIR/broker-1/ottla.log    what it prints
+
+    A node that dies is shown and not started again: the command that does is shown too. With more
+    nodes than the folder has, the new ones join as brokers. Up to five nodes, an odd number, are
+    controllers. Ctrl-C stops all of them cleanly, a second one kills them.
+    """
+    from broker.cluster_command import run_cluster
+
+    raise click.exceptions.Exit(run_cluster(folder, brokers, first_port))
+
+
+@ottla.command(short_help="Say how a running cluster is: 0 healthy, 1 degraded, 2 not there.")
+@click.option(
+    "--bootstrap-server",
+    default="localhost:9092",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Any node of the cluster, or several, separated by commas.",
+)
+@click.option("--watch", is_flag=True, help="Again every two seconds, until Ctrl-C.")
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON.")
+def status(bootstrap_server: str, watch: bool, as_json: bool) -> None:
+    """Say how a running cluster is, as one of its nodes sees it.
+
+    \b
+    Brokers, the controller and its followers, and the partitions that lack replicas:
+      offline           without a leader, nobody can use it
+      under min ISR     producers with acks=all are refused
+      under-replicated  fewer replicas in sync than it has
+
+    The exit code is 0 where nothing lacks, 1 where something does, 2 where no node answers. Works
+    with Apache Kafka too.
+    """
+    from broker.status_command import run_status
+
+    raise click.exceptions.Exit(run_status(bootstrap_server, watch=watch, as_json=as_json))
 
 
 @ottla.command("dump-log", short_help="Print what a file of a data folder holds.")

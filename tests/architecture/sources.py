@@ -18,6 +18,8 @@ SHELL = (
     "broker/__main__.py",
     "broker/broker_process.py",
     "broker/cli.py",
+    "broker/cluster_command.py",
+    "broker/cluster_folder.py",
     "broker/config_file.py",
     "broker/installation.py",
     "broker/logging_setup.py",
@@ -26,6 +28,7 @@ SHELL = (
     "broker/pytest_plugin.py",
     "broker/scheduler.py",
     "broker/server.py",
+    "broker/status_command.py",
     "protocol/generate.py",
     "storage/filesystem.py",
 )

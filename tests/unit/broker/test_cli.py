@@ -148,6 +148,29 @@ def test_a_start_that_fails_is_one_line(
     assert refused(["serve"], capsys) == says
 
 
+def test_serve_formats_with_the_cluster_id_that_the_environment_gives(
+    server: Callable[[Run], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A container has no command line of its own: OTTLA_CONFIG and OTTLA_CLUSTER_ID say it."""
+    did: list[object] = []
+    server(lambda config, **_: did.append(config.node_id))
+    monkeypatch.setattr(
+        sys.modules["broker.server"],
+        "format_folders",
+        lambda config, cluster_id: did.append((config.node_id, cluster_id)),
+    )
+    file = tmp_path / "seven.properties"
+    file.write_text(
+        "node.id=7\nprocess.roles=broker,controller\ncontroller.listener.names=C\n"
+        "listeners=PLAINTEXT://localhost:9092,C://localhost:9093\n"
+        "controller.quorum.voters=7@localhost:9093\n"
+    )
+    monkeypatch.setenv("OTTLA_CONFIG", str(file))
+    monkeypatch.setenv("OTTLA_CLUSTER_ID", "AAAAAAAAAAAAAAAAAAAAAQ")
+    assert run_cli(["serve"]) == 0
+    assert did == [(7, "AAAAAAAAAAAAAAAAAAAAAQ"), 7]
+
+
 def test_format_prints_what_it_formatted(
     server: Callable[[Run], None], capsys: pytest.CaptureFixture[str]
 ) -> None:

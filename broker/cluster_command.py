@@ -1,0 +1,302 @@
+"""`ottla cluster`: several nodes on this machine, each a process of its own, watched and stopped.
+
+Owns the processes, from their start to the last one's end, the signals and what the terminal shows.
+What the nodes are stands in their folder (`broker.cluster_folder`), what is shown is worked out by
+`broker.cluster_display`. Never starts a node again: one that died is shown as dead, with the
+command that starts it, because whoever looks at a cluster wants to see what broke.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from broker.broker_process import READY, serve_command
+from broker.cluster_display import PREFIX, ClusterView, NodeState, NodeView
+from broker.cluster_folder import ClusterFolder, open_folder
+from broker.cluster_layout import HOST, PORTS, ClusterLayout
+from broker.start_error import StartError
+from broker.status_command import status_of
+
+STATUS_INTERVAL_S = 2.0
+_POLL_S = 0.05
+_STATUS_TIMEOUT_S = 1.0
+_STOP_NOTICE_S = 10.0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_FREE_BASES = range(19092, 60000, 1000)
+_LAST_WORDS_BYTES = 4096
+
+
+def run_cluster(folder: str, brokers: int | None, first_port: int | None) -> int:
+    """Run the nodes until a signal; 0 where all stopped cleanly, 1 where one did not.
+
+    Raises StartError, and OSError for a folder that cannot be used.
+    """
+    opened = open_folder(folder, brokers, first_port)
+    _refuse_taken_ports(opened.layout)
+    _say(_introduction(opened))
+    cluster = _Cluster(opened)
+    with _signals_into(cluster.on_signal):
+        return cluster.run()
+
+
+class _Cluster:
+    """The processes of the nodes, and the loop that watches them."""
+
+    def __init__(self, folder: ClusterFolder) -> None:
+        self._folder = folder
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._log_offsets: dict[int, int] = {}
+        self._asked_to_stop = 0
+        self._next_status = 0.0
+        self._screen = _Screen()
+        self._view = ClusterView(folder.layout, {})
+
+    def on_signal(self, *_: object) -> None:
+        """The first asks to stop, the second kills."""
+        self._asked_to_stop += 1
+        if self._asked_to_stop > 1:
+            for process in self._processes.values():
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+
+    def run(self) -> int:
+        """Start all, watch them, stop all; the exit code."""
+        try:
+            for node in self._folder.layout.nodes:
+                if not self._asked_to_stop:
+                    self._start(node.node_id)
+            self._watch()
+            self._stop_all()
+        finally:  # whatever happened, no process is left behind unseen
+            for process in self._processes.values():
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+        clean = all(process.returncode == 0 for process in self._processes.values())
+        return 0 if clean else 1
+
+    def _start(self, node_id: int) -> None:
+        file, log_file = self._folder.properties_file(node_id), self._folder.log_file(node_id)
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        self._log_offsets[node_id] = log_file.stat().st_size if log_file.exists() else 0
+        with log_file.open("ab") as log:
+            self._processes[node_id] = subprocess.Popen(  # noqa: S603 - our own command
+                serve_command(["--config", str(file)]),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                start_new_session=True,  # a Ctrl-C reaches this process, which stops them in order
+            )
+        self._view.nodes[node_id] = NodeView(
+            node=next(one for one in self._folder.layout.nodes if one.node_id == node_id),
+            pid=self._processes[node_id].pid,
+            start_command=_by_hand(file),
+            log_file=str(log_file),
+        )
+
+    def _watch(self) -> None:
+        while not self._asked_to_stop:
+            for node_id in self._processes:
+                self._look_at(node_id)
+            states = [one.state for one in self._view.nodes.values()]
+            if all(state is NodeState.DEAD for state in states):
+                self._show()
+                _say("all nodes are dead")
+                return
+            if NodeState.STARTING not in states and time.monotonic() >= self._next_status:
+                self._ask_status()
+                self._next_status = time.monotonic() + STATUS_INTERVAL_S
+            self._show()
+            time.sleep(_POLL_S)
+
+    def _look_at(self, node_id: int) -> None:
+        view, code = self._view.nodes[node_id], self._processes[node_id].poll()
+        if code is not None:
+            view.exit_code = code
+            if view.state in (NodeState.STARTING, NodeState.SERVING):
+                view.state = NodeState.DEAD
+                view.last_words = self._last_words(node_id)
+            elif view.state is NodeState.STOPPING:
+                view.state = NodeState.STOPPED
+        elif view.state is NodeState.STARTING and self._is_ready(node_id):
+            view.state = NodeState.SERVING
+
+    def _is_ready(self, node_id: int) -> bool:
+        return READY.encode() in self._output(node_id)
+
+    def _output(self, node_id: int) -> bytes:
+        """What the node printed since this start; the beginning, where it is long."""
+        with self._folder.log_file(node_id).open("rb") as log:
+            log.seek(self._log_offsets[node_id])
+            return log.read(_LAST_WORDS_BYTES)
+
+    def _last_words(self, node_id: int) -> str:
+        """The line with which a node refused to start, if it did."""
+        lines = self._output(node_id).decode("utf-8", "replace").splitlines()
+        said = [one for one in lines if one.startswith(PREFIX) and "warning:" not in one]
+        refused = [one.removeprefix(PREFIX) for one in said if READY not in one]
+        return refused[-1] if refused else ""
+
+    def _ask_status(self) -> None:
+        """Any node that serves knows; a node that died may have been started again by hand."""
+        for view in self._view.nodes.values():
+            if view.state in (NodeState.DEAD, NodeState.ELSEWHERE):
+                there = _accepts(view.node.port)
+                view.state = NodeState.ELSEWHERE if there else NodeState.DEAD
+        up = (NodeState.SERVING, NodeState.ELSEWHERE)
+        addresses = [
+            (HOST, view.node.port) for view in self._view.nodes.values() if view.state in up
+        ]
+        self._view.status = None
+        with contextlib.suppress(StartError):  # the next round may find one that answers
+            self._view.status = status_of(addresses, _STATUS_TIMEOUT_S)
+
+    def _stop_all(self) -> None:
+        """One after the other, the active controller last: it moves the leaders of the others."""
+        waves = self._view.stop_order()
+        self._view.status = None  # a cluster that stops is not degraded
+        for wave in waves:
+            for node_id in wave:
+                view, process = self._view.nodes[node_id], self._processes.get(node_id)
+                if process is not None and process.poll() is None:
+                    view.state = NodeState.STOPPING
+                    process.send_signal(signal.SIGTERM)
+            self._wait_for(wave)
+        left = [one for one in self._view.nodes.values() if one.state is NodeState.ELSEWHERE]
+        self._show()
+        for view in left:
+            _say(f"node {view.node.node_id} was started by hand and goes on")
+
+    def _wait_for(self, wave: Sequence[int]) -> None:
+        noticed = time.monotonic() + _STOP_NOTICE_S
+        while any(self._processes[one].poll() is None for one in wave if one in self._processes):
+            for node_id in self._processes:
+                self._look_at(node_id)
+            self._show()
+            if time.monotonic() > noticed:
+                noticed = float("inf")
+                _say("this takes long; Ctrl-C again kills what is left")
+            time.sleep(_POLL_S)
+        for node_id in self._processes:
+            self._look_at(node_id)
+        self._show()
+
+    def _show(self) -> None:
+        self._screen.show(self._view)
+
+
+class _Screen:
+    """Standard output: a table that is drawn over where it is a terminal, else lines."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stdout.isatty()
+        self._drawn: list[str] = []
+
+    def show(self, view: ClusterView) -> None:
+        """Bring it up to date."""
+        if not self._is_terminal:
+            for line in view.changes():
+                print(line, flush=True)
+            return
+        table = view.table()
+        if table == self._drawn:
+            return
+        width = shutil.get_terminal_size().columns
+        height = sum(1 + (len(line) - 1) // max(width, 1) for line in self._drawn if line)
+        up = f"\x1b[{height}F\x1b[J" if height else ""
+        sys.stdout.write(up + "".join(f"{line}\n" for line in table))
+        sys.stdout.flush()
+        self._drawn = table
+
+
+def _say(text: str) -> None:
+    print(f"{PREFIX}{text}", flush=True)
+
+
+def _introduction(folder: ClusterFolder) -> str:
+    ids = folder.layout.controllers
+    number = len(folder.layout.nodes)
+    what = "a new cluster" if folder.is_new else "cluster"
+    if len(ids) == number:
+        roles = "each is broker and controller" if number > 1 else "it is broker and controller"
+    else:
+        roles = f"controllers are {', '.join(map(str, ids))}"
+    return (
+        f"{what} {folder.cluster_id} in {folder.path}, "
+        f"{number} node{'' if number == 1 else 's'}, {roles}"
+    )
+
+
+def _by_hand(file: Path) -> str:
+    """The command that starts a node, as it can be pasted into a shell."""
+    itself = sys.argv[0]
+    if shutil.which("ottla") is not None:
+        command = "ottla"
+    elif os.path.basename(itself) == "ottla":
+        command = shlex.quote(itself)
+    else:
+        command = f"{shlex.quote(sys.executable)} -m broker"
+    return f"{command} serve --config {shlex.quote(str(file))}"
+
+
+def _refuse_taken_ports(layout: ClusterLayout) -> None:
+    """Raise StartError for the first port on which something listens already."""
+    for node in layout.nodes:
+        for port in (node.port, node.controller_port):
+            if port is not None and not _is_free(port):
+                free = next((one for one in _FREE_BASES if _all_free(one)), None)
+                hint = f", for example --port {free}" if free is not None else ""
+                raise StartError(
+                    f"port {port} for node {node.node_id} is taken: is the cluster running "
+                    f"already? Or choose others{hint}"
+                )
+
+
+def _all_free(base: int) -> bool:
+    return all(_is_free(port) for port in range(base, base + PORTS))
+
+
+def _is_free(port: int) -> bool:
+    """Whether every address of this host's name has the port free, as a node binds them all."""
+    for family, kind, _, _, address in socket.getaddrinfo(HOST, port, type=socket.SOCK_STREAM):
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(address)
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE:
+                    return False
+                if error.errno == errno.EACCES:
+                    raise StartError(f"port {port} is not for ordinary users") from error
+    return True
+
+
+def _accepts(port: int) -> bool:
+    try:
+        socket.create_connection((HOST, port), timeout=_STATUS_TIMEOUT_S).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _signals_into(handler: Callable[..., None]) -> Iterator[None]:
+    """Signals call `handler` meanwhile, and what they called before afterwards."""
+    before = {number: signal.signal(number, handler) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

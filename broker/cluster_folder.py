@@ -1,0 +1,190 @@
+"""The folder of an `ottla cluster`: a properties file, the data and the log of each node.
+
+    DIR/broker-1.properties     read at every start; edited by whoever likes
+    DIR/broker-1/data           log.dirs, formatted with one cluster id for all
+    DIR/broker-1/ottla.log      what the node printed
+
+Makes the folder at the first start and goes on with it at the next ones: same ids, same data, same
+ports unless others are asked for. Never starts anything; never formats what was formatted before.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from broker.cluster_layout import (
+    BROKERS_MAX,
+    FIRST_PORT,
+    PORTS,
+    ClusterLayout,
+    ClusterNode,
+    grown,
+    moved,
+    new_layout,
+    with_keys,
+)
+from broker.config import BrokerConfig
+from broker.config_file import load_config
+from broker.node_storage import format_storage, is_formatted
+from broker.start_error import StartError
+from controller.storage_format import new_cluster_id
+from storage.filesystem import LocalFilesystem
+from storage.log_dirs import read_meta_properties
+
+DEFAULT_BROKERS = 3
+
+_PROPERTIES_FILE = re.compile(r"broker-([1-9][0-9]*)\.properties")
+_NOT_IN_PROPERTIES = re.compile(r"[,\\\x00-\x1f]")
+
+
+@dataclass(frozen=True)
+class ClusterFolder:
+    """A folder that is ready: every node has its file and formatted data."""
+
+    path: Path
+    layout: ClusterLayout
+    cluster_id: str
+    is_new: bool
+
+    def properties_file(self, node_id: int) -> Path:
+        """Where the configuration of a node stands."""
+        return _properties_file(self.path, node_id)
+
+    def log_file(self, node_id: int) -> Path:
+        """Where a node's output goes."""
+        return self.path / f"broker-{node_id}" / "ottla.log"
+
+
+def open_folder(folder: str, brokers: int | None, first_port: int | None) -> ClusterFolder:
+    """Make the folder, or go on with it. Raises StartError with one line, and OSError.
+
+    `brokers` and `first_port` None: what the folder has, else three from port 9092.
+    """
+    if brokers is not None and not 1 <= brokers <= BROKERS_MAX:
+        raise StartError(f"--brokers {brokers}: from 1 to {BROKERS_MAX} run on one machine")
+    if first_port is not None and not 1 <= first_port <= 65536 - PORTS:
+        raise StartError(
+            f"--port {first_port}: the nodes take ports from it to {PORTS - 1} above it, so from "
+            f"1 to {65536 - PORTS}"
+        )
+    if _NOT_IN_PROPERTIES.search(os.path.abspath(folder)):
+        raise StartError(f"--dir {folder}: a comma or a backslash cannot stand in log.dirs")
+    path = Path(folder)
+    found = _nodes_of(path)
+    if found:
+        layout, is_new = _go_on(path, found, brokers, first_port), False
+    else:
+        layout, is_new = new_layout(brokers or DEFAULT_BROKERS, first_port or FIRST_PORT), True
+        path.mkdir(parents=True, exist_ok=True)
+        if any(path.iterdir()):
+            raise StartError(f"{folder} is not empty and holds no cluster: choose another --dir")
+    for node in layout.nodes:
+        file = _properties_file(path, node.node_id)
+        if not file.exists():
+            file.write_text(layout.properties(node, _data_dir(path, node.node_id)), "utf-8")
+    return ClusterFolder(path, layout, _format_all(path, layout), is_new)
+
+
+def _go_on(
+    path: Path, found: dict[int, BrokerConfig], brokers: int | None, first_port: int | None
+) -> ClusterLayout:
+    """The nodes of an existing folder, more of them or elsewhere where that is asked for."""
+    voters = [one.node_id for config in found.values() for one in config.controller_quorum_voters]
+    for node_id in dict.fromkeys(voters):
+        if node_id not in found:
+            raise StartError(
+                f"{_properties_file(path, node_id)} is missing: node {node_id} is a controller of "
+                "this cluster"
+            )
+    if brokers is not None and brokers < len(found):
+        raise StartError(
+            f"{path} holds {len(found)} nodes and --brokers says {brokers}: leave --brokers out, "
+            "or choose another --dir"
+        )
+    before = ClusterLayout([_node(config) for config in found.values()])
+    layout = before if first_port is None else moved(before, first_port)
+    if brokers is not None and brokers > len(found):
+        layout = grown(layout, brokers)
+    for node in layout.nodes:
+        if node.node_id in found:
+            _adjust(path, node, layout, found[node.node_id], moved_ports=first_port is not None)
+    return layout
+
+
+def _adjust(
+    path: Path, node: ClusterNode, layout: ClusterLayout, config: BrokerConfig, *, moved_ports: bool
+) -> None:
+    """Write anew the keys that follow from where the cluster is, if that changed."""
+    place = layout.keys_of_place(node, _data_dir(path, node.node_id))
+    here = Path(place["log.dirs"])
+    changed = {}
+    if here.is_dir() and not any(Path(folder).exists() for folder in config.log_dirs):
+        changed["log.dirs"] = place["log.dirs"]  # somebody moved the folder
+    if moved_ports:
+        changed |= {key: text for key, text in place.items() if key != "log.dirs"}
+    if changed:
+        file = _properties_file(path, node.node_id)
+        file.write_text(with_keys(file.read_text("utf-8"), changed), "utf-8")
+
+
+def _nodes_of(path: Path) -> dict[int, BrokerConfig]:
+    """The nodes that a folder holds, by id."""
+    try:
+        names = sorted(one.name for one in path.iterdir())
+    except FileNotFoundError:
+        return {}
+    ids = sorted(int(match[1]) for name in names if (match := _PROPERTIES_FILE.fullmatch(name)))
+    found = {}
+    for node_id in ids:
+        file = _properties_file(path, node_id)
+        config = load_config(str(file), ())
+        if config.node_id != node_id:
+            raise StartError(f"{file}: node.id is {config.node_id}, the file's name says {node_id}")
+        found[node_id] = config
+    return found
+
+
+def _node(config: BrokerConfig) -> ClusterNode:
+    controllers = config.controller_listeners
+    if not config.broker_listeners:
+        raise StartError(f"node {config.node_id} is no broker: start it with ottla serve")
+    return ClusterNode(
+        config.node_id,
+        config.broker_listeners[0].port,
+        controllers[0].port if controllers else None,
+    )
+
+
+def _format_all(path: Path, layout: ClusterLayout) -> str:
+    """Format the nodes that were not yet; the cluster id of all."""
+    filesystem = LocalFilesystem()
+    configs = [load_config(str(_properties_file(path, node.node_id)), ()) for node in layout.nodes]
+    known = [_cluster_id_of(config, filesystem) for config in configs]
+    cluster_id = next((one for one in known if one is not None), None)
+    if cluster_id is None:
+        cluster_id = new_cluster_id(os.urandom)
+    for config in configs:
+        if not is_formatted(config, filesystem, cluster_id):
+            now_ms = time.time_ns() // 1_000_000
+            format_storage(config, filesystem, os.urandom, now_ms, cluster_id)
+    return cluster_id
+
+
+def _cluster_id_of(config: BrokerConfig, filesystem: LocalFilesystem) -> str | None:
+    if not is_formatted(config, filesystem):
+        return None
+    properties = read_meta_properties(filesystem, config.log_dirs[0])
+    return properties.cluster_id if properties is not None else None
+
+
+def _properties_file(path: Path, node_id: int) -> Path:
+    return path / f"broker-{node_id}.properties"
+
+
+def _data_dir(path: Path, node_id: int) -> str:
+    """Absolute: a node that is started by hand may be started from another folder."""
+    return str(path.absolute() / f"broker-{node_id}" / "data")

@@ -1,0 +1,120 @@
+"""`ottla status`: ask a node of a running cluster how it is, once or again and again.
+
+The shell around `broker.cluster_status` (what is asked, what counts as degraded) and
+`broker.status_report` (the lines). Owns one connection at a time; the first of the addresses that
+answers is asked. Changes nothing in the cluster.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from broker.cluster_status import ClusterStatus, StatusRefused, ask
+from broker.network.blocking_client import ApiNotServed, BlockingClient
+from broker.start_error import StartError
+from broker.status_report import report
+from protocol.errors import ProtocolError
+
+DEFAULT_BOOTSTRAP = "localhost:9092"
+DEFAULT_PORT = 9092
+TIMEOUT_S = 5.0
+WATCH_INTERVAL_S = 2.0
+HEALTHY, DEGRADED, UNREACHABLE = 0, 1, 2
+
+_CLEAR = "\x1b[H\x1b[2J"
+
+Address = tuple[str, int]
+
+
+def run_status(bootstrap_servers: str, *, watch: bool, as_json: bool) -> int:
+    """Print the status; the exit code: 0 healthy, 1 degraded, 2 nobody answers.
+
+    Raises StartError, one line, where an address is none or nobody answers.
+    """
+    addresses = parse_addresses(bootstrap_servers)
+    if not watch:
+        return _show(status_of(addresses), as_json)
+    code = HEALTHY
+    try:
+        while True:
+            code = _show_again(addresses, as_json)
+            time.sleep(WATCH_INTERVAL_S)
+    except KeyboardInterrupt:
+        return code
+
+
+def status_of(addresses: Sequence[Address], timeout_s: float = TIMEOUT_S) -> ClusterStatus:
+    """What the first node says that answers. Raises StartError where none does."""
+    refusals = []
+    for host, port in addresses:
+        try:
+            with BlockingClient(host, port, timeout_s) as client:
+                return ask(partial(_answer, client))
+        except (OSError, ProtocolError, StatusRefused) as error:
+            refusals.append(f"{host}:{port}: {_reason(error)}")
+    raise StartError(f"no broker answers ({'; '.join(refusals)})")
+
+
+def parse_addresses(text: str) -> list[Address]:
+    """`host:port,host:port`; the port may be left out. Raises StartError."""
+    addresses = []
+    for entry in filter(None, (one.strip() for one in text.split(","))):
+        host, colon, port = entry.rpartition(":")
+        if not colon or entry.endswith("]"):
+            host, port = entry, str(DEFAULT_PORT)
+        if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+            raise StartError(f"--bootstrap-server {text}: write it as host:port,host:port")
+        addresses.append((host.strip("[]"), int(port)))
+    if not addresses:
+        raise StartError("--bootstrap-server names no address: write it as host:port")
+    return addresses
+
+
+def _answer(client: BlockingClient, request: Any) -> Any:
+    try:
+        return client.call(request)
+    except ApiNotServed:
+        return None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no answer within {TIMEOUT_S:g} s"
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error)
+
+
+def _show(status: ClusterStatus, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps(status.as_json()))
+    else:
+        print("\n".join(report(status)))
+    sys.stdout.flush()
+    return HEALTHY if status.healthy else DEGRADED
+
+
+def _show_again(addresses: Sequence[Address], as_json: bool) -> int:
+    """One round of --watch: a cluster that is away may come back, so it is said and asked again."""
+    try:
+        status = status_of(addresses)
+    except StartError as error:
+        _separate(as_json)
+        print(json.dumps({"healthy": False, "error": str(error)}) if as_json else f"ottla: {error}")
+        sys.stdout.flush()
+        return UNREACHABLE
+    _separate(as_json)
+    return _show(status, as_json)
+
+
+def _separate(as_json: bool) -> None:
+    """A terminal shows one status at a time; a file gets one after the other."""
+    if sys.stdout.isatty() and not as_json:
+        sys.stdout.write(_CLEAR)
+    elif not as_json:
+        print(time.strftime("--- %H:%M:%S"))

@@ -1,0 +1,117 @@
+"""What `ottla status` prints: a ClusterStatus as lines for people.
+
+Pure text; long lists are cut after a number of partitions and say how many are left out. Never asks
+anybody anything and knows no terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from broker.cluster_status import BrokerState, ClusterStatus, PartitionState, QuorumState
+
+PARTITIONS_SHOWN = 10
+_INDENT = "  "
+
+
+def report(status: ClusterStatus) -> list[str]:
+    """The lines of one status: the verdict first."""
+    lines = [f"cluster {status.cluster_id}: {verdict(status)}", "", f"brokers ({_brokers(status)})"]
+    lines += _table([_broker_row(one) for one in status.brokers])
+    lines += ["", f"controller ({_controller(status.quorum)})"]
+    if status.quorum is not None:
+        lines += _table(_quorum_rows(status.quorum))
+    lines += ["", f"{_count(status.topics, 'topic')}, {_count(status.partitions, 'partition')}"]
+    lines += _list("offline", status.offline)
+    lines += _list("under min ISR (acks=all is refused)", status.under_min_isr)
+    lines += _list("under-replicated", status.under_replicated)
+    if status.partitions and not (status.offline or status.under_replicated):
+        lines.append(f"{_INDENT}all replicas in sync")
+    return lines
+
+
+def verdict(status: ClusterStatus) -> str:
+    """One phrase: healthy, or what lacks."""
+    lacking = []
+    if status.fenced:
+        lacking.append(f"{_named('broker', status.fenced)} fenced")
+    if status.quorum is None:
+        lacking.append("no active controller answers")
+    elif status.lagging_voters:
+        lacking.append(f"{_named('controller', status.lagging_voters)} lagging")
+    for count, word in (
+        (len(status.offline), "offline"),
+        (len(status.under_min_isr), "under min ISR"),
+        (len(status.under_replicated), "under-replicated"),
+    ):
+        if count:
+            lacking.append(f"{_count(count, 'partition')} {word}")
+    return "healthy" if status.healthy else f"degraded: {', '.join(lacking)}"
+
+
+def _named(what: str, ids: Sequence[int]) -> str:
+    plural = "" if len(ids) == 1 else "s"
+    return f"{what}{plural} {', '.join(map(str, ids))}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _brokers(status: ClusterStatus) -> str:
+    alive = len(status.brokers) - len(status.fenced)
+    return f"{alive} of {len(status.brokers)} alive"
+
+
+def _broker_row(one: BrokerState) -> list[str]:
+    # A broker that was fenced long ago is told without an address.
+    host = f"[{one.host}]" if ":" in one.host else one.host
+    rack = f"rack {one.rack}" if one.rack is not None else ""
+    return [str(one.node_id), f"{host}:{one.port}", rack, "fenced" if one.fenced else "alive"]
+
+
+def _controller(quorum: QuorumState | None) -> str:
+    if quorum is None:
+        return "no active controller answers"
+    return f"node {quorum.leader_id} leads, epoch {quorum.epoch}"
+
+
+def _quorum_rows(quorum: QuorumState) -> list[list[str]]:
+    rows = []
+    for one in quorum.voters:
+        if one.node_id == quorum.leader_id:
+            rows.append([str(one.node_id), "voter", "leader"])
+        elif one.behind_ms < 0:
+            rows.append([str(one.node_id), "voter", "lagging: not heard of since the election"])
+        else:
+            state = f"lagging for {one.behind_ms / 1000:.1f} s" if one.lagging else "follows"
+            rows.append([str(one.node_id), "voter", f"{state}, lag {one.lag}"])
+    rows += [[str(one.node_id), "observer", f"lag {one.lag}"] for one in quorum.observers]
+    return rows
+
+
+def _list(title: str, found: Sequence[PartitionState]) -> list[str]:
+    if not found:
+        return []
+    lines = [f"{title}: {len(found)}"]
+    lines += [f"{_INDENT}{_partition(one)}" for one in found[:PARTITIONS_SHOWN]]
+    if len(found) > PARTITIONS_SHOWN:
+        lines.append(f"{_INDENT}… and {len(found) - PARTITIONS_SHOWN} more (--json has all)")
+    return lines
+
+
+def _partition(one: PartitionState) -> str:
+    leader = "no leader" if one.leader < 0 else f"leader {one.leader}"
+    return f"{one.topic}-{one.partition}: {leader}, in sync {_ids(one.isr)} of {_ids(one.replicas)}"
+
+
+def _ids(ids: Sequence[int]) -> str:
+    return ",".join(map(str, ids)) or "none"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows with their columns aligned; columns that are empty everywhere are left out."""
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    widths = [max(map(len, column)) for column in columns]
+    aligned = zip(*columns, strict=True)
+    return [(_INDENT + _INDENT.join(map(str.ljust, row, widths))).rstrip() for row in aligned]

@@ -1,0 +1,113 @@
+"""One connection that sends and waits, against a peer that answers from a script."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from broker.network.blocking_client import RESPONSE_BYTES_MAX, ApiNotServed, BlockingClient
+from protocol.errors import ProtocolError
+from protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from protocol.messages.headers import RequestHeader, ResponseHeader
+from protocol.messages.list_groups import ListGroupsRequest
+from protocol.primitives import MessageBuffer
+
+Answer = Callable[[RequestHeader], bytes]
+
+
+def framed(response: Any, version: int, correlation_id: int, header_version: int) -> bytes:
+    out = MessageBuffer()
+    ResponseHeader(correlation_id).write(out, header_version)
+    response.write(out, version)
+    frame = out.joined()
+    return struct.pack(">i", len(frame)) + frame
+
+
+def api_versions(header: RequestHeader) -> bytes:
+    served = ApiVersionsResponse(api_keys=[ApiVersion(60, 0, 1)])
+    return framed(served, 3, header.correlation_id, 0)
+
+
+@pytest.fixture
+def peer() -> Iterator[Callable[..., int]]:
+    """Start a peer that answers the requests of one connection in turn; its port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve(answers: list[Answer]) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            for answer in answers:
+                (size,) = struct.unpack(">i", connection.recv(4, socket.MSG_WAITALL))
+                view = memoryview(connection.recv(size, socket.MSG_WAITALL))
+                header, _ = RequestHeader.read(view, 0, 2)
+                connection.sendall(answer(header))
+
+    threads = []
+
+    def start(*answers: Answer) -> int:
+        threads.append(threading.Thread(target=serve, args=(list(answers),)))
+        threads[-1].start()
+        return int(listener.getsockname()[1])
+
+    yield start
+    for thread in threads:
+        thread.join(10)
+    listener.close()
+
+
+def test_it_agrees_on_the_highest_common_version(peer: Callable[..., int]) -> None:
+    seen: list[RequestHeader] = []
+
+    def answer(header: RequestHeader) -> bytes:
+        seen.append(header)
+        return framed(DescribeClusterResponse(cluster_id="abc"), 1, header.correlation_id, 1)
+
+    with BlockingClient("127.0.0.1", peer(api_versions, answer), 5) as client:
+        assert client.call(DescribeClusterRequest()).cluster_id == "abc"
+        with pytest.raises(ApiNotServed, match="LIST_GROUPS"):
+            client.call(ListGroupsRequest())
+    assert (seen[0].request_api_key, seen[0].request_api_version) == (60, 1)
+
+
+def test_a_peer_that_hangs_up(peer: Callable[..., int]) -> None:
+    with pytest.raises(ConnectionError):
+        BlockingClient("127.0.0.1", peer(lambda _: b""), 5)
+
+
+@pytest.mark.parametrize("size", [-1, RESPONSE_BYTES_MAX + 1, 0x48545450])
+def test_a_peer_that_is_no_broker(peer: Callable[..., int], size: int) -> None:
+    with pytest.raises(ProtocolError, match="is this a Kafka broker"):
+        BlockingClient("127.0.0.1", peer(lambda _: struct.pack(">i", size)), 5)
+
+
+def test_an_answer_to_another_request(peer: Callable[..., int]) -> None:
+    def wrong(header: RequestHeader) -> bytes:
+        return framed(ApiVersionsResponse(), 3, header.correlation_id + 1, 0)
+
+    with pytest.raises(ProtocolError, match="another request"):
+        BlockingClient("127.0.0.1", peer(wrong), 5)
+
+
+@pytest.mark.parametrize("body", [b"", b"\0\0", b"\0\0\0\1", b"\0\0\0\1\0\0\xff"])
+def test_an_answer_that_cannot_be_read(peer: Callable[..., int], body: bytes) -> None:
+    with pytest.raises(ProtocolError, match="cannot be read"):
+        BlockingClient("127.0.0.1", peer(lambda _: struct.pack(">i", len(body)) + body), 5)
+
+
+def test_a_peer_that_refuses_the_handshake(peer: Callable[..., int]) -> None:
+    def refuse(header: RequestHeader) -> bytes:
+        return framed(ApiVersionsResponse(error_code=35), 3, header.correlation_id, 0)
+
+    with pytest.raises(ProtocolError, match="UNSUPPORTED_VERSION"):
+        BlockingClient("127.0.0.1", peer(refuse), 5)
+
+
+def test_a_peer_that_says_nothing() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(TimeoutError):
+        BlockingClient("127.0.0.1", listener.getsockname()[1], 0.05)

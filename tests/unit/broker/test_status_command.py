@@ -1,0 +1,137 @@
+"""`ottla status`: addresses, which node is asked, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from broker import status_command
+from broker.cli import run_cli
+from broker.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState
+from broker.network.blocking_client import ApiNotServed
+from broker.start_error import StartError
+from broker.status_command import parse_addresses, status_of
+
+
+def status(fenced: bool) -> ClusterStatus:
+    quorum = QuorumState(1, 1, 5, [VoterState(1, 0, 0)], [])
+    brokers = [BrokerState(1, "localhost", 9092, None, fenced)]
+    return ClusterStatus("abc", brokers, quorum, 0, 0, [], [], [])
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[tuple[str, int]]]:
+    """Put one outcome of `status_of` in its place; what it was asked for."""
+    asked: list[tuple[str, int]] = []
+
+    def install(outcome: Any) -> list[tuple[str, int]]:
+        def answer(addresses: list[tuple[str, int]]) -> ClusterStatus:
+            asked.extend(addresses)
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        monkeypatch.setattr(status_command, "status_of", answer)
+        return asked
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("text", "addresses"),
+    [
+        ("localhost:9092", [("localhost", 9092)]),
+        ("a:1, b:2,", [("a", 1), ("b", 2)]),
+        ("broker", [("broker", 9092)]),
+        ("[::1]:9093", [("::1", 9093)]),
+        ("[::1]", [("::1", 9092)]),
+    ],
+)
+def test_addresses(text: str, addresses: list[tuple[str, int]]) -> None:
+    assert parse_addresses(text) == addresses
+
+
+@pytest.mark.parametrize("text", ["", ",", "a:", "a:port", ":9092", "a:0", "a:65536", "a:-1"])
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(StartError, match=r"^--bootstrap-server"):
+        parse_addresses(text)
+
+
+@pytest.mark.parametrize(("fenced", "code"), [(False, 0), (True, 1)])
+def test_the_exit_code_tells_healthy_from_degraded(
+    fenced: bool,
+    code: int,
+    answered: Callable[[Any], list[tuple[str, int]]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = answered(status(fenced))
+    assert run_cli(["status", "--bootstrap-server", "b:5"]) == code
+    assert asked == [("b", 5)]
+    assert capsys.readouterr().out.startswith("cluster abc: ")
+    assert run_cli(["status", "--json"]) == code
+    assert json.loads(capsys.readouterr().out)["healthy"] is not fenced
+
+
+def test_nobody_answers(
+    answered: Callable[[Any], list[tuple[str, int]]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    answered(StartError("no broker answers (b:5: Connection refused)"))
+    assert run_cli(["status"]) == 2
+    assert capsys.readouterr().err == "ottla: no broker answers (b:5: Connection refused)\n"
+
+
+def test_watching_goes_on_when_nobody_answers(
+    answered: Callable[[Any], list[tuple[str, int]]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It ends with Ctrl-C, and the exit code is that of the last look."""
+    rounds = iter([StartError("no broker answers"), status(fenced=True), None])
+    answered(next(rounds))
+
+    def sleep(_seconds: float) -> None:
+        outcome = next(rounds)
+        if outcome is None:
+            raise KeyboardInterrupt
+        answered(outcome)
+
+    monkeypatch.setattr(status_command.time, "sleep", sleep)
+    assert run_cli(["status", "--watch"]) == 1
+    out = capsys.readouterr().out
+    assert out.index("ottla: no broker answers") < out.index("cluster abc: degraded")
+    assert out.count("--- ") == 2
+
+
+class Client:
+    """Stands for a connection: to a port below 10 there is none, above it serves one API."""
+
+    def __init__(self, host: str, port: int, timeout_s: float) -> None:
+        if port < 10:
+            raise ConnectionRefusedError(111, "Connection refused")
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def call(self, request: Any) -> Any:
+        raise ApiNotServed("not served")
+
+
+def test_the_first_node_that_answers_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status_command, "BlockingClient", Client)
+    answers: list[object] = []
+
+    def ask(call: Callable[[object], object]) -> ClusterStatus:
+        answers.append(call(object()))
+        return status(False)
+
+    monkeypatch.setattr(status_command, "ask", ask)
+    assert status_of([("a", 1), ("b", 10)]).cluster_id == "abc"
+    assert answers == [None], "an API that is not served is no answer, and no failure"
+    with pytest.raises(StartError, match=r"no broker answers \(a:1: Connection refused; c:2: "):
+        status_of([("a", 1), ("c", 2)])
