@@ -6,6 +6,8 @@ the request names, never all partitions of the session.
 
 `FetchSessionCache` owns the sessions, at most `max.incremental.fetch.session.cache.slots`; one
 that was not used for `min.incremental.fetch.session.eviction.ms` gives its place to a new one.
+A follower's session stands in for its idle partitions, too: see `broker.replication.replica`.
+
 Never reads a log. Follows Kafka's `FetchSession`.
 """
 
@@ -14,11 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from broker.replication.partition import NO_EPOCH, NO_OFFSET, Partition, PartitionRead
+from broker.replication.replica import Replica
 from protocol.errors import ErrorCode
 
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 NO_SESSION = 0
+NO_REPLICA = -1
 LAST_EPOCH = 2**31 - 1
 
 # A partition as a request names it: by topic id (v13 and later) or by name, and index.
@@ -64,11 +68,33 @@ class FetchPartition:
             or read.diverging_epoch
             or read.high_watermark != self.told_high_watermark
             or read.log_start_offset != self.told_log_start_offset
+            or read.preferred_read_replica >= 0
         )
 
     def told(self, read: PartitionRead) -> None:
         self.told_high_watermark = read.high_watermark
         self.told_log_start_offset = read.log_start_offset
+
+
+class FollowerPartition(FetchPartition):
+    """One partition of a follower's fetch."""
+
+    __slots__ = ("log_start_offset", "replica")
+
+    def __init__(
+        self,
+        key: FetchKey,
+        fetch_offset: int,
+        max_bytes: int,
+        current_leader_epoch: int,
+        last_fetched_epoch: int,
+        log_start_offset: int,
+    ) -> None:
+        super().__init__(key, fetch_offset, max_bytes, current_leader_epoch, last_fetched_epoch)
+        self.log_start_offset = log_start_offset
+        """Where the follower's own log starts."""
+        self.replica: Replica | None = None
+        """The follower as the leader knows it, while this session stands in for it."""
 
 
 class FetchSession:
@@ -82,6 +108,7 @@ class FetchSession:
         "epoch",
         "last_used_ms",
         "partitions",
+        "replica_id",
         "session_id",
         "uses_topic_ids",
     )
@@ -92,8 +119,10 @@ class FetchSession:
         uses_topic_ids: bool,
         now_ms: float,
         on_change: Callable[[FetchSession, Partition], None],
+        replica_id: int = NO_REPLICA,
     ) -> None:
         self.session_id = session_id
+        self.replica_id = replica_id
         self.uses_topic_ids = uses_topic_ids
         self.epoch = 1
         self.created_ms = now_ms
@@ -150,17 +179,68 @@ class FetchSession:
         self.partitions.clear()
         self.changed.clear()
 
-    def settle(self, wanted: FetchPartition, read: PartitionRead) -> None:
-        """After a response: look again next time only where there may be more to say.
+    def settle(self, wanted: FetchPartition, read: PartitionRead) -> bool:
+        """After a response: look again next time only where there may be more to say; whether
+        there is nothing.
 
         What had data or an error goes behind the others, so that all get their turn (KIP-74).
         """
         self.changed.pop(wanted.key, None)
-        if read.error or read.size or read.diverging_epoch:
+        if (
+            read.error
+            or read.size
+            or read.starved
+            or read.diverging_epoch
+            or read.preferred_read_replica >= 0
+        ):
             self.changed[wanted.key] = wanted
+            return False
+        return True
 
     def advance_epoch(self) -> None:
         self.epoch = 1 if self.epoch == LAST_EPOCH else self.epoch + 1
+
+
+class FollowerSession(FetchSession):
+    """A follower's session. `wakes_on_high_watermark`: whether it is told of that at once, for
+    the sake of consumers that read from followers (KIP-392), or with its next fetch."""
+
+    __slots__ = ("wakes_on_high_watermark",)
+
+    wakes_on_high_watermark: bool
+
+    def partition_changed(self, partition: Partition) -> None:
+        wanted = self.by_partition[partition]
+        self.changed[wanted.key] = wanted
+        _rest(wanted)
+        if (
+            self.wakes_on_high_watermark
+            or wanted.fetch_offset != partition.log.log_end_offset
+            or wanted.current_leader_epoch != partition.leader_epoch
+            or not partition.is_leader
+        ):
+            self._on_change(self, partition)
+
+    def settle(self, wanted: FetchPartition, read: PartitionRead) -> bool:
+        idle = super().settle(wanted, read)
+        if idle:
+            assert isinstance(wanted, FollowerPartition), "a follower's session"
+            followers = wanted.partition.followers if wanted.partition is not None else None
+            replica = followers.replicas.get(self.replica_id) if followers is not None else None
+            if replica is not None:
+                replica.session = self
+                wanted.replica = replica
+        return idle
+
+    def _unlisten(self, wanted: FetchPartition) -> None:
+        _rest(wanted)
+        super()._unlisten(wanted)
+
+
+def _rest(wanted: FetchPartition) -> None:
+    if isinstance(wanted, FollowerPartition) and wanted.replica is not None:
+        wanted.replica.rest()
+        wanted.replica = None
 
 
 class FetchSessionCache:
@@ -176,6 +256,8 @@ class FetchSessionCache:
         self.slots = slots
         self.eviction_ms = eviction_ms
         self.evictions = 0
+        self.serves_consumers_from_followers = False
+        """Whether a replica selector sends consumers to followers."""
         self._random_bytes = random_bytes
         self._on_change = on_change
         self._sessions: dict[int, FetchSession] = {}
@@ -187,22 +269,41 @@ class FetchSessionCache:
         return iter(self._sessions.values())
 
     def create(
-        self, partition_count: int, uses_topic_ids: bool, now_ms: float
+        self,
+        partition_count: int,
+        uses_topic_ids: bool,
+        now_ms: float,
+        replica_id: int = NO_REPLICA,
     ) -> FetchSession | None:
         """A new session, or None where all places are taken: the fetch then goes without one."""
-        if len(self._sessions) >= self.slots and not self._evict(partition_count, now_ms):
+        if len(self._sessions) >= self.slots and not self._evict(
+            partition_count, now_ms, replica_id
+        ):
             return None
         session_id = self._new_id()
-        session = FetchSession(session_id, uses_topic_ids, now_ms, self._on_change)
+        session: FetchSession
+        if replica_id == NO_REPLICA:
+            session = FetchSession(session_id, uses_topic_ids, now_ms, self._on_change)
+        else:
+            follower = FollowerSession(
+                session_id, uses_topic_ids, now_ms, self._on_change, replica_id
+            )
+            follower.wakes_on_high_watermark = self.serves_consumers_from_followers
+            session = follower
         self._sessions[session_id] = session
         return session
 
     def resume(
-        self, session_id: int, epoch: int, uses_topic_ids: bool, now_ms: float
+        self,
+        session_id: int,
+        epoch: int,
+        uses_topic_ids: bool,
+        now_ms: float,
+        replica_id: int = NO_REPLICA,
     ) -> FetchSession | ErrorCode:
         """The session that an incremental request goes on with."""
         session = self._sessions.get(session_id)
-        if session is None:
+        if session is None or session.replica_id != replica_id:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
         if session.epoch != epoch:
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH
@@ -217,16 +318,20 @@ class FetchSessionCache:
         if session is not None:
             session.close()
 
-    def _evict(self, partition_count: int, now_ms: float) -> bool:
-        """Free one place: a session long unused, else an old one that serves fewer partitions."""
+    def _evict(self, partition_count: int, now_ms: float, replica_id: int) -> bool:
+        """Free one place: a session long unused, else an old one that serves fewer partitions.
+
+        A follower takes the place of any consumer, and no consumer that of a follower in use.
+        """
         if not self._sessions:
             return False
         oldest = next(iter(self._sessions.values()))
         victim = oldest if now_ms - oldest.last_used_ms > self.eviction_ms else None
-        if victim is None:
-            smallest = min(self._sessions.values(), key=lambda s: len(s.partitions))
+        consumers = [s for s in self._sessions.values() if s.replica_id == NO_REPLICA]
+        if victim is None and consumers:
+            smallest = min(consumers, key=lambda s: len(s.partitions))
             settled = now_ms - smallest.created_ms > self.eviction_ms
-            if settled and len(smallest.partitions) < partition_count:
+            if replica_id != NO_REPLICA or (settled and len(smallest.partitions) < partition_count):
                 victim = smallest
         if victim is None:
             return False

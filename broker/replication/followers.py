@@ -86,6 +86,13 @@ class Followers:
         self.isr = self.maximal_isr = isr
         self.pending = None
 
+    def fetched(
+        self, replica: Replica, fetch_offset: int, log_start_offset: int, broker_epoch: int
+    ) -> None:
+        """A fetch told where a follower is."""
+        end, now_ms = self._log.log_end_offset, self._view.now_ms()
+        replica.fetched(fetch_offset, log_start_offset, end, broker_epoch, now_ms)
+
     # --- the high watermark ----------------------------------------------------------------------
 
     @property

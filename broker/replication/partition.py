@@ -57,6 +57,8 @@ class PartitionRead:
     last_stable_offset: int = NO_OFFSET
     log_start_offset: int = NO_OFFSET
     diverging_epoch: tuple[int, int] | None = None  # (epoch, end offset), KIP-595
+    starved: bool = False  # there is more, and no bytes were left for it
+    preferred_read_replica: int = NO_EPOCH  # the broker to read from instead (KIP-392)
 
     @property
     def size(self) -> int:
@@ -194,9 +196,7 @@ class Partition:
         self.followers = None
         self._on_change(self)
 
-    def check_leader_epoch(
-        self, current_leader_epoch: int, *, only_leader: bool = True
-    ) -> ErrorCode:
+    def check_leader_epoch(self, current_leader_epoch: int, only_leader: bool = True) -> ErrorCode:
         """Fence a client whose metadata is older, or newer, than ours (KIP-320), and one that
         takes us for the leader."""
         if self.deleted:
@@ -347,14 +347,71 @@ class Partition:
         min_one_message: bool,
         current_leader_epoch: int = NO_EPOCH,
         last_fetched_epoch: int = NO_EPOCH,
+        only_leader: bool = True,
     ) -> PartitionRead:
         """Records from `fetch_offset` for a consumer, at most `max_bytes`.
 
-        With `min_one_message` a first batch over `max_bytes` is given whole all the same.
+        With `min_one_message` a first batch over `max_bytes` is given whole all the same. Without
+        `only_leader` a follower answers, too, up to its own high watermark (KIP-392).
+        """
+        error = self.check_leader_epoch(current_leader_epoch, only_leader)
+        if error:
+            return PartitionRead(error)
+        upper = self.upper_offset(isolation)
+        return self._read(fetch_offset, max_bytes, upper, min_one_message, last_fetched_epoch)
+
+    def read_for_follower(
+        self,
+        replica_id: int,
+        broker_epoch: int,
+        fetch_offset: int,
+        max_bytes: int,
+        min_one_message: bool,
+        current_leader_epoch: int,
+        last_fetched_epoch: int,
+    ) -> PartitionRead:
+        """Records up to the log's end for a follower; what it has is noted by `follower_fetched`.
+
+        UNKNOWN_LEADER_EPOCH for a replica that the leader has not heard of yet, and
+        NOT_LEADER_OR_FOLLOWER for one that died since (KIP-903): it tries again.
         """
         error = self.check_leader_epoch(current_leader_epoch)
         if error:
             return PartitionRead(error)
+        followers = self.followers
+        if followers is None or replica_id not in followers.replicas:
+            if current_leader_epoch == NO_EPOCH:
+                return PartitionRead(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return PartitionRead(ErrorCode.UNKNOWN_LEADER_EPOCH)
+        if followers.is_stale(replica_id, broker_epoch):
+            return PartitionRead(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        end = self.log.log_end_offset
+        return self._read(fetch_offset, max_bytes, end, min_one_message, last_fetched_epoch)
+
+    def follower_fetched(
+        self, replica_id: int, fetch_offset: int, log_start_offset: int, broker_epoch: int
+    ) -> bool:
+        """A follower has all before `fetch_offset`: a read for it went well, and told it of no
+        other history (KAFKA-13141). Whether the high watermark moved."""
+        followers = self.followers
+        assert followers is not None, "a read that went well"
+        replica = followers.replicas[replica_id]
+        had = replica.log_end_offset
+        followers.fetched(replica, fetch_offset, log_start_offset, broker_epoch)
+        change = followers.expansion(replica)
+        if change is not None:
+            _log.info("%r: %r is in sync (ISR %s)", self, replica, self.isr)
+            self._propose(followers, change)
+        return had != fetch_offset and followers.advance_high_watermark()
+
+    def _read(
+        self,
+        fetch_offset: int,
+        max_bytes: int,
+        upper: int,
+        min_one_message: bool,
+        last_fetched_epoch: int,
+    ) -> PartitionRead:
         log = self.log
         if last_fetched_epoch != NO_EPOCH and last_fetched_epoch != self.leader_epoch:
             diverging = self._diverging_epoch(fetch_offset, last_fetched_epoch)
@@ -362,19 +419,24 @@ class Partition:
                 return diverging
         if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
             return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
-        upper = self.upper_offset(isolation)
         records: FileRecords | bytes = b""
+        starved = False
         if fetch_offset < upper:
-            data = log.read(fetch_offset, max_bytes, upper, min_one_message)
-            if data.error:
-                return PartitionRead(data.error)
-            records = data.records
+            if max_bytes > 0 or min_one_message:
+                data = log.read(fetch_offset, max_bytes, upper, min_one_message)
+                if data.error:
+                    return PartitionRead(data.error)
+                records = data.records
+            else:
+                starved = True
         return PartitionRead(
             ErrorCode.NONE,
             records,
             log.high_watermark,
             log.last_stable_offset,
             log.log_start_offset,
+            None,
+            starved,
         )
 
     def offset_by_time(self, timestamp: int) -> TimestampAndOffset | None | ErrorCode:
@@ -389,6 +451,8 @@ class Partition:
     def _diverging_epoch(self, fetch_offset: int, last_fetched_epoch: int) -> PartitionRead | None:
         epoch, end_offset = self.log.end_offset_for_epoch(last_fetched_epoch)
         if epoch == NO_EPOCH or end_offset == NO_OFFSET:
+            return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
+        if fetch_offset < self.log.log_start_offset:
             return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
         if epoch < last_fetched_epoch or end_offset < fetch_offset:
             return PartitionRead(

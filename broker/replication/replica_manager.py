@@ -19,6 +19,7 @@ from broker.metrics import Metrics
 from broker.purgatory.purgatory import Purgatory
 from broker.replication.fetch_session import FetchSession, FetchSessionCache
 from broker.replication.followers import LeaderView
+from broker.replication.isr_expiration import IsrExpiration
 from broker.replication.partition import Partition
 from broker.replication.replication_quota import (
     FOLLOWER_RATE,
@@ -38,6 +39,8 @@ from storage.ports import Scheduler
 _log = logging.getLogger("ottla.replicas")
 
 TopicPartition = tuple[str, int]
+
+NO_METADATA = MetadataImage()
 
 # Not a config of Kafka's either: `ServerConfigs.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS`.
 SESSION_EVICTION_MS = 120_000
@@ -96,11 +99,19 @@ class ReplicaManager:
         self.leader_view = LeaderView(
             scheduler,
             config.replica_lag_time_max_ms,
-            lambda: self._image.brokers if self._image else {},
+            lambda: self.image.brokers,
+        )
+        self._isr_expiration = IsrExpiration(
+            scheduler, config.replica_lag_time_max_ms, self.partitions
         )
         # Told (partition, leads now) after each change of leadership: coordinators load and unload.
         self._leadership_listeners: list[Callable[[Partition, bool], None]] = []
         log_manager.on_dir_failure(self._log_dir_failed)
+
+    @property
+    def image(self) -> MetadataImage:
+        """The metadata that the replicas follow; an empty one before the first."""
+        return self._image or NO_METADATA
 
     # --- what there is ---------------------------------------------------------------------------
 
@@ -141,6 +152,8 @@ class ReplicaManager:
         """Bring the local replicas to what the image says, looking only at what changed."""
         at_start = self._image is None
         self._image = image
+        if at_start:
+            self._isr_expiration.start()
         if at_start:
             self._check_isrs_later()
         changes = delta.topics.local_changes(self.node_id)
@@ -302,6 +315,7 @@ class ReplicaManager:
 
     def complete_waiting(self) -> None:
         """Answer every parked request with what there is: the node stops."""
+        self._isr_expiration.stop()
         self._stopped = True
         self.fetch_purgatory.complete_everything()
         self.produce_purgatory.complete_everything()

@@ -43,6 +43,7 @@ class Fetch:
         partition_max_bytes: int = MIB,
         isolation: int = 0,
         forgotten: tuple[tuple[str, int], ...] = (),
+        listener: str = "PLAINTEXT",
         **options: Any,
     ) -> list[FetchResponse]:
         """Fetch `{(topic, partition): offset}`; all answers so far."""
@@ -71,7 +72,7 @@ class Fetch:
             ],
             **options,
         )
-        context = RequestContext(1, version, 1, "me", "here", "PLAINTEXT", "c")
+        context = RequestContext(1, version, 1, "me", "here", listener, "c")
         self.api.handle(context, request, self.answers.append)
         return self.answers
 
@@ -178,19 +179,43 @@ def test_max_bytes_bounds_all_but_the_first_batch(fetch: Fetch) -> None:
     assert [offsets(p) for p in fetch.partitions().values()] == [[0], []]
 
 
-def test_a_replica_id_is_refused(fetch: Fetch) -> None:
-    fetch.replicas.create("t")
-    fetch.send({("t", 0): 0}, version=12, replica_id=2)
+def test_a_fetch_in_a_brokers_name_is_refused_on_a_listener_of_clients(fetch: Fetch) -> None:
+    """CVE-2018-1288: it would move the high watermark."""
+    fetch.replicas.create("t", replicas=[1, 2])
+    fetch.send({("t", 0): 0}, version=12, replica_id=2, listener="OUTSIDE")
     assert fetch.one().error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-    fetch.send({("t", 0): 0}, version=17, replica_state=ReplicaState(2, 1))
+    fetch.send({("t", 0): 0}, version=17, replica_state=ReplicaState(2, 1), listener="OUTSIDE")
     assert fetch.answers[-1].error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+def test_a_debugging_consumer_is_a_consumer(fetch: Fetch) -> None:
+    fetch.replicas.create("t", replicas=[1, 2])
+    fetch.replicas.append("t", b"a")
+    fetch.send({("t", 0): 0}, version=12, replica_id=-2)
+    assert (fetch.one().error_code, fetch.one().records) == (0, b"")
+
+
+def test_many_partitions_and_few_bytes_leave_none_out_for_good(fetch: Fetch) -> None:
+    """What a first answer had no room for comes with the next ones, though it never changes."""
+    fetch.replicas.create("t", partitions=4)
+    for index in range(4):
+        fetch.replicas.append("t", b"v" * 400, index=index)
+    wanted = {("t", index): 0 for index in range(4)}
+    session = open_session(fetch, wanted, max_bytes=500)
+    seen: list[tuple[str, int]] = []
+    for epoch in range(1, 5):
+        read = [key for key, partition in fetch.partitions().items() if partition.records]
+        seen += read
+        positions = dict.fromkeys(read, 1)
+        fetch.send(positions, version=13, session=(session, epoch), max_bytes=500)
+    assert sorted(seen) == list(wanted)
 
 
 # --- sessions ------------------------------------------------------------------------------------
 
 
-def open_session(fetch: Fetch, wanted: dict[tuple[str, int], int]) -> int:
-    fetch.send(wanted, version=13, session=(0, 0))
+def open_session(fetch: Fetch, wanted: dict[tuple[str, int], int], **options: Any) -> int:
+    fetch.send(wanted, version=13, session=(0, 0), **options)
     session_id = fetch.answers[-1].session_id
     assert session_id > 0
     assert fetch.partitions().keys() == wanted.keys()

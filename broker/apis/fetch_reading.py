@@ -1,0 +1,348 @@
+"""One Fetch request on its way: what it looks at, what it last read, and its answer.
+
+A consumer's reads up to the high watermark, a follower's up to the log's end. A follower's fetch
+also tells how far the follower is, which is noted once, when it comes, and only for partitions
+that it read well: after the epochs were checked and no other history was found (KAFKA-13141).
+"""
+
+from __future__ import annotations
+
+from broker.apis.context import RequestContext
+from broker.apis.current_leader import current_leader, leader_node
+from broker.replication.fetch_session import (
+    INITIAL_EPOCH,
+    NO_SESSION,
+    FetchKey,
+    FetchPartition,
+    FetchSession,
+    FollowerPartition,
+)
+from broker.replication.partition import NO_EPOCH, READ_COMMITTED, Partition, PartitionRead
+from broker.replication.replica_manager import ReplicaManager
+from broker.replication.replica_selector import NO_PREFERENCE, rack_aware
+from protocol.errors import ErrorCode
+from protocol.messages.fetch import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+)
+from protocol.primitives import ZERO_UUID
+
+RACK_FROM = 11  # and from here on a follower may answer (KIP-392)
+CURRENT_LEADER_FROM = 16
+
+# After these a client looks for the leader elsewhere (KIP-951).
+_LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+Reads = dict[FetchKey, tuple[FetchPartition, PartitionRead]]
+
+
+class ConsumerFetch:
+    """A consumer's request."""
+
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        context: RequestContext,
+        request: FetchRequest,
+        session: FetchSession | None,
+        max_bytes: int,
+    ) -> None:
+        self.replicas = replicas
+        self.context = context
+        self.only_leader = context.api_version < RACK_FROM
+        self.session = session
+        self.isolation = request.isolation_level
+        self.min_bytes = min(request.min_bytes, max_bytes)
+        self.max_bytes = max_bytes
+        # A full response names every partition; a session that goes on only those with news.
+        self.full = session is None or request.session_epoch == INITIAL_EPOCH
+        self.reads: Reads = {}
+        self.has_errors = False
+        self.is_urgent = False  # whether there is something to say besides records and errors
+        self.named = self._named_partitions(request)
+        if session is not None:
+            for key, wanted in self.named.items():
+                session.put(wanted, self._find(key))
+            self.wanted = session.partitions
+        else:
+            for key, wanted in self.named.items():
+                wanted.partition = self._find(key)
+            self.wanted = self.named
+
+    def keys(self) -> list[FetchSession] | list[Partition]:
+        """What a parked fetch waits for."""
+        if self.session is not None:
+            return [self.session]
+        return [w.partition for w in self.wanted.values() if w.partition is not None]
+
+    def read(self) -> bool:
+        """Read what there is now; whether it is enough to answer."""
+        if self.session is None or self.full:
+            candidates = list(self.wanted.values())
+        else:
+            candidates = list(self.session.changed.values())
+        self.reads = {}
+        left = self.max_bytes
+        enough = False
+        for wanted in candidates:
+            read = self._read_one(wanted, left)
+            self.reads[wanted.key] = (wanted, read)
+            left -= read.size
+            if read.error or read.diverging_epoch:
+                enough = True
+            if left <= 0 and not self.full:
+                break
+        self.has_errors = enough
+        return enough or self.is_urgent or self.max_bytes - left >= self.min_bytes
+
+    def _read_one(self, wanted: FetchPartition, left: int) -> PartitionRead:
+        partition = wanted.partition
+        if partition is None or partition.deleted:
+            partition = self._look_again(wanted)
+            if partition is None:
+                return PartitionRead(self._why_absent(wanted.key))
+        return partition.read(
+            wanted.fetch_offset,
+            min(wanted.max_bytes, max(left, 0)),
+            self.isolation,
+            left == self.max_bytes,
+            wanted.current_leader_epoch,
+            wanted.last_fetched_epoch,
+            self.only_leader,
+        )
+
+    def _look_again(self, wanted: FetchPartition) -> Partition | None:
+        partition = self._find(wanted.key)
+        if self.session is not None:
+            self.session.listen(wanted, partition)
+        wanted.partition = partition
+        return partition
+
+    def _named_partitions(self, request: FetchRequest) -> dict[FetchKey, FetchPartition]:
+        named: dict[FetchKey, FetchPartition] = {}
+        for topic in request.topics:
+            name: bytes | str = topic.topic or topic.topic_id
+            for p in topic.partitions:
+                key = (name, p.partition)
+                named[key] = FetchPartition(
+                    key,
+                    p.fetch_offset,
+                    p.partition_max_bytes,
+                    max(p.current_leader_epoch, NO_EPOCH),  # any negative epoch is none
+                    max(p.last_fetched_epoch, NO_EPOCH),
+                )
+        return named
+
+    def _find(self, key: FetchKey) -> Partition | None:
+        topic, index = key
+        if isinstance(topic, bytes):
+            return self.replicas.partition_by_id(topic, index)
+        return self.replicas.partition(topic, index)
+
+    def _why_absent(self, key: FetchKey) -> ErrorCode:
+        topic, index = key
+        if isinstance(topic, bytes):
+            return self.replicas.why_absent_by_id(topic, index)
+        return self.replicas.why_absent(topic, index)
+
+    # --- the response --------------------------------------------------------------------------
+
+    def response(self) -> FetchResponse:
+        """What the last `read` gave, and the session's memory of having told it."""
+        topics: list[FetchableTopicResponse] = []
+        last: bytes | str | None = None
+        session = self.session
+        for key, (wanted, read) in self.reads.items():
+            news = self.full or wanted.is_news(read)
+            if session is not None and session.partitions.get(key) is wanted:
+                session.settle(wanted, read)
+            if not news:
+                continue
+            wanted.told(read)
+            if wanted.partition is not None:
+                counts = wanted.partition.counts
+                counts.total_fetch_requests += 1
+                counts.failed_fetch_requests += bool(read.error)
+                if read.size:
+                    self._count(wanted.partition, read.size)
+            topic, index = key
+            if topic != last:
+                last = topic
+                topics.append(
+                    FetchableTopicResponse("", topic)
+                    if isinstance(topic, bytes)
+                    else FetchableTopicResponse(topic, ZERO_UUID)
+                )
+            topics[-1].partitions.append(self._partition_data(index, read))
+        session_id = session.session_id if session is not None else NO_SESSION
+        response = FetchResponse(session_id=session_id, responses=topics)
+        if self.has_errors:
+            self._name_leaders(response)
+        return response
+
+    def _count(self, partition: Partition, size: int) -> None:
+        partition.counts.bytes_out += size
+
+    def _name_leaders(self, response: FetchResponse) -> None:
+        """Where the leader is of each partition that is not led here (KIP-951)."""
+        if self.context.api_version < CURRENT_LEADER_FROM:
+            return
+        image = self.replicas.image
+        told: dict[int, None] = {}
+        for topic in response.responses:
+            for data in topic.partitions:
+                if data.error_code not in _LEADER_ERRORS:
+                    continue
+                key = topic.topic or topic.topic_id, data.partition_index
+                leader, epoch = current_leader(self._find(key), image, *key)
+                data.current_leader = LeaderIdAndEpoch(leader, epoch)
+                node = leader_node(image, leader, self.context.listener_name)
+                if node is not None and leader not in told:
+                    told[leader] = None
+                    response.node_endpoints.append(NodeEndpoint(*node))
+
+    def _partition_data(self, index: int, read: PartitionRead) -> PartitionData:
+        data = PartitionData(
+            index,
+            int(read.error),
+            read.high_watermark,
+            read.last_stable_offset,
+            read.log_start_offset,
+        )
+        data.records = read.records
+        data.aborted_transactions = [] if self.isolation == READ_COMMITTED else None
+        if read.diverging_epoch is not None:
+            data.diverging_epoch = EpochEndOffset(*read.diverging_epoch)
+        data.preferred_read_replica = read.preferred_read_replica
+        return data
+
+
+class RackConsumerFetch(ConsumerFetch):
+    """A consumer's request that names its rack, to a broker with a replica selector (KIP-392)."""
+
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        context: RequestContext,
+        request: FetchRequest,
+        session: FetchSession | None,
+        max_bytes: int,
+    ) -> None:
+        self.rack = request.rack_id
+        super().__init__(replicas, context, request, session, max_bytes)
+
+    def _read_one(self, wanted: FetchPartition, left: int) -> PartitionRead:
+        partition = wanted.partition
+        if partition is None or partition.followers is None:
+            return super()._read_one(wanted, left)
+        error = partition.check_leader_epoch(wanted.current_leader_epoch)
+        preferred = NO_PREFERENCE if error else self._preferred(partition, wanted.fetch_offset)
+        if preferred == NO_PREFERENCE:
+            return super()._read_one(wanted, left)
+        self.is_urgent = True
+        log = partition.log
+        return PartitionRead(
+            high_watermark=log.high_watermark,
+            last_stable_offset=log.last_stable_offset,
+            log_start_offset=log.log_start_offset,
+            preferred_read_replica=preferred,
+        )
+
+    def _preferred(self, partition: Partition, offset: int) -> int:
+        assert partition.followers is not None, "only a leader with followers prefers one"
+        return rack_aware(
+            self.rack,
+            offset,
+            partition.followers,
+            self.replicas.image.brokers,
+            partition.node_id,
+            self.context.listener_name,
+        )
+
+
+class FollowerFetch(ConsumerFetch):
+    """A follower's request: it reads to the log's end, and tells how far it is."""
+
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        context: RequestContext,
+        request: FetchRequest,
+        session: FetchSession | None,
+        max_bytes: int,
+        replica: tuple[int, int],
+    ) -> None:
+        self.replica_id, self.broker_epoch = replica
+        self.quota = replicas.leader_quota
+        self.tells_high_watermark = replicas.sessions.serves_consumers_from_followers
+        self.notes_position = True
+        self.moved: list[Partition] = []
+        super().__init__(replicas, context, request, session, max_bytes)
+
+    def read(self) -> bool:
+        enough = super().read()
+        self.notes_position = False  # a parked fetch that looks again says nothing new
+        return enough
+
+    def _read_one(self, wanted: FetchPartition, left: int) -> PartitionRead:
+        assert isinstance(wanted, FollowerPartition), "as this request has named them"
+        partition = wanted.partition
+        if partition is None or partition.deleted:
+            partition = self._look_again(wanted)
+            if partition is None:
+                return PartitionRead(self._why_absent(wanted.key))
+        throttled = self._is_throttled(partition)
+        read = partition.read_for_follower(
+            self.replica_id,
+            self.broker_epoch,
+            wanted.fetch_offset,
+            0 if throttled else min(wanted.max_bytes, max(left, 0)),
+            left == self.max_bytes and not throttled,
+            wanted.current_leader_epoch,
+            wanted.last_fetched_epoch,
+        )
+        if read.error or read.diverging_epoch is not None:
+            return read
+        if self.notes_position:
+            if partition.follower_fetched(
+                self.replica_id, wanted.fetch_offset, wanted.log_start_offset, self.broker_epoch
+            ):
+                self.moved.append(partition)
+            read.high_watermark = partition.log.high_watermark
+        if self.tells_high_watermark and read.high_watermark != wanted.told_high_watermark:
+            self.is_urgent = True
+        return read
+
+    def _is_throttled(self, partition: Partition) -> bool:
+        """A replica in sync goes unthrottled: it would only be thrown out."""
+        quota = self.quota
+        return (
+            quota.is_throttled(partition.topic, partition.index)
+            and self.replica_id not in partition.isr
+            and quota.is_exceeded()
+        )
+
+    def _count(self, partition: Partition, size: int) -> None:
+        if self.quota.is_throttled(partition.topic, partition.index):
+            self.quota.record(size)
+
+    def _named_partitions(self, request: FetchRequest) -> dict[FetchKey, FetchPartition]:
+        named: dict[FetchKey, FetchPartition] = {}
+        for topic in request.topics:
+            name: bytes | str = topic.topic or topic.topic_id
+            for p in topic.partitions:
+                key = (name, p.partition)
+                named[key] = FollowerPartition(
+                    key,
+                    p.fetch_offset,
+                    p.partition_max_bytes,
+                    max(p.current_leader_epoch, NO_EPOCH),
+                    max(p.last_fetched_epoch, NO_EPOCH),
+                    p.log_start_offset,
+                )
+        return named

@@ -1,0 +1,42 @@
+"""Which replica a consumer is told to read from: one of its own rack, where there is one (KIP-392).
+
+Pure. Decides for one partition that this broker leads. Never a replica out of sync, nor one that
+lacks the asked offset: the consumer would come back at once. Follows Kafka's
+`RackAwareReplicaSelector` and `ReplicaManager.findPreferredReadReplica`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from broker.replication.followers import Followers
+from controller.metadata_image import BrokerRegistration
+
+RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
+NO_PREFERENCE = -1
+
+
+def rack_aware(
+    rack: str,
+    fetch_offset: int,
+    followers: Followers,
+    brokers: Mapping[int, BrokerRegistration],
+    leader_id: int,
+    listener_name: str,
+) -> int:
+    """The broker to read from instead of the leader, or -1 to stay there."""
+    leader = brokers.get(leader_id)
+    if leader is None or leader.rack == rack:
+        return NO_PREFERENCE
+    best = (-1, 0.0, NO_PREFERENCE)
+    for broker_id in followers.isr:
+        replica, broker = followers.replicas.get(broker_id), brokers.get(broker_id)
+        if replica is None or broker is None or broker.rack != rack or broker.fenced:
+            continue
+        if listener_name not in broker.endpoints:
+            continue
+        if not replica.log_start_offset <= fetch_offset <= replica.log_end_offset:
+            continue
+        best = max(best, (replica.log_end_offset, replica.caught_up_ms, broker_id))
+    return best[2]
