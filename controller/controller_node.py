@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from controller.controller_apis import ControllerApis
 from controller.feature_control import unsupported_feature
@@ -31,8 +32,12 @@ from controller.random_ids import RandomBytes
 from controller.settings import ControllerSettings
 from controller.snapshot_generator import SnapshotGenerator
 from storage.config_def import ConfigDef
-from storage.ports import Network
+from storage.ports import Network, Scheduler
 from storage.recoverable_log import LogEnvironment
+
+if TYPE_CHECKING:
+    from controller.quorum_network import QuorumNetwork
+    from controller.raft_apis import RaftApis
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +72,12 @@ class ControllerNode:
         self._log = RaftLog(settings, environment)
         self._load_snapshot()
         scheduler = environment.scheduler
-        self.raft = RaftClient(settings, self._log, scheduler, draw, on_failure, network)
+        quorum_network = _quorum_network(settings, network, scheduler)
+        self.raft = RaftClient(settings, self._log, scheduler, draw, on_failure, quorum_network)
+        if quorum_network is not None:
+            quorum_network.connect(self.raft)
+        self._raft_apis: RaftApis | None = None
+        self._environment = environment
         self.controller = QuorumController(
             settings,
             self.raft,
@@ -78,7 +88,9 @@ class ControllerNode:
             group_config_def,
         )
         self.apis = ControllerApis(settings, self.controller, scheduler)
-        self._snapshots = SnapshotGenerator(settings, self._log, self.loader, scheduler)
+        self._snapshots = SnapshotGenerator(
+            settings, self._log, self.loader, scheduler, self.raft.snapshot_taken
+        )
 
     def _load_snapshot(self) -> None:
         if not self._log.snapshots:
@@ -100,6 +112,16 @@ class ControllerNode:
         """The newest committed metadata on this node."""
         return self.loader.image
 
+    @property
+    def raft_apis(self) -> RaftApis:
+        """What other nodes of the quorum ask, and DescribeQuorum."""
+        if self._raft_apis is None:
+            from controller.raft_apis import RaftApis  # a quorum of one starts without it
+
+            scheduler = self._environment.scheduler
+            self._raft_apis = RaftApis(self._settings, self.raft, self._log, scheduler)
+        return self._raft_apis
+
     def add_listener(self, listener: MetadataListener) -> None:
         """Call `listener(delta, image)` for each change of the committed metadata."""
         self.loader.add_listener(listener)
@@ -111,6 +133,13 @@ class ControllerNode:
     def start(self) -> None:
         """Take part in the quorum. Returns at once; listeners tell of what comes."""
         self.raft.start(self, self.loader.image.offset + 1)
+
+    def hand_over(self, done: Callable[[], None], limit_ms: float = 1_000.0) -> None:
+        """Before a controlled `close`: give up leading the quorum and let the others elect.
+
+        `done()` when they know, `limit_ms` later at the latest.
+        """
+        self.raft.hand_over(done, limit_ms)
 
     def close(self) -> None:
         """Stop for good: replies still owed are NOT_CONTROLLER. Raises LogDirFailure."""
@@ -136,8 +165,24 @@ class ControllerNode:
         self.controller.handle_commit(batch)
         self._snapshots.maybe_generate()
 
+    def handle_load_snapshot(self, image: MetadataImage) -> None:
+        """See `RaftListener`."""
+        self.loader.load_snapshot(image)
+        self._check_features()
+        self._snapshots.snapshot_loaded()
+
     def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
         """See `RaftListener`."""
         self.controller.handle_leader_change(leader_id, epoch)
         for listener in self._leader_listeners:
             listener(leader_id)
+
+
+def _quorum_network(
+    settings: ControllerSettings, network: Network | None, scheduler: Scheduler
+) -> QuorumNetwork | None:
+    if network is None or settings.voters == (settings.node_id,):
+        return None
+    from controller.quorum_network import QuorumNetwork  # a quorum of one starts without it
+
+    return QuorumNetwork(settings, network, scheduler)

@@ -21,21 +21,26 @@ class EpochIndex:
         end_offset: int = 0,
         epochs: Sequence[tuple[int, int]] = (),
         snapshot: tuple[int, int] | None = None,
+        start_epoch: int | None = None,
     ) -> None:
         """`epochs`: (epoch, its first offset), rising. `snapshot`: the latest one, as (end offset,
-        epoch of its last record)."""
+        epoch of its last record). `start_epoch`: epoch of the record before the log's start, which
+        is that of the snapshot there; the latest snapshot's where not given."""
         self.start_offset = start_offset
         self.end_offset = end_offset
         self.snapshot = snapshot
+        if start_epoch is None:
+            start_epoch = snapshot[1] if snapshot else 0
+        self._start_epoch = start_epoch
         self._epochs = [epoch for epoch, _ in epochs]
         self._starts = [start for _, start in epochs]
 
     @property
     def last_epoch(self) -> int:
-        """Of the last record; 0 for an empty log."""
+        """Of the last record; 0 where there never was one."""
         if self._epochs:
             return self._epochs[-1]
-        return self.snapshot[1] if self.snapshot else 0
+        return self._start_epoch
 
     def append(self, epoch: int, base_offset: int, next_offset: int) -> None:
         """Records of `epoch` follow."""
@@ -56,13 +61,35 @@ class EpochIndex:
     def snapshot_taken(self, snapshot: tuple[int, int], start_offset: int) -> None:
         """There is a newer snapshot, and the log begins at `start_offset` now."""
         self.snapshot = snapshot
-        self.start_offset = max(self.start_offset, start_offset)
+        if start_offset <= self.start_offset:
+            return
+        self._start_epoch = self._epoch_at(start_offset - 1)
+        keep = max(bisect_right(self._starts, start_offset) - 1, 0)
+        del self._starts[:keep], self._epochs[:keep]
+        if self._starts and self._starts[0] < start_offset:
+            self._starts[0] = start_offset
+        if start_offset == self.end_offset:
+            self._starts.clear()
+            self._epochs.clear()
+        self.start_offset = start_offset
+
+    def snapshot_loaded(self, snapshot: tuple[int, int]) -> None:
+        """The log begins anew, empty, at the end of `snapshot`."""
+        self.snapshot = snapshot
+        self.start_offset = self.end_offset = snapshot[0]
+        self._start_epoch = snapshot[1]
+        self._starts.clear()
+        self._epochs.clear()
+
+    def _epoch_at(self, offset: int) -> int:
+        slot = bisect_right(self._starts, offset) - 1
+        return self._epochs[slot] if slot >= 0 else self._start_epoch
 
     def end_offset_for(self, epoch: int) -> tuple[int, int]:
         """The largest epoch up to `epoch`, and the offset where it ended."""
         slot = bisect_right(self._epochs, epoch) - 1
         if slot < 0:
-            return (self.snapshot[1] if self.snapshot else 0), self.start_offset
+            return self._start_epoch, self.start_offset
         following = slot + 1
         end = self._starts[following] if following < len(self._starts) else self.end_offset
         return self._epochs[slot], end
@@ -76,13 +103,15 @@ class EpochIndex:
         return (epoch, end) if epoch != last_epoch or end < offset else None
 
     def needs_snapshot(self, offset: int, last_epoch: int) -> bool:
-        """Whether a follower that is at `offset` can only go on from a snapshot."""
+        """Whether a follower that is at `offset` goes on from a snapshot: it has to, where the log
+        does not have what it needs; it had better, where it has nothing yet."""
+        if offset == 0 and self.snapshot is not None:
+            return True
         if self.start_offset == 0:
             return False
-        if offset < self.start_offset:
+        if offset < self.start_offset or last_epoch < self._start_epoch:
             return True
-        at_start = offset == self.start_offset and self.end_offset_for(last_epoch)[0] != last_epoch
-        return at_start
+        return offset == self.start_offset and last_epoch != self._start_epoch
 
     def truncation_for(self, diverging: tuple[int, int]) -> int:
         """The offset to cut this log at when a leader says that it diverges."""

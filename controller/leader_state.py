@@ -22,6 +22,8 @@ class ReplicaProgress:
     end_offset: int = -1
     fetched_ms: float = -1.0
     caught_up_ms: float = -1.0
+    leader_end_offset: int = -1
+    """Where the leader's log ended at the latest fetch: who reaches that was caught up then."""
     acknowledged: bool = False
     """Has answered BeginQuorumEpoch, or fetched in this epoch."""
 
@@ -62,13 +64,24 @@ class LeaderState:
         if progress is None:
             self._forget_silent(now_ms)
             progress = self.observers.setdefault(replica_id, ReplicaProgress())
-        progress.fetched_ms = now_ms
-        progress.acknowledged = True
-        progress.end_offset = offset
         if offset >= end_offset:
             progress.caught_up_ms = now_ms
+        elif 0 <= progress.leader_end_offset <= offset:
+            progress.caught_up_ms = max(progress.caught_up_ms, progress.fetched_ms)
+        progress.fetched_ms = now_ms
+        progress.leader_end_offset = end_offset
+        progress.acknowledged = True
+        progress.end_offset = offset
         self._note_majority(now_ms)
         return replica_id in self.voters and self._advance()
+
+    def heard(self, replica_id: int, now_ms: float) -> None:
+        """A voter that fetches a snapshot is alive and follows, though its log does not grow."""
+        progress = self.voters.get(replica_id)
+        if progress is not None:
+            progress.fetched_ms = now_ms
+            progress.acknowledged = True
+            self._note_majority(now_ms)
 
     def unacknowledged(self) -> list[int]:
         """Voters that may not know yet who leads."""

@@ -2,59 +2,35 @@
 
 `step(event, now_ms)` takes what happened and returns a `Ready`: what to persist, append, send and
 commit, and when to call again. The duties of the caller are in `controller.raft_messages`, the
-roles and their transitions in `controller.quorum_state`.
+roles and their transitions in `controller.quorum_state`, what a node does in each of them in
+`controller.raft_roles`.
 
-Owns: the role, the votes, the high watermark. Never: reads or writes the log (`controller.
-epoch_index` is what it knows of it), and never waits.
+Owns: what each event and each message of another node leads to. Never: reads or writes the log
+(`controller.epoch_index` is what it knows of it), and never waits.
 
-Follows KIP-595 (Raft by Fetch), KIP-996 (pre-vote), KAFKA-15489 (check-quorum), and Kafka's
-`KafkaRaftClient` and `EpochElection`. Raft: Ongaro and Ousterhout, "In Search of an Understandable
-Consensus Algorithm".
+Follows KIP-595 (Raft by Fetch), KIP-630 (snapshots), KIP-996 (pre-vote), KAFKA-15489
+(check-quorum), and Kafka's `KafkaRaftClient`. Raft: Ongaro and Ousterhout, "In Search of an
+Understandable Consensus Algorithm".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from controller import raft_messages as m
 from controller.epoch_index import EpochIndex
-from controller.leader_state import LeaderState
-from controller.quorum_state import ElectionState, Role, check_transition
-
-Draw = Callable[[int], int]
+from controller.quorum_state import ElectionState, Role
+from controller.raft_roles import Draw, RaftConfig, RaftRoles
 
 
-class RaftConfig(NamedTuple):
-    """Who is in the quorum, and its time-outs in milliseconds."""
-
-    node_id: int
-    voters: tuple[int, ...]
-    election_timeout_ms: int = 1_000
-    fetch_timeout_ms: int = 2_000
-    election_backoff_max_ms: int = 1_000
-
-
-class Raft:
+class Raft(RaftRoles):
     """One node of the quorum, or an observer of it."""
 
     def __init__(
         self, config: RaftConfig, election: ElectionState, log: EpochIndex, draw: Draw
     ) -> None:
         """`election` and `log` as they were found on disk; `draw(n)` gives 0 to n-1."""
-        self.config = config
-        self.log = log
-        self.election = election
-        self.role = Role.UNATTACHED
-        self.high_watermark: int | None = None
-        self.leading: LeaderState | None = None
-        self._draw = draw
-        self._deadline_ms: float | None = None
-        self._granted: dict[int, bool] = {}
-        self._heard_from_leader = False
-        self._durable = 0
-        self._fetch_held: bool | None = None
-        self._ready = m.Ready()
+        super().__init__(config, election, log, draw)
         self._handlers: dict[type, Callable[..., None]] = {
             m.Vote: self._on_vote,
             m.VoteReply: self._on_vote_reply,
@@ -63,24 +39,9 @@ class Raft:
             m.EpochReply: self._on_epoch_reply,
             m.Fetch: self._on_fetch,
             m.FetchReply: self._on_fetch_reply,
+            m.FetchSnapshot: self._on_fetch_snapshot,
+            m.SnapshotReply: self._on_snapshot_reply,
         }
-
-    @property
-    def is_voter(self) -> bool:
-        """Whether this node has a vote."""
-        return self.config.node_id in self.config.voters
-
-    @property
-    def epoch(self) -> int:
-        """The latest epoch this node knows."""
-        return self.election.epoch
-
-    @property
-    def leader_id(self) -> int | None:
-        """Who leads this epoch, as far as this node knows."""
-        leader_id = self.election.leader_id
-        has_resigned = leader_id == self.config.node_id and self.role is not Role.LEADER
-        return None if has_resigned else leader_id
 
     # --- the one way in ------------------------------------------------------------------------
 
@@ -97,7 +58,7 @@ class Raft:
             self._deadline_ms = now_ms + self.config.fetch_timeout_ms
             self._fetch()
         elif self.is_voter:
-            self._arm_election(now_ms)
+            self._arm_first_try(now_ms)
         else:
             self._deadline_ms = now_ms + self.config.fetch_timeout_ms
             self._fetch()
@@ -115,126 +76,11 @@ class Raft:
             self._on_tick(now_ms)
         elif isinstance(event, m.Resign):
             self._on_resign(event, now_ms)
+        elif isinstance(event, m.Unreachable):
+            self._on_unreachable(event, now_ms)
         else:
-            self._on_unreachable(event)
+            self._on_snapshot_event(event)
         return self._finish()
-
-    def _finish(self) -> m.Ready:
-        ready, self._ready = self._ready, m.Ready()
-        ready.deadline_ms = self._next_deadline()
-        return ready
-
-    def _next_deadline(self) -> float | None:
-        if self.leading is not None:
-            return self.leading.majority_lost_ms(self.config.fetch_timeout_ms)
-        return self._deadline_ms
-
-    # --- roles ---------------------------------------------------------------------------------
-
-    def _become(self, role: Role) -> None:
-        check_transition(self.role, role, self.is_voter)
-        self.role = role
-        self.leading = None
-        self._granted = {}
-        self._heard_from_leader = False
-        self._fetch_held = None
-
-    def _persist(self, election: ElectionState) -> None:
-        assert election.epoch >= self.election.epoch, "an epoch never goes back"
-        if election != self.election:
-            self.election = election
-            self._ready.persist = election
-
-    def _tell_leader(self) -> None:
-        self._ready.leader = m.Leader(self.leader_id, self.epoch)
-
-    def _arm_election(self, now_ms: float) -> None:
-        """Voters try after a time that differs between them; observers then look for a leader."""
-        timeout = self.config.election_timeout_ms
-        self._deadline_ms = now_ms + timeout + (self._draw(timeout) if self.is_voter else 0)
-
-    def _become_unattached(self, epoch: int, now_ms: float) -> None:
-        """A later epoch is known, but nobody who leads it."""
-        told = self.election.leader_id is not None or self.role is Role.LEADER
-        self._become(Role.UNATTACHED)
-        self._persist(ElectionState(epoch))
-        self._arm_election(now_ms)
-        if told:
-            self._tell_leader()
-        if not self.is_voter:
-            self._fetch()
-
-    def _become_follower(self, epoch: int, leader_id: int, now_ms: float) -> None:
-        self._become(Role.FOLLOWER)
-        voted = self.election if self.election.epoch == epoch else ElectionState(epoch)
-        self._persist(voted._replace(leader_id=leader_id))
-        self._deadline_ms = now_ms + self.config.fetch_timeout_ms
-        self._tell_leader()
-        self._fetch()
-
-    def _become_prospective(self, now_ms: float) -> None:
-        self._become(Role.PROSPECTIVE)
-        self._arm_election(now_ms)
-        self._ask_for_votes(pre_vote=True, now_ms=now_ms)
-
-    def _become_candidate(self, now_ms: float) -> None:
-        self._become(Role.CANDIDATE)
-        node_id = self.config.node_id
-        self._persist(ElectionState(self.epoch + 1, None, node_id))
-        self._arm_election(now_ms)
-        self._ask_for_votes(pre_vote=False, now_ms=now_ms)
-
-    def _ask_for_votes(self, pre_vote: bool, now_ms: float) -> None:
-        node_id = self.config.node_id
-        vote = m.Vote(self.epoch, node_id, self.log.last_epoch, self.log.end_offset, pre_vote)
-        for voter in self.config.voters:
-            if voter != node_id:
-                self._ready.send.append(m.Send(voter, vote))
-        self._count_vote(node_id, True, now_ms)
-
-    def _count_vote(self, voter: int, granted: bool, now_ms: float) -> None:
-        self._granted[voter] = granted
-        majority = len(self.config.voters) // 2 + 1
-        granting = [v for v, yes in self._granted.items() if yes]
-        if len(granting) >= majority:
-            if self.role is Role.PROSPECTIVE:
-                self._become_candidate(now_ms)
-            else:
-                self._become_leader(tuple(sorted(granting)), now_ms)
-        elif len(self._granted) - len(granting) > len(self.config.voters) - majority:
-            self._lost_election(now_ms)
-
-    def _lost_election(self, now_ms: float) -> None:
-        """A majority said no. Wait before the next try: less than a time-out, and not all alike."""
-        if self.role is Role.PROSPECTIVE:
-            if self._misses_leader():
-                self._become_follower(self.epoch, self.election.leader_id or 0, now_ms)
-                return
-            self._become(Role.UNATTACHED)
-        backoff = self.config.election_backoff_max_ms
-        self._deadline_ms = now_ms + backoff // 2 + self._draw(backoff)
-
-    def _misses_leader(self) -> bool:
-        """Whether somebody else leads this epoch, as far as is known."""
-        return self.election.leader_id not in (None, self.config.node_id)
-
-    def _become_leader(self, granting: tuple[int, ...], now_ms: float) -> None:
-        self._become(Role.LEADER)
-        node_id, epoch = self.config.node_id, self.epoch
-        # The vote was for ourselves and the epoch cannot be led by another: the file needs the
-        # leader only, as Kafka writes it.
-        self._persist(ElectionState(epoch, node_id))
-        start = self.log.end_offset
-        self.leading = LeaderState(node_id, epoch, start, self.config.voters, now_ms)
-        change = m.LeaderChange(node_id, tuple(sorted(self.config.voters)), granting)
-        self._append(m.Append(epoch, start, start + 1, change))
-        self._tell_leader()
-        for voter in self.leading.unacknowledged():
-            self._ready.send.append(m.Send(voter, m.BeginQuorumEpoch(epoch, node_id)))
-
-    def _append(self, append: m.Append) -> None:
-        self.log.append(append.epoch, append.base_offset, append.next_offset)
-        self._ready.append.append(append)
 
     # --- this node's own events ----------------------------------------------------------------
 
@@ -280,37 +126,23 @@ class Raft:
         self._arm_election(now_ms)
         self._tell_leader()
 
-    def _on_unreachable(self, event: m.Unreachable) -> None:
-        """The caller tries again after its back-off; an observer tries another voter."""
-        if self.role is Role.FOLLOWER and event.node == self.election.leader_id:
+    def _on_unreachable(self, event: m.Unreachable, now_ms: float) -> None:
+        """Try again: the caller holds back what goes to a node that was unreachable."""
+        node = event.node
+        if self.role is Role.FOLLOWER and node == self.election.leader_id:
+            if self.is_voter and (event.refused or not self._heard_from_leader):
+                self._miss_leader(now_ms)
+            self._fetching = None
             self._fetch(anybody=not self.is_voter)
-        elif self.leading is not None and event.node in self.leading.unacknowledged():
-            begin = m.BeginQuorumEpoch(self.epoch, self.config.node_id)
-            self._ready.send.append(m.Send(event.node, begin))
-
-    def _commit(self, high_watermark: int | None) -> None:
-        if high_watermark is None:
-            return
-        if self.high_watermark is None or high_watermark > self.high_watermark:
-            self.high_watermark = high_watermark
-            self._ready.high_watermark = high_watermark
-
-    def _fetch(self, anybody: bool = False) -> None:
-        """Ask for what follows. The offset asked for tells the leader what is durable here, so this
-        waits for the fsync of what there is."""
-        self._fetch_held = None
-        if self._durable < self.log.end_offset:
-            self._fetch_held = anybody
-            return
-        node_id = self.config.node_id
-        target = self.election.leader_id
-        if target is None or anybody:
-            others = [voter for voter in self.config.voters if voter != node_id]
-            if not others:
-                return
-            target = others[self._draw(len(others))]
-        fetch = m.Fetch(self.epoch, node_id, self.log.end_offset, self.log.last_epoch)
-        self._ready.send.append(m.Send(target, fetch))
+        elif self.leading is not None:
+            if node in self.leading.unacknowledged():
+                begin = m.BeginQuorumEpoch(self.epoch, self.config.node_id)
+                self._ready.send.append(m.Send(node, begin))
+        elif self.role in (Role.PROSPECTIVE, Role.CANDIDATE):
+            if node in self.config.voters and node not in self._granted:
+                self._ask_for_vote(node, self.role is Role.PROSPECTIVE)
+        elif not self.is_voter:
+            self._fetch(anybody=True)
 
     # --- messages of other nodes ---------------------------------------------------------------
 
@@ -397,10 +229,16 @@ class Raft:
                 progress.acknowledged = True
         elif was_following and self.role is Role.FOLLOWER and not self._ready.send:
             # Who we asked does not lead (any more): ask again, the caller holds it back a while.
+            said_so = event.source == self.election.leader_id and reply.leader_id is None
+            if self.is_voter and said_so and reply.epoch == self.epoch:
+                self._miss_leader(now_ms)
+            self._fetching = None
             self._fetch(anybody=not self.is_voter)
+        elif not self.is_voter and self.role is Role.UNATTACHED:
+            self._fetch(anybody=True)
 
     def _on_fetch(self, event: m.Received, fetch: m.Fetch, now_ms: float) -> None:
-        self._learn(fetch.epoch, None, now_ms)
+        # An epoch that only a Fetch speaks of is not followed, as in Kafka: anybody may fetch.
         if self.leading is None or fetch.epoch != self.epoch:
             self._answer(event, m.EpochReply(self.epoch, self.leader_id))
             return
@@ -412,7 +250,8 @@ class Raft:
             reply = reply._replace(diverging=diverging)
         else:
             end = self.log.end_offset
-            if self.leading.fetched(fetch.replica_id, fetch.offset, end, now_ms):
+            is_replica = fetch.replica_id >= 0
+            if is_replica and self.leading.fetched(fetch.replica_id, fetch.offset, end, now_ms):
                 self._commit(self.leading.high_watermark)
             reply = reply._replace(high_watermark=self.high_watermark, read_from=fetch.offset)
         self._answer(event, reply)
@@ -423,8 +262,7 @@ class Raft:
             return
         if reply.asked != (self.log.end_offset, self.log.last_epoch):
             return
-        self._deadline_ms = now_ms + self.config.fetch_timeout_ms
-        self._heard_from_leader = True
+        self._hear_leader(now_ms)
         if reply.diverging is not None:
             cut = self.log.truncation_for(reply.diverging)
             committed = self.high_watermark or 0
@@ -433,6 +271,10 @@ class Raft:
             self._durable = min(self._durable, cut)
             self._ready.truncate_to = cut
             self._fetch()
+            return
+        if reply.snapshot is not None:
+            self._fetching = reply.snapshot
+            self._fetch_part(reply.snapshot, 0)
             return
         for batch in reply.batches:
             self.log.append(batch.epoch, batch.base_offset, batch.next_offset)
@@ -443,5 +285,67 @@ class Raft:
             )
         if reply.high_watermark is not None:
             self._commit(min(reply.high_watermark, self.log.end_offset))
-        if reply.snapshot is None:
+        self._fetch()
+
+    # --- snapshots -----------------------------------------------------------------------------
+
+    def _on_fetch_snapshot(self, event: m.Received, fetch: m.FetchSnapshot, now_ms: float) -> None:
+        if self.leading is None or fetch.epoch != self.epoch:
+            self._answer(event, m.EpochReply(self.epoch, self.leader_id))
+            return
+        self.leading.heard(fetch.replica_id, now_ms)
+        node_id = self.config.node_id
+        self._answer(event, m.SnapshotReply(self.epoch, node_id, fetch.snapshot, fetch.position))
+
+    def _fetch_part(self, snapshot: tuple[int, int], position: int) -> None:
+        leader_id = self.election.leader_id
+        assert leader_id is not None, "a snapshot comes from a leader"
+        fetch = m.FetchSnapshot(self.epoch, self.config.node_id, snapshot, position)
+        self._ready.send.append(m.Send(leader_id, fetch))
+
+    def _on_snapshot_reply(self, event: m.Received, reply: m.SnapshotReply, now_ms: float) -> None:
+        self._learn(reply.epoch, reply.leader_id, now_ms)
+        if self.role is not Role.FOLLOWER or reply.epoch != self.epoch:
+            return
+        if reply.snapshot != self._fetching:
+            return
+        self._hear_leader(now_ms)
+        if reply.data is None:
+            # The leader has a newer one by now: its answer to a Fetch names it.
+            self._fetching = None
             self._fetch()
+            return
+        self._ready.snapshot_part = m.SnapshotPart(
+            reply.snapshot, reply.position, reply.size, reply.data
+        )
+
+    def _on_snapshot_event(
+        self,
+        event: m.SnapshotTaken | m.SnapshotWritten | m.SnapshotStored | m.SnapshotUnusable,
+    ) -> None:
+        if isinstance(event, m.SnapshotTaken):
+            self.log.snapshot_taken(event.snapshot, event.start_offset)
+            return
+        if isinstance(event, m.SnapshotStored):
+            self._load(event.snapshot)
+        if event.snapshot != self._fetching:
+            return
+        if isinstance(event, m.SnapshotWritten):
+            self._fetch_part(event.snapshot, event.position)
+        else:
+            self._fetching = None
+            self._fetch()
+
+    def _load(self, snapshot: tuple[int, int]) -> None:
+        """What a leader has in a snapshot is committed, whoever leads now. A node that has more of
+        it by now, as any leader has, goes on with its log."""
+        end_offset, epoch = snapshot
+        is_ahead = (self.log.last_epoch, self.log.end_offset) >= (epoch, end_offset)
+        if is_ahead or end_offset <= (self.high_watermark or 0):
+            return
+        assert self.leading is None, "a leader has all that is committed"
+        self.log.snapshot_loaded(snapshot)
+        self._durable = end_offset
+        self._fetch_held = None
+        self._ready.load_snapshot = snapshot
+        self._commit(end_offset)

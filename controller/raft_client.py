@@ -17,16 +17,23 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from controller import raft_messages as m
+from controller.committed_batches import CommittedBatches
 from controller.control_records import control_batch, leader_change
+from controller.leader_state import LeaderState
+from controller.metadata_image import MetadataImage
 from controller.metadata_loader import CommittedBatch
-from controller.metadata_records import MetadataRecord, decode_record, encode_record
+from controller.metadata_records import MetadataRecord, MetadataRecordError, encode_record
+from controller.metadata_snapshot import SnapshotId
 from controller.metadata_version import record_version
 from controller.quorum_state import Role
-from controller.raft import Raft, RaftConfig
-from controller.raft_log import MetadataLogFailure, RaftLog, RawBatch
+from controller.raft import Raft
+from controller.raft_log import MetadataLogFailure, RaftLog
+from controller.raft_roles import RaftConfig
 from controller.settings import ControllerSettings
+from controller.snapshot_download import SnapshotDownload
 from protocol.control_records import ControlRecordType
-from protocol.records import RecordBatchBuilder, iterate_records
+from protocol.record_batch import CorruptBatch
+from protocol.records import RecordBatchBuilder
 from storage.log_dir_failure import LogDirFailure
 from storage.ports import Scheduler, Timer
 
@@ -41,15 +48,24 @@ class RaftListener(Protocol):
     def handle_commit(self, batch: CommittedBatch) -> None:
         """Committed records, each once, in the order of their offsets."""
 
+    def handle_load_snapshot(self, image: MetadataImage) -> None:
+        """Go on from `image`, which stands for all that is committed before its end."""
+
     def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
         """Another leader, or none. For this node itself: after the commit of its first record."""
 
 
 class RaftNetwork(Protocol):
-    """Messages to other nodes of the quorum. A quorum of one has none."""
+    """Requests to other nodes of the quorum. A quorum of one has none."""
 
-    def send(self, message: m.Send | m.SendReply) -> None:
-        """Send; what never arrives comes back as Unreachable."""
+    def send(self, message: m.Send) -> None:
+        """Send; what gets no answer comes back as Unreachable."""
+
+    def when_told(self, done: Callable[[], None]) -> None:
+        """`done()` once no EndQuorumEpoch waits for its answer."""
+
+    def close(self) -> None:
+        """Close all connections."""
 
 
 class _Proposal(NamedTuple):
@@ -94,10 +110,12 @@ class RaftClient:
         self._carrying_out = False
         self._flushing = False
         self._flushed_to = 0
-        self._in_memory: deque[CommittedBatch] = deque()
-        self._delivered = 0
+        self._batches: CommittedBatches | None = None
+        self._download = SnapshotDownload(log, scheduler, self._step, self.fail)
+        self._watchers: list[Callable[[], None]] = []
         self._claimed_epoch = -1
         self._timer: Timer | None = None
+        self._leaving = False
         self._stopped = False
 
     # --- what others see -----------------------------------------------------------------------
@@ -106,6 +124,16 @@ class RaftClient:
     def is_leader(self) -> bool:
         """Whether this node leads, though its first record may not be committed yet."""
         return self._raft.role is Role.LEADER and not self._stopped
+
+    @property
+    def is_running(self) -> bool:
+        """Whether this node takes part: not closed, not failed, not on its way out."""
+        return not self._stopped and not self._leaving
+
+    @property
+    def elected_id(self) -> int | None:
+        """Who was elected for this epoch, though it may have given up since."""
+        return self._raft.election.leader_id
 
     @property
     def leader_id(self) -> int | None:
@@ -127,10 +155,15 @@ class RaftClient:
         """Records below it are committed; None while that is not known."""
         return self._raft.high_watermark
 
+    @property
+    def leading(self) -> LeaderState | None:
+        """What a leader knows of the others; None on all other nodes."""
+        return self._raft.leading if self.is_leader else None
+
     def start(self, listener: RaftListener, from_offset: int) -> None:
         """Take part from now on; `listener` has everything before `from_offset` already."""
         self._listener = listener
-        self._delivered = from_offset
+        self._batches = CommittedBatches(self._log, from_offset, listener.handle_commit)
         self._take(self._raft.start(self._scheduler.monotonic_ms()))
         if self._log.end_offset and not self.is_leader:
             self._flush()  # a leader's first append brings the fsync of all before it
@@ -151,15 +184,47 @@ class RaftClient:
         """Give up the leadership of `epoch`."""
         self._step(m.Resign(epoch))
 
+    def hand_over(self, done: Callable[[], None], limit_ms: float) -> None:
+        """Give up any leadership for good and tell the others, so that they elect at once.
+
+        `done()` when they know, or `limit_ms` later. To be called once, before `close`.
+        """
+        self._leaving = True
+        self._arm(None)
+        if self._network is None or not self.is_leader:
+            self._scheduler.call_soon(done)
+            return
+        pending = [done]
+
+        def told() -> None:
+            if pending:
+                timer.cancel()
+                pending.pop()()
+
+        timer = self._scheduler.call_later(limit_ms, told)
+        self.resign(self.epoch)
+        self._network.when_told(told)
+
     def receive(self, event: m.Received | m.Unreachable) -> None:
-        """A message of another node, or the lack of one."""
+        """A message of another node, or the lack of one. The correlation of a request is called
+        with the message that answers it."""
         self._step(event)
+
+    def snapshot_taken(self, snapshot: tuple[int, int], start_offset: int) -> None:
+        """There is a newer snapshot of this node's own; the log begins at `start_offset`."""
+        self._step(m.SnapshotTaken(snapshot, start_offset))
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        """Call `changed()` when the log has grown, more is committed, or the leader is another."""
+        self._watchers.append(changed)
 
     def close(self) -> None:
         """Stop for good. Raises LogDirFailure."""
         self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
+        if self._network is not None:
+            self._network.close()
         self._log.close()
 
     # --- carrying out --------------------------------------------------------------------------
@@ -187,7 +252,8 @@ class RaftClient:
                     return
                 self._readys.popleft()
                 self._carry_out(ready)
-        except (MetadataLogFailure, LogDirFailure) as error:
+        except (MetadataLogFailure, LogDirFailure, MetadataRecordError, CorruptBatch) as error:
+            # A committed record that cannot be read cannot be left out either (KAFKA-14644).
             self.fail(error)
         finally:
             self._carrying_out = False
@@ -203,22 +269,38 @@ class RaftClient:
         self._carry_out_all()
 
     def _carry_out(self, ready: m.Ready) -> None:
+        self._change_log(ready)
+        for message in ready.send:
+            self._send(message)
+        if ready.snapshot_part is not None:
+            self._download.write(ready.snapshot_part)
+        if ready.high_watermark is not None:
+            self._committed(ready.high_watermark)
+        if ready.leader is not None:
+            self._leader_changed(ready.leader)
+        if ready.append or ready.high_watermark is not None or ready.leader is not None:
+            for watcher in self._watchers:
+                watcher()
+
+    def _change_log(self, ready: m.Ready) -> None:
+        if ready.load_snapshot is not None:
+            self._load_snapshot(ready.load_snapshot)
         if ready.truncate_to is not None:
+            assert self._batches is not None
             self._log.truncate_to(ready.truncate_to)
             self._flushed_to = min(self._flushed_to, ready.truncate_to)
-            self._forget_from(ready.truncate_to)
+            self._batches.truncated(ready.truncate_to)
         for append in ready.append:
             self._append(append)
         if ready.append:
             self._flush()
-        if self._network is not None:
-            for message in ready.send:
-                self._network.send(message)
-        if ready.high_watermark is not None:
-            self._log.committed(ready.high_watermark)
-            self._deliver(ready.high_watermark)
-        if ready.leader is not None:
-            self._leader_changed(ready.leader)
+
+    def _send(self, message: m.Send | m.SendReply) -> None:
+        if isinstance(message, m.SendReply):
+            assert callable(message.correlation)
+            message.correlation(message.message)
+        elif self._network is not None:
+            self._network.send(message)
 
     def _append(self, append: m.Append) -> None:
         payload = append.payload
@@ -237,7 +319,8 @@ class RaftClient:
             now_ms, records = payload.now_ms, payload.records
             batch = _data_batch(payload, base, append.epoch)
         self._log.append(batch, append.epoch)
-        self._in_memory.append(
+        assert self._batches is not None
+        self._batches.appended(
             CommittedBatch(base, append.next_offset - 1, append.epoch, now_ms, records)
         )
 
@@ -277,7 +360,7 @@ class RaftClient:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if deadline_ms is not None:
+        if deadline_ms is not None and not self._leaving:
             delay = max(0.0, deadline_ms - self._scheduler.monotonic_ms())
             self._timer = self._scheduler.call_later(delay, self._tick)
 
@@ -287,30 +370,21 @@ class RaftClient:
 
     # --- listeners -----------------------------------------------------------------------------
 
-    def _forget_from(self, offset: int) -> None:
-        while self._in_memory and self._in_memory[-1].last_offset >= offset:
-            self._in_memory.pop()
-
-    def _deliver(self, high_watermark: int) -> None:
-        """Hand over what is committed and was not handed over yet."""
-        assert self._listener is not None
-        memory = self._in_memory
-        while self._delivered < high_watermark:
-            if memory and memory[0].base_offset == self._delivered:
-                self._hand_over(memory.popleft())
-                continue
-            on_disk_end = min(high_watermark, memory[0].base_offset) if memory else high_watermark
-            for raw in self._log.read(self._delivered, on_disk_end):
-                self._hand_over(_decoded(raw))
+    def _committed(self, high_watermark: int) -> None:
+        assert self._batches is not None and self._listener is not None
+        self._log.committed(high_watermark)
+        self._batches.deliver(high_watermark)
         if self.is_leader and self._claimed_epoch != self._raft.epoch:
             # Committing anything in its own epoch is the proof that a leader needs.
             self._claimed_epoch = self._raft.epoch
             self._listener.handle_leader_change(self._raft.config.node_id, self._raft.epoch)
 
-    def _hand_over(self, batch: CommittedBatch) -> None:
-        assert self._listener is not None
-        self._delivered = batch.last_offset + 1
-        self._listener.handle_commit(batch)
+    def _load_snapshot(self, snapshot: tuple[int, int]) -> None:
+        assert self._batches is not None and self._listener is not None
+        self._log.load_snapshot(SnapshotId(*snapshot))
+        self._flushed_to = snapshot[0]
+        self._batches.snapshot_loaded(snapshot[0])
+        self._listener.handle_load_snapshot(self._download.image(snapshot))
 
     def _leader_changed(self, leader: m.Leader) -> None:
         assert self._listener is not None
@@ -324,17 +398,3 @@ def _data_batch(proposal: _Proposal, base_offset: int, epoch: int) -> bytearray:
         version = record_version(record, proposal.level)
         builder.append(None, encode_record(record, version), proposal.now_ms)
     return builder.build()
-
-
-def _decoded(raw: RawBatch) -> CommittedBatch:
-    header = raw.header
-    records: list[MetadataRecord] = []
-    if not header.is_control:
-        records = [decode_record(record.value or b"") for record in iterate_records(raw.data)]
-    return CommittedBatch(
-        header.base_offset,
-        header.last_offset,
-        header.partition_leader_epoch,
-        header.max_timestamp,
-        records,
-    )

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from controller.epoch_index import EpochIndex
+from controller.metadata_records import MetadataRecordError
 from controller.metadata_snapshot import SnapshotId, snapshot_id_of
 from controller.quorum_state import ElectionState, decode_quorum_state, encode_quorum_state
 from controller.settings import ControllerSettings
@@ -31,6 +32,8 @@ from storage.topic_partition import TopicPartition
 from storage.unified_log import UnifiedLog
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 METADATA_TOPIC_ID = bytes(15) + b"\x01"
 METADATA_PARTITION = TopicPartition(CLUSTER_METADATA_TOPIC, 0)
@@ -90,12 +93,25 @@ class RaftLog:
                 self._log.recovery.segments_removed,
                 self._log.log_end_offset,
             )
-        if latest > self._log.log_end_offset:
+        if self.snapshots and self._is_behind(self.snapshots[-1]):
             # The snapshot came from the leader and the log did not follow before the end.
-            self._log.truncate_fully_and_start_at(latest)
+            self._begin_at(self.snapshots[-1])
         elif oldest > self._log.log_start_offset:
             self._log.update_high_watermark(oldest)
             self._log.increment_log_start_offset(oldest)
+
+    def _is_behind(self, snapshot: SnapshotId) -> bool:
+        """Whether the log lacks what is in `snapshot`, or has something else in its place."""
+        end = self._log.log_end_offset
+        if self._log.log_start_offset == end == snapshot.end_offset:
+            return False
+        return end < snapshot.end_offset or self._log.latest_epoch < snapshot.epoch
+
+    def _begin_at(self, snapshot: SnapshotId) -> None:
+        self._log.truncate_fully_and_start_at(snapshot.end_offset)
+        self._log.update_high_watermark(snapshot.end_offset)
+        self._drop_snapshots([kept for kept in self.snapshots if kept < snapshot])
+        self.snapshots = [kept for kept in self.snapshots if kept >= snapshot]
 
     def _make_directory(self, log_dir: str) -> None:
         if self._filesystem.exists(self.directory):
@@ -132,6 +148,7 @@ class RaftLog:
             self.end_offset,
             self._log.leader_epochs.entries,
             None if snapshot is None else (snapshot.end_offset, snapshot.epoch),
+            self.snapshots[0].epoch if snapshot is not None and self.start_offset else 0,
         )
 
     # --- batches -------------------------------------------------------------------------------
@@ -228,13 +245,107 @@ class RaftLog:
 
         def written(_: object, error: Exception | None) -> None:
             if error is None:
-                known = [kept for kept in self.snapshots if kept != snapshot_id]
-                self.snapshots = sorted([*known, snapshot_id])
+                self._stored(snapshot_id)
             done(error)
 
         self._environment.blocking.submit(
             lambda: filesystem.replace_atomically(path, encode()), written
         )
+
+    def _stored(self, snapshot_id: SnapshotId) -> None:
+        if snapshot_id.end_offset < self.start_offset:
+            self._drop_snapshots([snapshot_id])  # a newer one was loaded meanwhile
+            return
+        known = [kept for kept in self.snapshots if kept != snapshot_id]
+        self.snapshots = sorted([*known, snapshot_id])
+
+    def read_snapshot_part(
+        self,
+        snapshot_id: SnapshotId,
+        position: int,
+        max_bytes: int,
+        done: Callable[[tuple[int, bytes] | None, Exception | None], None],
+    ) -> None:
+        """Read elsewhere up to `max_bytes` from `position` on, then `done((size, data), error)`."""
+        path, filesystem = f"{self.directory}/{snapshot_id.file_name}", self._filesystem
+
+        def read() -> tuple[int, bytes]:
+            file = filesystem.open(path)
+            try:
+                return file.size, file.pread(max_bytes, position)
+            finally:
+                file.close()
+
+        self._environment.blocking.submit(read, done)
+
+    def write_snapshot_part(
+        self,
+        snapshot_id: SnapshotId,
+        position: int,
+        data: bytes | memoryview,
+        done: Callable[[bool | None, Exception | None], None],
+    ) -> None:
+        """Append to the part file of a snapshot that is being fetched, begun anew at position 0.
+
+        `done(False, None)`: the file does not end at `position`, and is as it was.
+        """
+        path, filesystem = self._part_path(snapshot_id), self._filesystem
+
+        def write() -> bool:
+            file = filesystem.open(path, create=position == 0)
+            try:
+                if position == 0 and file.size:
+                    file.truncate(0)
+                if file.size != position:
+                    return False
+                file.append(data)
+                return True
+            finally:
+                file.close()
+
+        self._environment.blocking.submit(write, done)
+
+    def store_snapshot(
+        self,
+        snapshot_id: SnapshotId,
+        check: Callable[[bytes], T],
+        done: Callable[[T | None, Exception | None], None],
+    ) -> None:
+        """Make a snapshot of its part file, durably, then `done(what check made of it, error)`.
+
+        What `check` raises goes to `done`, and the part file is removed.
+        """
+        part, filesystem = self._part_path(snapshot_id), self._filesystem
+        path = f"{self.directory}/{snapshot_id.file_name}"
+
+        def store() -> T:
+            try:
+                checked = check(filesystem.read(part))
+            except MetadataRecordError:
+                filesystem.remove(part)
+                raise
+            file = filesystem.open(part)
+            try:
+                file.sync()
+            finally:
+                file.close()
+            filesystem.rename(part, path)
+            filesystem.sync_dir(self.directory)
+            return checked
+
+        def stored(checked: T | None, error: Exception | None) -> None:
+            if error is None:
+                self._stored(snapshot_id)
+            done(checked, error)
+
+        self._environment.blocking.submit(store, stored)
+
+    def load_snapshot(self, snapshot_id: SnapshotId) -> None:
+        """Let the log begin anew at the end of a stored snapshot. Raises LogDirFailure."""
+        self._begin_at(snapshot_id)
+
+    def _part_path(self, snapshot_id: SnapshotId) -> str:
+        return f"{self.directory}/{snapshot_id.file_name}.part"
 
     def clean(self) -> int:
         """Drop all but the latest snapshots, and the log before them; gives the new log start.
@@ -248,6 +359,10 @@ class RaftLog:
             self._log.roll()
             self._log.increment_log_start_offset(self.snapshots[0].end_offset)
             self._log.delete_segments_before_log_start()
+        self._drop_snapshots(doomed)
+        return self.start_offset
+
+    def _drop_snapshots(self, doomed: list[SnapshotId]) -> None:
         paths = [f"{self.directory}/{snapshot.file_name}" for snapshot in doomed]
         filesystem = self._filesystem
 
@@ -257,7 +372,6 @@ class RaftLog:
 
         if paths:
             self._environment.blocking.submit(remove, lambda _, error: None)
-        return self.start_offset
 
     def close(self) -> None:
         """A clean end. Raises LogDirFailure."""

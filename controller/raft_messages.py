@@ -6,11 +6,15 @@ Kafka's Vote, BeginQuorumEpoch, EndQuorumEpoch and Fetch. `Ready` is what the ca
 Duties of the caller for each Ready, in this order (etcd's contract, with Kafka's names):
 
 1. `persist`: write quorum-state and fsync it, before anything of this Ready or a later one is sent.
-2. `truncate_to`, then `append`: change the log; then fsync it and step(Flushed). What is in the log
-   at the start has to be fsynced once, too: nobody knows whether it was.
+2. `load_snapshot`: let the log begin anew, empty, at the end of that stored snapshot, and the
+   listeners go on from it. `truncate_to`, then `append`: change the log; then fsync it and
+   step(Flushed). What is in the log at the start has to be fsynced once, too: nobody knows whether
+   it was.
 3. `send`: send the messages and replies.
-4. `high_watermark`: records below it are committed; hand them to the listeners, once.
-5. `leader`: tell the listeners who leads.
+4. `snapshot_part`: write it, then step(SnapshotWritten); after the last part make the snapshot
+   durable, check it, and step(SnapshotStored), or SnapshotUnusable.
+5. `high_watermark`: records below it are committed; hand them to the listeners, once.
+6. `leader`: tell the listeners who leads.
 
 The caller steps again with Tick at `deadline_ms` at the latest. Readys are carried out in the order
 in which they came.
@@ -103,8 +107,37 @@ class FetchReply(NamedTuple):
     records: object = None
 
 
+class FetchSnapshot(NamedTuple):
+    """A follower or observer asks for a part of `snapshot`, (end offset, epoch)."""
+
+    epoch: int
+    replica_id: int
+    snapshot: tuple[int, int]
+    position: int
+
+
+class SnapshotReply(NamedTuple):
+    """A leader's answer. The caller fills `size` (of the whole) and `data` in when it sends it;
+    `data` None: there is no such snapshot, or no such position in it."""
+
+    epoch: int
+    leader_id: int
+    snapshot: tuple[int, int]
+    position: int
+    size: int = 0
+    data: bytes | memoryview | None = None
+
+
 Message: TypeAlias = (
-    Vote | VoteReply | BeginQuorumEpoch | EndQuorumEpoch | EpochReply | Fetch | FetchReply
+    Vote
+    | VoteReply
+    | BeginQuorumEpoch
+    | EndQuorumEpoch
+    | EpochReply
+    | Fetch
+    | FetchReply
+    | FetchSnapshot
+    | SnapshotReply
 )
 
 # --- events --------------------------------------------------------------------------------------
@@ -143,12 +176,51 @@ class Received(NamedTuple):
 
 
 class Unreachable(NamedTuple):
-    """A request to `node` got no answer."""
+    """A request to `node` got no answer, or none that makes sense."""
 
     node: int
+    refused: bool = False
+    """Nobody listens at its address: its process is gone."""
 
 
-Event: TypeAlias = Tick | Propose | Flushed | Resign | Received | Unreachable
+class SnapshotTaken(NamedTuple):
+    """There is a newer snapshot of this node's own, and the log begins at `start_offset` now."""
+
+    snapshot: tuple[int, int]
+    start_offset: int
+
+
+class SnapshotWritten(NamedTuple):
+    """All of a fetched snapshot before `position` is written, and more is to come."""
+
+    snapshot: tuple[int, int]
+    position: int
+
+
+class SnapshotStored(NamedTuple):
+    """A fetched snapshot is whole and durable."""
+
+    snapshot: tuple[int, int]
+
+
+class SnapshotUnusable(NamedTuple):
+    """A fetched snapshot is damaged."""
+
+    snapshot: tuple[int, int]
+
+
+Event: TypeAlias = (
+    Tick
+    | Propose
+    | Flushed
+    | Resign
+    | Received
+    | Unreachable
+    | SnapshotTaken
+    | SnapshotWritten
+    | SnapshotStored
+    | SnapshotUnusable
+)
 
 # --- ready ---------------------------------------------------------------------------------------
 
@@ -187,6 +259,15 @@ class SendReply(NamedTuple):
     correlation: object
 
 
+class SnapshotPart(NamedTuple):
+    """Bytes of a snapshot of `size` bytes; the part at position 0 begins it anew."""
+
+    snapshot: tuple[int, int]
+    position: int
+    size: int
+    data: bytes | memoryview
+
+
 class Leader(NamedTuple):
     """Who leads `epoch`; None while nobody does."""
 
@@ -199,9 +280,11 @@ class Ready:
     """See the module for the caller's duties."""
 
     persist: ElectionState | None = None
+    load_snapshot: tuple[int, int] | None = None
     truncate_to: int | None = None
     append: list[Append] = field(default_factory=list)
     send: list[Send | SendReply] = field(default_factory=list)
+    snapshot_part: SnapshotPart | None = None
     high_watermark: int | None = None
     leader: Leader | None = None
     deadline_ms: float | None = None

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from controller.metadata_version import LATEST_LEVEL, METADATA_VERSION, MINIMUM_LEVEL
+from controller.metadata_version import (
+    ELR_VERSION,
+    KRAFT_VERSION,
+    LATEST_LEVEL,
+    METADATA_VERSION,
+    MINIMUM_LEVEL,
+)
 from protocol.errors import ApiError
 
 BrokerConfigCheck = Callable[[str, Mapping[str, str]], ApiError | None]
@@ -17,7 +23,8 @@ BrokerConfigCheck = Callable[[str, Mapping[str, str]], ApiError | None]
 
 DEFAULT_FEATURES: Mapping[str, tuple[int, int]] = {
     METADATA_VERSION: (MINIMUM_LEVEL, LATEST_LEVEL),
-    "kraft.version": (0, 0),
+    KRAFT_VERSION: (0, 0),
+    ELR_VERSION: (0, 1),
 }
 
 
@@ -38,6 +45,8 @@ class ControllerSettings:
     """Node ids of `controller.quorum.voters`."""
     voter_endpoints: Mapping[int, tuple[str, int]] = field(default_factory=dict)
     """Host and port of each voter's controller listener, as that key has them."""
+    controller_listener_name: str = "CONTROLLER"
+    """The first of `controller.listener.names`: what those addresses are called."""
     supported_features: Mapping[str, tuple[int, int]] = field(
         default_factory=lambda: dict(DEFAULT_FEATURES)
     )
@@ -51,6 +60,11 @@ class ControllerSettings:
     check_broker_config: BrokerConfigCheck = _accept
 
     broker_session_timeout_ms: int = 9_000
+    leader_imbalance_check_interval_ms: int = 300_000
+    """How often leadership goes back to preferred replicas; 0: never, as where
+    `auto.leader.rebalance.enable` is false."""
+    unclean_leader_election_interval_ms: int = 300_000
+    """How often partitions without a leader are looked at."""
     controller_queue_max_requests: int = 10_000
     """Commands that may wait while the controller becomes active."""
 
@@ -59,6 +73,8 @@ class ControllerSettings:
     quorum_election_backoff_max_ms: int = 1_000
     quorum_request_timeout_ms: int = 2_000
     quorum_retry_backoff_ms: int = 20
+    quorum_fetch_max_bytes: int = 1 << 20
+    quorum_fetch_snapshot_max_bytes: int = 1 << 20
 
     metadata_log_segment_bytes: int = 1 << 30
     metadata_log_segment_ms: int = 7 * 24 * 3600 * 1000

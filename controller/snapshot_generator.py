@@ -10,6 +10,7 @@ Follows KIP-630, KIP-876 and Kafka's `SnapshotGenerator`.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from controller.metadata_loader import MetadataLoader
 from controller.metadata_snapshot import SnapshotId, encode_image
@@ -29,12 +30,15 @@ class SnapshotGenerator:
         log: RaftLog,
         loader: MetadataLoader,
         scheduler: Scheduler,
+        on_taken: Callable[[tuple[int, int], int], None],
     ) -> None:
+        """`on_taken(snapshot, start_offset)`: it is written, and the log begins there now."""
         self._max_bytes = settings.metadata_log_max_record_bytes_between_snapshots
         self._max_age_ms = settings.metadata_log_max_snapshot_interval_ms
         self._log = log
         self._loader = loader
         self._scheduler = scheduler
+        self._on_taken = on_taken
         self._at_bytes = 0
         self._at_ms = scheduler.monotonic_ms()
         self._writing = False
@@ -47,6 +51,11 @@ class SnapshotGenerator:
         age_ms = self._scheduler.monotonic_ms() - self._at_ms
         if grown >= self._max_bytes or 0 < self._max_age_ms <= age_ms:
             self._generate()
+
+    def snapshot_loaded(self) -> None:
+        """The log begins anew at the end of a snapshot that the leader made."""
+        self._at_bytes = self._log.size_bytes
+        self._at_ms = self._scheduler.monotonic_ms()
 
     def _generate(self) -> None:
         image, now_ms = self._loader.image, self._scheduler.wall_ms()
@@ -61,8 +70,10 @@ class SnapshotGenerator:
                 # The log is whole without it: the next trigger tries again.
                 logger.error("snapshot %s failed: %s", snapshot_id.file_name, error)
                 return
-            self._log.clean()
+            start_offset = self._log.clean()
             self._at_bytes = self._log.size_bytes
+            latest = self._log.snapshots[-1]
+            self._on_taken((latest.end_offset, latest.epoch), start_offset)
             logger.info("metadata snapshot %s written", snapshot_id.file_name)
 
         self._log.write_snapshot(snapshot_id, lambda: encode_image(image, now_ms), written)

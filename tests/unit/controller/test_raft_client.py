@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from controller import raft_messages as m
+from controller.metadata_image import MetadataImage
 from controller.metadata_loader import CommittedBatch
 from controller.raft_client import NotLeader, RaftClient
 from controller.raft_log import RaftLog
@@ -26,10 +28,19 @@ class Network:
         self.filesystem = filesystem
         self.sent: list[tuple[m.Message, bytes]] = []
 
-    def send(self, message: m.Send | m.SendReply) -> None:
+    def send(self, message: m.Send) -> None:
+        self.note(message.message)
+
+    def when_told(self, done: Callable[[], None]) -> None:
+        done()
+
+    def close(self) -> None:
+        pass
+
+    def note(self, message: m.Message) -> None:
         path = "/d/__cluster_metadata-0/quorum-state"
         state = self.filesystem.read(path) if self.filesystem.exists(path) else b""
-        self.sent.append((message.message, state))
+        self.sent.append((message, state))
 
 
 class Member:
@@ -59,6 +70,7 @@ class Member:
             self.network,
         )
         self.batches: list[CommittedBatch] = []
+        self.images: list[MetadataImage] = []
         self.leaders: list[tuple[int | None, int]] = []
 
     def start(self) -> Member:
@@ -67,6 +79,9 @@ class Member:
 
     def handle_commit(self, batch: CommittedBatch) -> None:
         self.batches.append(batch)
+
+    def handle_load_snapshot(self, image: MetadataImage) -> None:
+        self.images.append(image)
 
     def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
         self.leaders.append((leader_id, epoch))
@@ -145,7 +160,7 @@ def test_who_does_not_lead_appends_nothing() -> None:
 
 def test_a_vote_is_on_disk_before_it_is_sent() -> None:
     member = Member(1, 2, 3, delay_ms=5).start()
-    member.client.receive(m.Received(2, m.Vote(4, 2, 0, 0, False), "c"))
+    member.client.receive(m.Received(2, m.Vote(4, 2, 0, 0, False), member.network.note))
     assert member.network.sent == []
     member.scheduler.run_for(10)
     (message, state), *_ = member.network.sent
@@ -160,7 +175,7 @@ def test_a_follower_copies_and_delivers() -> None:
     leader.settle()
     data = leader.filesystem.read("/d/__cluster_metadata-0/00000000000000000000.log")
     member = Member(1, 2, 3).start()
-    member.client.receive(m.Received(2, m.BeginQuorumEpoch(1, 2), "c"))
+    member.client.receive(m.Received(2, m.BeginQuorumEpoch(1, 2), member.network.note))
     member.scheduler.run_for(0)
     batches = (m.AppendedBatch(1, 0, 1), m.AppendedBatch(1, 1, 2))
     reply = m.FetchReply(1, 2, 1, (0, 0), 0, batches=batches, records=data)
