@@ -1,9 +1,15 @@
-"""conf/server.properties shows every served key, one line each, with its true default."""
+"""conf/server.properties shows every served key, one line each, with its true default.
+
+conf/broker-1..3.properties are three nodes of one cluster, with the keys that such nodes need.
+"""
 
 from __future__ import annotations
 
 import re
 
+import pytest
+
+from broker.cluster_layout import new_layout
 from broker.config import BrokerConfig
 from broker.config_keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF
 from broker.config_support import SERVED
@@ -42,12 +48,25 @@ def test_a_commented_line_shows_the_default() -> None:
     assert wrong == {}
 
 
-def test_every_key_has_one_line_of_comment_above_it() -> None:
-    lines = TEXT.splitlines()
+@pytest.mark.parametrize("name", ["server", "broker-1", "broker-2", "broker-3"])
+def test_every_key_has_one_line_of_comment_above_it(name: str) -> None:
+    lines = (ROOT / "conf" / f"{name}.properties").read_text().splitlines()
+    assert any(re.match("node.id=", line) for line in lines)
     for number, line in enumerate(lines):
         if re.match(r"#?[a-z][a-z0-9.]+=", line):
             assert re.match(r"# [A-Z/a-z]", lines[number - 1]), line
             assert lines[number - 2] == "", line
+
+
+def test_the_three_nodes_are_one_cluster() -> None:
+    """What `ottla cluster` would write, with folders beside the checkout."""
+    layout = new_layout(3)
+    for node in layout.nodes:
+        text = (ROOT / "conf" / f"broker-{node.node_id}.properties").read_text()
+        folder = f"data/broker-{node.node_id}"
+        assert parse_properties(text) == parse_properties(layout.properties(node, folder))
+        assert BrokerConfig(parse_properties(text)).warnings == ()
+        assert f"conf/broker-{node.node_id}.properties --cluster-id" in text
 
 
 def test_the_table_of_differing_defaults_is_whole() -> None:
