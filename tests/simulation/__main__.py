@@ -1,10 +1,11 @@
 """`python -m tests.simulation`: run seeds, and tell of each failure.
 
-    --seeds N [--from S] [--jobs J]     --seed S     --mutants
+    --seeds N [--from S] [--jobs J]     --seed S     --mutants     [--brokers B]
 
-The exit code is 1 where a seed failed. `--seed` runs one seed and prints its outcome; what failed
-once fails again, with the same trace. `--mutants` prints the table of README.md: which broken
-broker is caught by what.
+`--brokers` says of how many nodes (1; 3 or 5 make a cluster). The exit code is 1 where a seed failed.
+`--seed` runs one seed and prints its outcome, with `--trace FILE` all of its trace; what failed once
+fails again, with the same trace. `--mutants` prints the table of README.md: which broken broker is
+caught by what.
 """
 
 from __future__ import annotations
@@ -14,22 +15,30 @@ import logging
 import multiprocessing
 import sys
 import time
+from pathlib import Path
 
 from tests.simulation.mutants import table
 from tests.simulation.simulation import Failure, Outcome, Simulation
 
 
-def run_seed(seed: int) -> Outcome | Failure:
-    """One seed's outcome."""
+def run_seed(seed: int, brokers: int = 1, trace: str | None = None) -> Outcome | Failure:
+    """One seed's outcome; all of its trace goes to the file `trace`."""
+    simulation = Simulation(seed, brokers=brokers)
+    lines: list[str] = []
+    if trace is not None:
+        simulation.trace.everything = lines
     try:
-        return Simulation(seed).run()
+        return simulation.run()
     except Failure as failure:
         return failure
+    finally:
+        if trace is not None:
+            Path(trace).write_text("\n".join(lines))
 
 
-def _report(seed: int) -> tuple[Outcome | None, str]:
+def _report(job: tuple[int, int]) -> tuple[Outcome | None, str]:
     """The same, as it can be sent between processes."""
-    outcome = run_seed(seed)
+    outcome = run_seed(*job)
     return (None, str(outcome)) if isinstance(outcome, Failure) else (outcome, "")
 
 
@@ -40,20 +49,23 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--from", type=int, default=0, metavar="S", dest="first", help="the first")
     parser.add_argument("--seed", type=int, metavar="S", help="run this one, and print its outcome")
     parser.add_argument("--jobs", type=int, default=1, metavar="J", help="processes (1)")
+    parser.add_argument("--brokers", type=int, default=1, metavar="B", help="how many nodes (1)")
+    parser.add_argument("--trace", metavar="FILE", help="with --seed: write its trace there")
     parser.add_argument("--mutants", action="store_true", help="print who catches each mutant")
     options = parser.parse_args(arguments)
     logging.getLogger().addHandler(logging.NullHandler())
     if options.seed is not None:
-        outcome = run_seed(options.seed)
+        outcome = run_seed(options.seed, options.brokers, options.trace)
         print(outcome)
         return int(isinstance(outcome, Failure))
     if options.mutants:
         print("\n".join(table()))
         return 0
-    seeds = range(options.first, options.first + options.seeds)
+    last = options.first + options.seeds
+    jobs = [(seed, options.brokers) for seed in range(options.first, last)]
     started, failed, requests = time.monotonic(), 0, 0
     with multiprocessing.Pool(options.jobs) as pool:
-        for outcome, failure in pool.imap(_report, seeds):
+        for outcome, failure in pool.imap(_report, jobs):
             if outcome is None:
                 failed += 1
                 print(failure, flush=True)

@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from protocol.errors import ErrorCode
+from protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_topics import (
     CreatableTopic,
@@ -23,6 +28,7 @@ from protocol.messages.delete_records import (
 )
 from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from protocol.messages.elect_leaders import ElectLeadersRequest
 from protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -60,12 +66,14 @@ class SimAdmin(SimClient):
         churning: list[str],
         trimmed: list[str],
         think_ms: float,
+        replicas: int = 1,
     ) -> None:
         super().__init__(name, *where)
         self.steady = steady
         self.churning = churning
         self.trimmed = trimmed
         self.think_ms = think_ms
+        self.replicas = replicas
         self.ready = False
         self._counter = 0
 
@@ -74,22 +82,26 @@ class SimAdmin(SimClient):
             yield from self._create(self.steady)
             yield from self.learn(list(self.steady))
             self.ready = all(name in self.topics for name in self.steady)
-        works = [self._come, self._go, self._trim, self._alter, self._describe, self._grow]
+        works = {self._come: 4, self._go: 3, self._trim: 2, self._alter: 2, self._describe: 2,
+                 self._grow: 1}  # fmt: skip
+        if self.replicas > 1:
+            works |= {self._reassign: 2, self._elect: 2}
         while not self.stopping:
             yield self.chance.expovariate(1 / self.think_ms)
-            yield from self.chance.choices(works, [4, 3, 2, 2, 2, 1])[0]()
+            yield from self.chance.choices(list(works), list(works.values()))[0]()
 
     def _create(self, topics: dict[str, int]) -> Waits:
         wanted = [
-            CreatableTopic(name, partitions, 1, configs=self._configs())
+            CreatableTopic(name, partitions, self.replicas, configs=self._configs())
             for name, partitions in topics.items()
         ]
         request = CreateTopicsRequest(wanted, 5_000)
         response = yield from self.call(request, self.chance.randint(2, 7))
         if response is not None:
-            self._expect(
-                [one.error_code for one in response.topics], ErrorCode.TOPIC_ALREADY_EXISTS
-            )
+            allowed = [ErrorCode.TOPIC_ALREADY_EXISTS]
+            if self.replicas > 1:  # too few brokers may be up
+                allowed.append(ErrorCode.INVALID_REPLICATION_FACTOR)
+            self._expect([one.error_code for one in response.topics], *allowed)
 
     def _configs(self) -> list[CreatableTopicConfig]:
         """Now and then segments that roll often, and an index entry for each batch."""
@@ -164,6 +176,47 @@ class SimAdmin(SimClient):
             errors = [one.error_code for one in response.responses]
             self._expect(errors, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
+    def _reassign(self) -> Waits:
+        """Give a partition's replicas another order, or let another broker hold one of them."""
+        name = self.chance.choice([*self.steady, *self.churning])
+        yield from self.learn([name])
+        topic = self.topics.get(name)
+        if topic is None:
+            return
+        partition = self.chance.choice(sorted(topic.leaders))
+        replicas = self.chance.sample(self.node_ids, min(self.replicas, len(self.node_ids)))
+        wanted = ReassignablePartition(partition, replicas)
+        if self.chance.random() < 0.2:
+            wanted.replicas = None  # cancel what is under way
+        request = AlterPartitionReassignmentsRequest(
+            5_000, topics=[ReassignableTopic(name, [wanted])]
+        )
+        response = yield from self.call(request, self.chance.randint(0, 1))
+        if response is not None and not response.error_code:
+            allowed = (
+                ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            )
+            told = [p.error_code for one in response.responses for p in one.partitions]
+            self._expect(told, *allowed)
+
+    def _elect(self) -> Waits:
+        """Let the preferred replicas lead."""
+        request = ElectLeadersRequest(0, None, 5_000)
+        response = yield from self.call(request, self.chance.randint(1, 2))
+        if response is not None and not response.error_code:
+            allowed = (
+                ErrorCode.ELECTION_NOT_NEEDED,
+                ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            )
+            told = [
+                p.error_code for one in response.replica_election_results
+                for p in one.partition_result
+            ]  # fmt: skip
+            self._expect(told, *allowed)
+
     def _describe(self) -> Waits:
         wanted = [DescribeConfigsResource(TOPIC, name, [CONFIG]) for name in self.steady]
         yield from self.call(DescribeConfigsRequest(wanted), self.chance.randint(1, 4))
@@ -172,8 +225,8 @@ class SimAdmin(SimClient):
     def _expect(self, errors: list[int], *allowed: ErrorCode) -> None:
         for code in errors:
             error = ErrorCode(code)
-            if error and error not in (*allowed, *UNSURE):
+            if error and error not in (*allowed, *TRIED_IN_VAIN):
                 raise Violation("I13", f"{self.name} is told {error!r}")
 
 
-UNSURE = (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER)
+TRIED_IN_VAIN = (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER)

@@ -71,6 +71,8 @@ class SimConsumer(SimClient):
         self.names = topics
         versions = [13, 15, 16, 17, 18] if by_id else [4, 6, 7, 9, 11, 12, 13, 17, 18]
         self.version = self.chance.choice(versions)
+        self.follows_one_topic = not by_id
+        """Whether the topics it reads are never made anew."""
         self.isolation = self.chance.choice([0, 1])
         self.max_wait_ms = self.chance.choice([100, 500, 2_000])
         self.min_bytes = self.chance.choice([1, 1, 1, 400])
@@ -246,8 +248,13 @@ class SimConsumer(SimClient):
         told = response.topics[0].partitions[0]
         if told.error_code:
             yield from self.learn(self.names)
-        else:
-            self.positions[key] = told.offset
+            return
+        if self.follows_one_topic and told.offset < self.positions[key]:
+            raise Violation(
+                "I1", f"{self.name} is at {self.positions[key]} of {key}, which starts at "
+                f"{told.offset}, and is told that this is out of range"
+            )  # fmt: skip
+        self.positions[key] = told.offset
 
 
 SESSION_ERRORS = (

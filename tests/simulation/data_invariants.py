@@ -110,7 +110,9 @@ class OneValuePerOffset(Invariant):
     def received(self, exchange: Exchange) -> None:
         if exchange.key is ApiKey.PRODUCE:
             about, place, error, base = produced(exchange)
-            if error is ErrorCode.NONE and base >= 0:
+            # What only the leader of a cluster has may be gone with it.
+            kept = about.acks == -1 or not self.in_cluster
+            if error is ErrorCode.NONE and base >= 0 and kept:
                 for index, value in enumerate(about.batch.values):
                     self.seen(place, base + index, payload(value), "acknowledged")
         for one in fetched(exchange):
@@ -135,8 +137,9 @@ class OneValuePerOffset(Invariant):
                 raise self.broken(f"{value!r} is at {first} and at {offset} of {where(place)}")
 
     def power_lost(self, broker: SimBroker) -> None:
-        self.at.clear()
-        self._where.clear()
+        if not self.in_cluster:
+            self.at.clear()
+            self._where.clear()
 
     def at_end(self, final: Any) -> None:
         for place, read in final.partitions.items():
@@ -153,39 +156,56 @@ class AcknowledgedIsReadable(Invariant):
         super().__init__(*arguments)
         self.acknowledged: dict[Place, dict[bytes, int]] = {}
         self.read: dict[Place, int] = {}
-        self._acked_ends: dict[Place, list[tuple[float, int]]] = {}
+        self._acked_ends: dict[Place, list[tuple[float, int, object]]] = {}
 
     def received(self, exchange: Exchange) -> None:
         if exchange.key is ApiKey.PRODUCE:
             self._acked(exchange)
         for one in fetched(exchange):
             high_watermark = one.data.high_watermark
-            self._visible(exchange, one.place, high_watermark)
+            self._visible(exchange, one, high_watermark)
             self.read[one.place] = max(self.read.get(one.place, 0), high_watermark)
 
     def _acked(self, exchange: Exchange) -> None:
         about, place, error, base = produced(exchange)
         if error not in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             return
+        if self.in_cluster and about.acks != -1:
+            return
         known = self.acknowledged.setdefault(place, {})
         for index, value in enumerate(about.batch.values):
             known[payload(value)] = base + index if base >= 0 else -1
         if base >= 0 and about.acks == -1:
             end = base + len(about.batch.values)
-            self._acked_ends.setdefault(place, []).append((self.world.now_ms, end))
+            by = self._leadership(exchange, about.batch.topic, place[1])
+            self._acked_ends.setdefault(place, []).append((self.world.now_ms, end, by))
 
-    def _visible(self, exchange: Exchange, place: Place, high_watermark: int) -> None:
-        for when, end in self._acked_ends.get(place, ())[-20:]:
-            if when <= exchange.sent_ms and high_watermark < end:
+    def _leadership(self, exchange: Exchange, topic: str, index: int) -> object:
+        """In which leadership of a partition a broker speaks: a new one finds its own high
+        watermark first."""
+        view = self.promises.view
+        if view is None:
+            return None
+        broker = view.at(exchange.node)
+        partition = broker.replicas.partition(topic, index) if broker.alive else None
+        return (exchange.node, broker.life, partition.leader_epoch if partition else -1)
+
+    def _visible(self, exchange: Exchange, one: Fetched, high_watermark: int) -> None:
+        place = one.place
+        known = self._acked_ends.get(place, ())[-20:]
+        by = self._leadership(exchange, one.asked.topic, place[1]) if known else None
+        for when, end, acked_by in known:
+            if when <= exchange.sent_ms and high_watermark < end and acked_by == by:
                 raise self.broken(
                     f"{exchange.client} sees {where(place)} up to {high_watermark}, but up to "
                     f"{end} was acknowledged to all before it asked"
                 )
 
     def power_lost(self, broker: SimBroker) -> None:
-        self.acknowledged.clear()
-        self.read.clear()
-        self._acked_ends.clear()
+        if not self.in_cluster:
+            self.acknowledged.clear()
+            self.read.clear()
+            self._acked_ends.clear()
 
     def at_end(self, final: Any) -> None:
         for place, known in self.acknowledged.items():
@@ -282,8 +302,9 @@ class WatermarksDoNotGoBack(Invariant):
 
     def node_ran(self, broker: SimBroker) -> None:
         """The same inside a broker, for every partition."""
-        assert broker.node is not None
-        for partition in broker.node.replicas.partitions():
+        if not broker.is_broker:
+            return
+        for partition in broker.replicas.partitions():
             log = partition.log
             place = (partition.topic_id, partition.index)
             life, start, high = self._inside.get((broker.address, place), (0, 0, 0))
@@ -384,6 +405,8 @@ class LongPollsWake(Invariant):
             asked = fetch.about.asked.get((about.batch.topic, place[1]))
             if asked is None or asked.topic_id != place[0] or asked.offset > base:
                 continue
+            if self.in_cluster and (about.acks != -1 or fetch.node != exchange.node):
+                continue  # not committed yet, or by another leader
             if fetch.handled_ms is not None and fetch.handled_ms < (exchange.handled_ms or 0):
                 raise self.broken(
                     f"#{fetch.number} of {fetch.client} waits for {where(place)} from "

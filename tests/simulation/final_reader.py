@@ -18,6 +18,7 @@ from tests.simulation.group_members import GroupMember
 from tests.simulation.sim_client import Topic, Violation, Waits
 
 LATEST = -1
+LOOKS_MAX = 10
 OFFSETS_TOPIC = "__consumer_offsets"
 
 
@@ -30,6 +31,7 @@ class FinalReader(GroupMember):
         self.steady = steady
         self.partitions: dict[Place, ReadPartition] = {}
         self.groups: dict[str, str] = {}
+        self._looked = 0
 
     def life(self) -> Waits:
         yield from self.learn(None)
@@ -42,9 +44,8 @@ class FinalReader(GroupMember):
             yield from self._look_at(group)
 
     def _read(self, topic: Topic, partition: int) -> Waits:
-        leader = topic.leaders[partition]
-        start = yield from self._offset(topic, partition, leader, EARLIEST)
-        end = yield from self._offset(topic, partition, leader, LATEST)
+        start = yield from self._offset(topic, partition, EARLIEST)
+        end = yield from self._offset(topic, partition, LATEST)
         found = ReadPartition(topic.name, start, end)
         self.partitions[(topic.topic_id, partition)] = found
         version = self.chance.choice([4, 11, 12, 13, 17])
@@ -56,8 +57,10 @@ class FinalReader(GroupMember):
                 "" if by_id else topic.name, topic.topic_id if by_id else ZERO_UUID, [part]
             )
             request = FetchRequest(replica_id=-1, max_wait_ms=100, topics=[asked])
-            response = yield from self.call(request, version, leader)
+            response = yield from self.call(request, version, topic.leaders[partition])
             told = response.responses[0].partitions[0] if response is not None else None
+            if told is not None and told.error_code and (yield from self._follows(topic)):
+                continue
             records = records_of(told.records) if told is not None else []
             records = [one for one in records if one[0] >= position]
             if not records or records[0][0] != position:
@@ -67,13 +70,27 @@ class FinalReader(GroupMember):
             found.records += records
             position = records[-1][0] + 1
 
-    def _offset(self, topic: Topic, partition: int, leader: str, timestamp: int) -> Waits:
+    def _offset(self, topic: Topic, partition: int, timestamp: int) -> Waits:
         wanted = ListOffsetsPartition(partition, timestamp=timestamp)
         request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic(topic.name, [wanted])])
-        response = yield from self.call(request, self.chance.randint(1, 10), leader)
-        if response is None or response.topics[0].partitions[0].error_code:
-            raise Violation("I20", f"{topic.name}-{partition} says no offset: {response}")
-        return response.topics[0].partitions[0].offset
+        while True:
+            version = self.chance.randint(1, 10)
+            response = yield from self.call(request, version, topic.leaders[partition])
+            told = response.topics[0].partitions[0] if response is not None else None
+            if told is not None and not told.error_code:
+                return told.offset
+            if not (yield from self._follows(topic)):
+                raise Violation("I20", f"{topic.name}-{partition} says no offset: {response}")
+
+    def _follows(self, topic: Topic) -> Waits:
+        """Look where the leaders are now: preferred ones take over even when all is well."""
+        self._looked += 1
+        if self._looked > LOOKS_MAX:
+            return False
+        yield self.pause_ms()
+        yield from self.learn([topic.name])
+        topic.leaders = self.topics[topic.name].leaders
+        return True
 
     def _look_at(self, group: str) -> Waits:
         self.group, self.coordinator = group, None

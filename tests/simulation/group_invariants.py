@@ -6,6 +6,7 @@ from typing import Any
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from tests.simulation.cluster_view import OFFSETS_TOPIC
 from tests.simulation.group_members import Committing, Key, Reading, assignment_of
 from tests.simulation.invariants import Invariant, Register
 from tests.simulation.sim_broker import SimBroker
@@ -23,9 +24,20 @@ class OneOwnerPerGeneration(Invariant):
         super().__init__(*arguments)
         self._owners: dict[tuple[str, int, Key], str] = {}
         self._newest: dict[str, list[tuple[float, int]]] = {}
+        self._replaced: dict[Exchange, None] = {}
+        """Answers of a coordinator that had been replaced, and could not know: old news."""
+
+    def answered(self, exchange: Exchange) -> None:
+        view = self.promises.view
+        if view is None or exchange.key not in (ApiKey.SYNC_GROUP, ApiKey.OFFSET_FETCH):
+            return
+        if view.is_replaced(view.at(exchange.node), OFFSETS_TOPIC, 0):
+            self._replaced[exchange] = None
 
     def received(self, exchange: Exchange) -> None:
         if exchange.key is not ApiKey.SYNC_GROUP or exchange.response.error_code:
+            return
+        if exchange in self._replaced:
             return
         request = exchange.request
         owner = request.group_instance_id or request.member_id
@@ -52,8 +64,9 @@ class OneOwnerPerGeneration(Invariant):
         return max((g for when, g in self._newest.get(group, ()) if when < when_ms), default=-1)
 
     def power_lost(self, broker: SimBroker) -> None:
-        self._owners.clear()
-        self._newest.clear()
+        if not self.in_cluster:
+            self._owners.clear()
+            self._newest.clear()
 
 
 class CommittedOffsetsStay(OneOwnerPerGeneration):
@@ -100,6 +113,8 @@ class CommittedOffsetsStay(OneOwnerPerGeneration):
 
     def _check(self, exchange: Exchange) -> None:
         about: Reading = exchange.about
+        if exchange in self._replaced:
+            return
         response = exchange.response
         told = response.groups[0] if exchange.version >= 8 else response
         if exchange.version >= 2 and told.error_code:
@@ -118,6 +133,8 @@ class CommittedOffsetsStay(OneOwnerPerGeneration):
 
     def power_lost(self, broker: SimBroker) -> None:
         super().power_lost(broker)
+        if self.in_cluster:
+            return
         for register in self._offsets.values():
             register.forget()
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from protocol.errors import ErrorCode
+from tests.simulation.cluster_view import ClusterView
 from tests.simulation.sim_broker import SimBroker
 from tests.simulation.sim_client import Violation
 from tests.simulation.sim_network import Exchange
@@ -16,14 +18,30 @@ __all__ = ["Invariant", "Promises", "Register", "Violation"]
 
 @dataclass(slots=True)
 class Promises:
-    """What the faults of a run leave standing."""
+    """What the faults of a run leave standing. `view` only where the brokers are a cluster."""
 
+    view: ClusterView | None = None
+    calm_since_ms: float = math.inf
+    """Since when a cluster is at rest after the heal: every broker knows everything."""
     power_lost_ms: float = -1.0
     """When power was lost last: bytes written before may be gone, unless they were fsynced."""
 
     def forgotten(self, exchange: Exchange) -> bool:
         """Whether what a broker said may be gone, because power was lost since."""
         return exchange.answered_ms is not None and exchange.answered_ms <= self.power_lost_ms
+
+
+UNSURE = (
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.NOT_CONTROLLER,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.NETWORK_EXCEPTION,
+)
+"""Errors after which it may, or may not, have been done: in a cluster, something may have been
+appended and be replicated yet."""
 
 
 class Invariant:
@@ -67,6 +85,10 @@ class Invariant:
     def at_end(self, final: Any) -> None:
         """All is healed, and a reader of its own has read everything."""
 
+    @property
+    def in_cluster(self) -> bool:
+        return self.promises.view is not None
+
     def broken(self, text: str) -> Violation:
         return Violation(self.name, text)
 
@@ -78,8 +100,11 @@ class Register:
     that was acknowledged before it asked, or one that came after that and was not refused.
     """
 
-    def __init__(self, initial: Any) -> None:
+    def __init__(self, initial: Any, *, reordered: bool = False) -> None:
+        """`reordered`: a write whose outcome its client does not know may come later than others
+        that are known: it is on its way from one node to another."""
         self._initial = initial
+        self._reordered = reordered
         self._forgotten = 0
         self._writes: list[tuple[Exchange, Any]] = []
         self._refused: dict[Exchange, ErrorCode] = {}
@@ -89,8 +114,9 @@ class Register:
         self._writes.append((exchange, value))
 
     def refuse(self, exchange: Exchange, error: ErrorCode) -> None:
-        """The client was told that nothing was written."""
-        self._refused[exchange] = error
+        """The client was told that nothing was written, or that nobody knows."""
+        if error not in UNSURE:
+            self._refused[exchange] = error
 
     def forget(self) -> None:
         """Power was lost: any value that was written before may be there, or none."""
@@ -100,13 +126,16 @@ class Register:
         """What the answer to `read` may tell."""
         assert read.answered_ms is not None
         allowed = [self._initial]
+        unknown: list[Any] = []
         for number, (write, value) in enumerate(self._writes):
             assert write.handled_ms is not None
             if write in self._refused or write.handled_ms > read.answered_ms:
                 continue
             known = write.received_ms is not None and write.received_ms <= read.sent_ms
             if known and number >= self._forgotten:
-                allowed = [value]
+                allowed = [value, *unknown]
             else:
                 allowed.append(value)
+                if self._reordered:
+                    unknown.append(value)
         return allowed

@@ -1,8 +1,13 @@
-"""What goes wrong with the processes: deaths, stops and failing disks, drawn from the seed.
+"""What goes wrong with processes, disks and links, drawn from the seed.
 
 A death comes between two events, or in the midst of one: before the n-th change of the disk from
 now on, so that a request can be half done. A disk that fails takes its log directory offline; the
-only one ends the process. Every process is started again after a while.
+only one ends the process. Every process is started again after a while. Links between nodes are cut
+both ways, one way, or partly; processes pause; clocks jump. Whom a fault hits is looked up when it
+strikes.
+
+Never more than the promise covers: what destroys data (loss of power, an empty disk) hits one node
+of a cluster while all are in sync, and until that one is in sync again no process dies.
 """
 
 from __future__ import annotations
@@ -10,24 +15,93 @@ from __future__ import annotations
 import errno
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import pairwise
 
+from tests.simulation.cluster_view import ClusterView
 from tests.simulation.invariants import Promises
 from tests.simulation.sim_broker import SimBroker
+from tests.simulation.sim_network import SimNetwork
 from tests.simulation.sim_scheduler import SimScheduler
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Which faults, and how often."""
+    """How often something goes wrong, and the weight of each kind of fault."""
 
     mean_interval_ms: float = 5_000.0
+    longest_downtime_ms: float = 3_000.0
+
     kill: float = 5.0
     die_in_a_write: float = 4.0
     stop: float = 2.0
     disk_error: float = 0.0
     power_loss: float = 0.0
-    longest_downtime_ms: float = 3_000.0
+    kill_leader: float = 0.0
+    kill_coordinator: float = 0.0
+    kill_controller: float = 0.0
+    kill_all: float = 0.0
+    wipe: float = 0.0
+    disk_full: float = 0.0
+    pause: float = 0.0
+    pause_leader: float = 0.0
+    pause_controller: float = 0.0
+    isolate: float = 0.0
+    isolate_leader: float = 0.0
+    isolate_controller: float = 0.0
+    one_way: float = 0.0
+    partial: float = 0.0
+    ring: float = 0.0
+    slow_links: float = 0.0
+    cut_client: float = 0.0
+    clock: float = 0.0
+
+    @staticmethod
+    def cluster(mean_interval_ms: float, *, destroys: bool, breaks_disks: bool) -> Faults:
+        """Everything that a cluster has to stand."""
+        return Faults(
+            mean_interval_ms,
+            longest_downtime_ms=5_000.0,
+            kill=2.0,
+            die_in_a_write=3.0,
+            stop=2.0,
+            disk_error=4.0 if breaks_disks else 0.0,
+            disk_full=2.0 if breaks_disks else 0.0,
+            power_loss=6.0 if destroys else 0.0,
+            wipe=4.0 if destroys else 0.0,
+            kill_leader=2.0,
+            kill_coordinator=2.0,
+            kill_controller=2.0,
+            kill_all=1.0,
+            pause=1.0,
+            pause_leader=2.0,
+            pause_controller=1.0,
+            isolate=1.0,
+            isolate_leader=2.0,
+            isolate_controller=1.0,
+            one_way=2.0,
+            partial=2.0,
+            ring=1.0,
+            slow_links=1.0,
+            cut_client=1.0,
+            clock=1.0,
+        )
+
+
+NOT_KINDS = ("mean_interval_ms", "longest_downtime_ms")
+DESTROYING = ("power_loss", "wipe")
+DEADLY = (
+    "kill",
+    "die_in_a_write",
+    "stop",
+    "kill_leader",
+    "kill_coordinator",
+    "kill_controller",
+    "kill_all",
+    "disk_error",
+    "disk_full",
+    *DESTROYING,
+)
 
 
 class Nemesis:
@@ -36,21 +110,32 @@ class Nemesis:
     def __init__(
         self,
         world: SimScheduler,
+        network: SimNetwork,
         seed: str,
         faults: Faults,
-        brokers: list[SimBroker],
+        view: ClusterView,
         promises: Promises,
         tell: Callable[[str], None],
     ) -> None:
         self._world = world
+        self._network = network
         self._chance = random.Random(f"{seed}/nemesis")
         self._faults = faults
-        self._brokers = brokers
+        self._view = view
+        self._nodes = view.nodes
         self._promises = promises
         self._tell = tell
         self.on_power_loss: Callable[[SimBroker], None] = lambda _broker: None
+        self.clients: Callable[[], list[str]] = list
+        """The names of the clients' machines."""
         self.healing = False
         self.counts: dict[str, int] = {}
+        self._damaged: SimBroker | None = None
+        self._weights = {
+            one.name: float(getattr(faults, one.name))
+            for one in fields(faults)
+            if one.name not in NOT_KINDS and getattr(faults, one.name)
+        }
 
     def start(self) -> None:
         self._again()
@@ -62,47 +147,220 @@ class Nemesis:
     def _strike(self) -> None:
         if self.healing:
             return
-        faults = self._faults
-        works = {
-            self._kill: faults.kill,
-            self._die_in_a_write: faults.die_in_a_write,
-            self._stop: faults.stop,
-            self._disk_error: faults.disk_error,
-            self._power_loss: faults.power_loss,
-        }
         self._again()
-        broker = self._chance.choice(self._brokers)
-        work = self._chance.choices(list(works), list(works.values()))[0]
-        if broker.alive:
-            name = work.__name__.strip("_")
-            self.counts[name] = self.counts.get(name, 0) + 1
-            self._tell(f"nemesis: {name} of {broker.address}")
-            work(broker)
+        kind = self._chance.choices(list(self._weights), list(self._weights.values()))[0]
+        if self._may(kind):
+            self.strike(kind)
 
-    # --- the faults ----------------------------------------------------------------------------
+    def strike(self, kind: str) -> None:
+        """Let one fault happen, to whom it hits now."""
+        getattr(self, f"_{kind}")()
 
-    def _kill(self, broker: SimBroker) -> None:
-        broker.kill()
+    def _may(self, kind: str) -> bool:
+        """Whether the promise covers this fault now."""
+        if len(self._nodes) == 1:
+            return True
+        if self._damaged is not None and self._view.is_healthy(self._damaged):
+            self._damaged = None
+        if kind in DESTROYING:
+            return self._view.all_healthy() and self._about_to_die() is None
+        return self._damaged is None or kind not in DEADLY
 
-    def _die_in_a_write(self, broker: SimBroker) -> None:
-        broker.disk.die_at = broker.disk.changes + self._chance.randint(0, 30)
-        broker.disk.torn = self._chance.choice([0.0, 0.3, 0.9, 1.0])
+    def _about_to_die(self) -> SimBroker | None:
+        return next((one for one in self._nodes if one.disk.die_at is not None), None)
 
-    def _stop(self, broker: SimBroker) -> None:
-        if broker.serving:
-            broker.stop(lambda: None)
+    def _did(self, kind: str, whom: str) -> None:
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        self._tell(f"nemesis: {kind} of {whom}")
 
-    def _disk_error(self, broker: SimBroker) -> None:
+    def _one(self) -> SimBroker | None:
+        """A node that is alive."""
+        node = self._chance.choice(self._nodes)
+        return node if node.alive else None
+
+    def _a_leader(self) -> SimBroker | None:
+        known = self._view.registrations()
+        if not known:
+            return None
+        node = self._view.node(self._chance.choice(known)[3].leader)
+        return node if node is not None and node.alive else None
+
+    # --- deaths --------------------------------------------------------------------------------
+
+    def _kill(self) -> None:
+        self._kill_node("kill", self._one())
+
+    def _kill_leader(self) -> None:
+        self._kill_node("kill_leader", self._a_leader())
+
+    def _kill_coordinator(self) -> None:
+        self._kill_node("kill_coordinator", self._view.coordinator())
+
+    def _kill_controller(self) -> None:
+        self._kill_node("kill_controller", self._view.active_controller())
+
+    def _kill_node(self, kind: str, node: SimBroker | None) -> None:
+        if node is not None and node.alive:
+            self._did(kind, node.address)
+            node.kill()
+
+    def _kill_all(self) -> None:
+        for node in self._nodes:
+            self._kill_node("kill_all", node)
+
+    def _die_in_a_write(self) -> None:
+        node = self._one()
+        if node is not None:
+            self._did("die_in_a_write", node.address)
+            node.disk.die_at = node.disk.changes + self._chance.randint(0, 30)
+            node.disk.torn = self._chance.choice([0.0, 0.3, 0.9, 1.0])
+
+    def _stop(self) -> None:
+        node = self._one()
+        if node is not None and node.serving and not node.paused and not node.stopping:
+            self._did("stop", node.address)
+            node.stop(lambda: None)
+
+    # --- disks and power -------------------------------------------------------------------------
+
+    def _disk_error(self) -> None:
+        node = self._one()
+        if node is None:
+            return
+        self._did("disk_error", node.address)
         operation = self._chance.choice(["append", "append", "sync", "replace", "rename"])
         number = self._chance.choice([errno.EIO, errno.ENOSPC])
-        folder = self._chance.choice(broker.config.log_dirs)
+        folder = self._chance.choice(node.config.log_dirs)
         skip = self._chance.randint(0, 20)
-        broker.disk.inject(operation, number, skip=skip, path_part=f"{folder}/")
+        node.disk.inject(operation, number, skip=skip, path_part=f"{folder}/")
 
-    def _power_loss(self, broker: SimBroker) -> None:
-        self._promises.power_lost_ms = self._world.now_ms
-        self.on_power_loss(broker)
-        broker.lose_power(self._chance)
+    def _disk_full(self) -> None:
+        node = self._one()
+        if node is None:
+            return
+        self._did("disk_full", node.address)
+        disk = node.disk
+        disk.capacity_bytes = disk.used_bytes() + self._chance.randint(0, 2_000)
+
+        def tidy() -> None:
+            disk.capacity_bytes = None
+
+        self._world.call_later(self._chance.uniform(1_000.0, 5_000.0), tidy)
+
+    def _power_loss(self) -> None:
+        node = self._one()
+        if node is None:
+            return
+        self._did("power_loss", node.address)
+        self._destroy(node)
+        self.on_power_loss(node)
+        node.lose_power(self._chance)
+
+    def _wipe(self) -> None:
+        node = self._one()
+        if node is None or not node.is_broker:
+            return
+        self._did("wipe", node.address)
+        self._destroy(node)
+        self.on_power_loss(node)
+        node.kill()
+        node.wipe()
+
+    def _destroy(self, node: SimBroker) -> None:
+        if len(self._nodes) == 1:
+            self._promises.power_lost_ms = self._world.now_ms
+        self._damaged = node
+
+    # --- processes and clocks --------------------------------------------------------------------
+
+    def _pause(self) -> None:
+        self._pause_node("pause", self._one())
+
+    def _pause_leader(self) -> None:
+        self._pause_node("pause_leader", self._a_leader())
+
+    def _pause_controller(self) -> None:
+        self._pause_node("pause_controller", self._view.active_controller())
+
+    def _pause_node(self, kind: str, node: SimBroker | None) -> None:
+        if node is None or not node.alive or node.paused:
+            return
+        self._did(kind, node.address)
+        node.pause()
+        self._world.call_later(
+            self._chance.uniform(2_000.0, 8_000.0), lambda: node.resume(self._chance)
+        )
+
+    def _clock(self) -> None:
+        node = self._one()
+        if node is not None:
+            self._did("clock", node.address)
+            node.set_clock(self._chance.choice([-3_600_000, -5_000, 5_000, 3_600_000]))
+
+    # --- links ---------------------------------------------------------------------------------
+
+    def _isolate(self) -> None:
+        self._isolate_node("isolate", self._one())
+
+    def _isolate_leader(self) -> None:
+        self._isolate_node("isolate_leader", self._a_leader())
+
+    def _isolate_controller(self) -> None:
+        self._isolate_node("isolate_controller", self._view.active_controller())
+
+    def _isolate_node(self, kind: str, node: SimBroker | None) -> None:
+        """From the other nodes; its clients may see it still."""
+        if node is None:
+            return
+        self._did(kind, node.address)
+        others = [one.address for one in self._nodes if one is not node]
+        if self._chance.random() < 0.3:
+            others += self.clients()
+        links = [(node.address, other) for other in others]
+        self._cut([*links, *((other, one) for one, other in links)])
+
+    def _one_way(self) -> None:
+        source, target = self._chance.sample(self._nodes, 2)
+        self._did("one_way", f"{source.address} → {target.address}")
+        self._cut([(source.address, target.address)])
+
+    def _partial(self) -> None:
+        one, other = self._chance.sample(self._nodes, 2)
+        self._did("partial", f"{one.address} and {other.address}")
+        self._cut([(one.address, other.address), (other.address, one.address)])
+
+    def _ring(self) -> None:
+        """Each node sees its two neighbours only: everybody a majority, and another one."""
+        if len(self._nodes) < 5:
+            return
+        self._did("ring", "all")
+        order = self._chance.sample([one.address for one in self._nodes], len(self._nodes))
+        near = {frozenset(pair) for pair in pairwise([*order, order[0]])}
+        self._cut(
+            [(a, b) for a in order for b in order if a != b and frozenset((a, b)) not in near]
+        )
+
+    def _cut_client(self) -> None:
+        node = self._chance.choice(self._nodes)
+        client = self._chance.choice(self.clients())
+        self._did("cut_client", f"{client} and {node.address}")
+        ways = [(client, node.address), (node.address, client)]
+        self._cut(self._chance.choice([ways, ways[:1], ways[1:]]))
+
+    def _slow_links(self) -> None:
+        one, other = self._chance.sample(self._nodes, 2)
+        self._did("slow_links", f"{one.address} → {other.address}")
+        self._network.links.slow(one.address, other.address, self._chance.choice([300.0, 1_500.0]))
+
+    def _cut(self, links: list[tuple[str, str]]) -> None:
+        for source, target in links:
+            self._network.links.cut(source, target)
+
+        def mend() -> None:
+            for source, target in links:
+                self._network.links.mend(source, target)
+
+        self._world.call_later(self._chance.uniform(1_000.0, 8_000.0), mend)
 
     # --- what follows --------------------------------------------------------------------------
 
@@ -118,8 +376,11 @@ class Nemesis:
     def heal(self) -> None:
         """No more faults; every process runs."""
         self.healing = True
-        for broker in self._brokers:
+        self._network.links.heal()
+        for broker in self._nodes:
+            broker.resume(self._chance)
             broker.disk.die_at = None
+            broker.disk.capacity_bytes = None
             broker.disk.heal()
             if broker.node is not None and broker.node.failures.offline_dirs():
                 broker.kill()  # a folder that failed comes back with the next start

@@ -1,9 +1,10 @@
 """One broker in the simulator: a `Node` on a disk in memory, that can die and come back.
 
-Owns the process: its ports, its disk, its lives. `kill()` is process death: everything in memory is
-gone, the written bytes stay. `lose_power()` loses or tears what was not fsynced, too.
-`stop(done)` is the clean stop of `broker.server`. What the node asks of a supervisor (`halt`) ends
-that life; the simulation decides when the next one begins.
+Owns the process and its machine: ports, disk, clock, lives. `kill()` is process death: everything
+in memory is gone, the written bytes stay. `lose_power()` loses or tears what was not fsynced, too,
+and nobody at the other end of a connection hears of it. `pause()` is SIGSTOP. `stop(done)` is the
+clean stop of `broker.server`. What the node asks of a supervisor (`halt`) ends that life; the
+simulation decides when the next one begins.
 """
 
 from __future__ import annotations
@@ -16,21 +17,27 @@ from typing import Any
 from broker.config import BrokerConfig
 from broker.endpoints import EndPoint
 from broker.node import Node, NodePorts
-from broker.node_storage import open_storage
+from broker.node_storage import format_storage, is_formatted, open_storage
+from broker.replication.replica_manager import ReplicaManager
+from broker.start_error import StartError
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem
+from tests.simulation.sim_network import CLIENT_PORT, SimNetwork
+from tests.simulation.sim_node_network import SimNodeNetwork
 from tests.simulation.sim_process import ProcessBlocking, ProcessScheduler
 from tests.simulation.sim_scheduler import SimScheduler
 
 DATA = "/data"
-PORT = 9092
+CONTROLLER_PORT = 9093
+CLUSTER_ID = "c2ltdWxhdGVkLWNsdXN0ZX"
 
 
 class SimBroker:
-    """See the module. `address` is what clients connect to."""
+    """See the module. `address` is the name of its machine: what clients connect to."""
 
     def __init__(
         self,
         world: SimScheduler,
+        network: SimNetwork,
         seed: str,
         node_id: int,
         properties: Mapping[str, str],
@@ -46,20 +53,27 @@ class SimBroker:
         """Whether the last life ended in a clean stop."""
         self.lost_a_dir = False
         """Whether a log directory was offline when the last life ended."""
+        self.dark = False
+        """Whether its machine has no power."""
         self.node: Node | None = None
         self.serving = False
+        self.paused_ms = 0.0
+        """When it was paused last, or resumed: until then its time-outs did not run."""
         self.epochs: list[int] = []
         self.on_served: Callable[[SimBroker], None] = lambda _broker: None
         self.on_ended: Callable[[SimBroker, str], None] = lambda _broker, _why: None
         self.on_ran: Callable[[SimBroker], None] = lambda _broker: None
+        self._network = network
         self._make_node = make_node
         self._halted: str | None = None
+        self._stopping = False
         self._scheduler: ProcessScheduler | None = None
+        self._links: SimNodeNetwork | None = None
         self._pools: list[ProcessBlocking] = []
         self.config = BrokerConfig.single_node(
             {
                 "node.id": str(node_id),
-                "listeners": f"PLAINTEXT://{self.address}:{PORT}",
+                "listeners": f"PLAINTEXT://{self.address}:{CLIENT_PORT}",
                 "log.dirs": DATA,
                 **properties,
             }
@@ -70,34 +84,105 @@ class SimBroker:
         """Whether there is a process, serving or not."""
         return self.node is not None
 
+    @property
+    def paused(self) -> bool:
+        return self._scheduler is not None and self._scheduler.paused
+
+    @property
+    def stopping(self) -> bool:
+        """Whether a clean stop is under way."""
+        return self._stopping and self.alive
+
+    @property
+    def is_broker(self) -> bool:
+        """Whether it has the broker's role."""
+        return bool(self.config.is_broker)
+
+    @property
+    def replicas(self) -> ReplicaManager:
+        """Those of a broker that is alive."""
+        assert self.node is not None and self.node.broker is not None
+        return self.node.broker.replicas
+
+    # --- what the network asks (`Server`) --------------------------------------------------------
+
+    def listens(self, port: int) -> bool:
+        """Clients are accepted once it serves, other controllers as soon as it runs."""
+        if port != CONTROLLER_PORT:
+            return self.serving and self.is_broker
+        return self.node is not None and self.node.controller_server is not None
+
+    def listener_name(self, port: int) -> str:
+        return "CONTROLLER" if port == CONTROLLER_PORT else "PLAINTEXT"
+
+    def arrive(self, callback: Callable[[], None]) -> None:
+        assert self._scheduler is not None
+        self._scheduler.arrive(callback)
+
+    def run_later(self, delay_ms: float, callback: Callable[[], None]) -> None:
+        assert self._scheduler is not None
+        self._scheduler.call_later(delay_ms, callback)
+
+    def handle(self, port: int, context: Any, frame: memoryview, reply: Any) -> None:
+        assert self.node is not None
+        if port == CONTROLLER_PORT:
+            self.node.handle_at_controller(context, frame, reply)
+        else:
+            self.node.handle(context, frame, reply)
+
+    def connection_closed(self, port: int, connection_id: str) -> None:
+        if port == CONTROLLER_PORT and self.node is not None:
+            self.node.controller_connection_closed(connection_id)
+
     # --- up ------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin a life; `on_served` tells when clients may come."""
         assert self.node is None
         self.life += 1
+        self.dark = False
         self._halted = None
+        self._stopping = False
         life = self.life
         # Now and then the clock of the day was set between two lives.
         skew_ms = random.Random(f"{self.seed}/clock-{life}").choice([0, 0, 0, -90_000, 90_000])
-        scheduler = ProcessScheduler(self.world, skew_ms)
+        scheduler = ProcessScheduler(self.world, skew_ms, self.address)
         scheduler.on_ran = lambda: self.on_ran(self)
         chance = random.Random(f"{self.seed}/life-{life}")
         io = ProcessBlocking(scheduler, chance, self.config.num_io_threads, 60.0)
         background = ProcessBlocking(scheduler, chance, self.config.background_threads, 300.0)
         self._scheduler, self._pools = scheduler, [io, background]
+        self._links = SimNodeNetwork(self._network, self.address, scheduler)
         ports = NodePorts(
             filesystem=self.disk,
             scheduler=scheduler,
             io=io,
             background=background,
+            network=self._links,
             random_bytes=chance.randbytes,
             halt=self._halt,
         )
-        storage = open_storage(self.config, self.disk, chance.randbytes, scheduler.wall_ms())
-        self.node = self._make_node(self.config, ports, storage)
-        endpoints = [replace(one, port=PORT) for one in self._advertised()]
-        self.node.start(endpoints, lambda error: self._started(life, error))
+        try:
+            self._format(ports)
+            storage = open_storage(self.config, self.disk, chance.randbytes, scheduler.wall_ms())
+            self.node = self._make_node(self.config, ports, storage)
+        except (OSError, StartError) as error:
+            self.disk.kill()
+            self._end(f"did not start: {error}")
+            return
+        endpoints = [replace(one, port=CLIENT_PORT) for one in self._advertised()]
+        controllers = [
+            replace(one, host=self.address, port=CONTROLLER_PORT)
+            for one in self.config.controller_listeners
+        ]
+        self.node.start(endpoints, lambda error: self._started(life, error), controllers)
+
+    def _format(self, ports: NodePorts) -> None:
+        """As whoever sets a cluster up does, with one id for all nodes."""
+        one_of_several = len(self._network.servers) > 1
+        if one_of_several and not is_formatted(self.config, self.disk):
+            now_ms = ports.scheduler.wall_ms()
+            format_storage(self.config, self.disk, ports.random_bytes, now_ms, CLUSTER_ID)
 
     def _advertised(self) -> list[EndPoint]:
         names = {one.listener_name for one in self.config.broker_listeners}
@@ -112,8 +197,27 @@ class SimBroker:
             return
         self.clean = False
         self.serving = True
-        self.epochs.append(self.node.broker_epoch())
+        if self.is_broker:
+            self.epochs.append(self.node.broker_epoch())
         self.on_served(self)
+
+    # --- while up --------------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """SIGSTOP: nothing of it runs."""
+        assert self._scheduler is not None
+        self._scheduler.pause()
+
+    def resume(self, chance: random.Random) -> None:
+        """SIGCONT."""
+        if self._scheduler is not None and self._scheduler.paused:
+            self.paused_ms = self.world.now_ms
+            self._scheduler.resume(chance.random() < 0.5)
+
+    def set_clock(self, jump_ms: int) -> None:
+        """The clock of the day jumps."""
+        if self._scheduler is not None:
+            self._scheduler.set_clock(jump_ms)
 
     # --- down ----------------------------------------------------------------------------------
 
@@ -124,13 +228,27 @@ class SimBroker:
 
     def lose_power(self, chance: random.Random) -> None:
         """The machine went dark: what was not fsynced is lost, or torn."""
+        self.dark = True
         self.disk.lose_power(chance)
         self._end("lost power")
+
+    def wipe(self) -> None:
+        """Its data folders are empty, as those of a new disk; the metadata's folder is not."""
+        assert self.node is None
+        for folder in self.config.log_dirs:
+            if folder != self.config.metadata_log_dir:
+                self.disk.remove_tree(folder)
 
     def stop(self, done: Callable[[], None]) -> None:
         """Stop as SIGTERM does; `done` when the process is gone."""
         node, life = self.node, self.life
-        assert node is not None and self.serving
+        assert node is not None and self.serving and not self._stopping
+        self._stopping = True
+        node.hand_over(lambda: self._stop(life, node, done))
+
+    def _stop(self, life: int, node: Node, done: Callable[[], None]) -> None:
+        if life != self.life or self.node is None:
+            return
         self.serving = False
         node.begin_stop()
         self._when_idle(life, lambda: self._finish(life, node, done))
@@ -166,9 +284,11 @@ class SimBroker:
             self._end(why)
 
     def _end(self, why: str) -> None:
-        assert self._scheduler is not None
+        assert self._scheduler is not None and self._links is not None
         self._scheduler.end()
+        self._links.end(silently=self.dark)
         self.lost_a_dir = self.node is not None and bool(self.node.failures.offline_dirs())
         self.node = None
         self.serving = False
+        self._network.ends.process_gone(self.address, silently=self.dark)
         self.on_ended(self, why)

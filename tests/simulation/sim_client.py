@@ -94,8 +94,10 @@ class SimClient:
         self.world = world
         self.network = network
         self.chance = random.Random(f"{seed}/{name}")
-        self.bootstrap = sorted(network.servers)
+        self.bootstrap = sorted(network.client_addresses)
         self.topics: dict[str, Topic] = {}
+        self.node_ids: list[int] = []
+        """The brokers, as the metadata told last."""
         self.stopping = False
         self.calm = False
         """Whether it misbehaves no more."""
@@ -174,6 +176,7 @@ class SimClient:
         while response is None:
             request = MetadataRequest(topics, allow_auto_topic_creation=False)
             response = yield from self.call(request, version)
+        self.node_ids = [one.node_id for one in response.brokers]
         hosts = {one.node_id: one.host for one in response.brokers}
         for told in response.topics:
             if told.error_code or told.name is None:

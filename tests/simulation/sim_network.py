@@ -1,14 +1,11 @@
 """The network between clients and brokers, in virtual time: frames, delays, and what goes wrong.
 
-A client's `SimConnection` carries whole requests, encoded by `protocol.message_codec`; the broker's
-end handles one request of a connection at a time, as the real one does. Each way keeps order and
-delays what it carries. A connection can be cut (what is on its way arrives, or does not), or go
+A client's `SimConnection` carries whole requests, encoded by `protocol.message_codec`, to the
+broker's end (`sim_server_end.py`). Each way keeps order and delays what it carries; links can be cut
+(`sim_links.py`). A connection can be cut (what is on its way arrives, late, or does not), or go
 dumb: requests arrive, answers are lost, and the client finds out by its time-out. A client that
 gave up comes back on another connection while its old requests may still be on their way: so the
 same request can arrive twice, late and out of order.
-
-Two habits catch cores that break the rules of `RequestHandler`: a frame's bytes are overwritten
-once `handle` has returned, and slices of files are read only when their turn to be sent comes.
 
 Whoever watches (the invariants) is told by `SimNetwork.watch`.
 """
@@ -17,24 +14,24 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from broker.node import Node
 from protocol.api_keys import ApiKey
-from protocol.errors import ProtocolError
 from protocol.message_codec import decode_response, encode_request
+from tests.simulation.sim_links import Links, Wire
 from tests.simulation.sim_scheduler import SimScheduler, SimTimer
+from tests.simulation.sim_server_end import Ends, Server, ServerEnd
 
 LOST = "lost"
 TIMED_OUT = "timed out"
+CLIENT_PORT = 9092
 
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """One request, its way to a broker and back."""
+    """One request of a client, its way to a broker and back."""
 
     number: int
     client: str
@@ -85,14 +82,6 @@ class Watcher(Protocol):
     def given_up(self, exchange: Exchange) -> None: ...
 
 
-class Server(Protocol):
-    """What the network needs of a broker."""
-
-    address: str
-    node: Node | None
-    serving: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Weather:
     """How bad the network is."""
@@ -104,6 +93,10 @@ class Weather:
     """Per request: its connection is cut at some moment of it."""
     dumb_chance: float = 0.0
     """Per request: its connection stops to carry answers."""
+    late_ms: float = 0.0
+    """How late a request may arrive whose connection is cut: after its sender has sent it again."""
+    between_nodes: float = 0.1
+    """Connections between nodes are hit by this part of `cut_chance` and `dumb_chance`."""
 
 
 class SimNetwork:
@@ -113,35 +106,26 @@ class SimNetwork:
         self.world = world
         self.weather = weather
         self.chance = random.Random(f"{seed}/network")
+        self.links = Links(world, random.Random(f"{seed}/links"))
+        self.ends = Ends()
         self.watchers: list[Watcher] = []
-        self.on_handled: Callable[[str], None] = lambda _address: None
-        """Told the address of a broker each time it was given a request."""
+        self.on_node_message: Callable[[str], None] = lambda _line: None
+        """Told of each answer between nodes, for the trace."""
         self.servers: dict[str, Server] = {}
-        self.connections: list[SimConnection] = []
+        self.client_addresses: list[str] = []
+        """Those of the servers that clients may connect to."""
         self._exchanges = 0
-        self._opened = 0
 
     def watch(self, watcher: Watcher) -> None:
         self.watchers.append(watcher)
 
     def connect(self, client: str, address: str) -> SimConnection | None:
         """A new connection; None where nobody listens."""
-        server = self.servers[address]
-        if not server.serving:
+        server, links = self.servers[address], self.links
+        whole = not (links.is_cut(client, address) or links.is_cut(address, client))
+        if not server.listens(CLIENT_PORT) and whole and not server.dark:
             return None
-        self._opened += 1
-        connection = SimConnection(self, client, server, self._opened)
-        self.connections.append(connection)
-        return connection
-
-    def broker_gone(self, address: str) -> None:
-        """A process ended: its ends of all connections are gone; clients hear of it."""
-        for connection in [one for one in self.connections if one.server.address == address]:
-            connection.server_died()
-
-    def forget(self, connection: SimConnection) -> None:
-        if connection in self.connections:
-            self.connections.remove(connection)
+        return SimConnection(self, client, server)
 
     def exchange(self, client: str, request: Any, version: int, about: Any) -> Exchange:
         self._exchanges += 1
@@ -154,61 +138,26 @@ class SimNetwork:
         return 0.1 + chance.random() * weather.delay_ms
 
 
-class _Context:
-    """What `RequestHandler` is told of a connection."""
-
-    __slots__ = ("client_host", "connection_id", "listener_name")
-
-    def __init__(self, connection_id: str) -> None:
-        self.connection_id = connection_id
-        self.client_host = "10.0.0.1"
-        self.listener_name = "PLAINTEXT"
-
-
-class _Reply:
-    """The way back for one request: the first call counts, as with the real `Responder`."""
-
-    __slots__ = ("_connection", "_exchange")
-
-    def __init__(self, connection: SimConnection, exchange: Exchange) -> None:
-        self._connection: SimConnection | None = connection
-        self._exchange = exchange
-
-    def __call__(self, parts: Any) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.answer(self._exchange, parts)
-
-    def close(self, why: str = "the broker closed it") -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.refuse(self._exchange, why)
-
-
 class SimConnection:
-    """Both ends of one connection: the client calls `send` and `close`, the rest is the wire."""
+    """A client's end of one connection."""
 
-    def __init__(self, network: SimNetwork, client: str, server: Server, number: int) -> None:
+    def __init__(self, network: SimNetwork, client: str, server: Server) -> None:
         self.network = network
         self.client = client
         self.server = server
         self.open = True
         """As the client sees it."""
         self._world = network.world
-        self._life = server.node
-        self._context = _Context(f"{server.address}-{client}-{number}")
         self._dumb = False
         self._cut = False
-        self._gone = False
-        self._to_server_ms = 0.0
-        self._to_client_ms = 0.0
+        self._wire = Wire(network.links, client, server.address)
+        back = Wire(network.links, server.address, client)
+        self._end = ServerEnd(
+            network.ends, server, CLIENT_PORT, self, client, back, network.delay_ms
+        )
         self._correlation = 0
         self._pending: dict[int, Exchange] = {}
         self._timers: dict[Exchange, SimTimer] = {}
-        self._queue: deque[tuple[Exchange, bytes]] = deque()
-        self._busy: Exchange | None = None
-
-    # --- the client's end ----------------------------------------------------------------------
 
     def send(
         self,
@@ -234,13 +183,17 @@ class SimConnection:
             self._timers[exchange] = self._world.call_later(
                 timeout_ms, lambda: self._timed_out(exchange)
             )
-        self._roll_the_dice()
-        self._carry_to_server(lambda: self._arrive(exchange, frame))
+        late_ms = self._roll_the_dice()
+        self._wire.carry(lambda: self._arrive(exchange, frame), self.network.delay_ms() + late_ms)
         return exchange
 
     def close(self) -> None:
         """Hang up. What is on its way to the broker may still get there."""
         self._lose(LOST)
+
+    def _arrive(self, exchange: Exchange, frame: bytes) -> None:
+        if not self._cut:
+            self._end.arrive(exchange, frame)
 
     def _timed_out(self, exchange: Exchange) -> None:
         """A client whose request timed out does not trust the connection any more."""
@@ -255,7 +208,7 @@ class SimConnection:
         pending, self._pending = self._pending, {}
         for exchange in pending.values():
             self._give_up(exchange, outcome)
-        self._carry_to_server(self._server_hears_close)
+        self._wire.carry(self._end.hear_close, self.network.delay_ms())
 
     def _give_up(self, exchange: Exchange, outcome: str) -> None:
         timer = self._timers.pop(exchange, None)
@@ -266,12 +219,15 @@ class SimConnection:
                 watcher.given_up(exchange)
             exchange.settle(outcome)
 
-    def _roll_the_dice(self) -> None:
+    def _roll_the_dice(self) -> float:
+        """What goes wrong with this connection; how late this request is, therefore."""
         chance, weather = self.network.chance, self.network.weather
         if chance.random() < weather.dumb_chance:
             self._dumb = True
-        if chance.random() < weather.cut_chance:
-            self._world.call_later(chance.random() * 50.0, self._break)
+        if chance.random() >= weather.cut_chance:
+            return 0.0
+        self._world.call_later(chance.random() * 50.0, self._break)
+        return chance.random() * weather.late_ms
 
     def _break(self) -> None:
         """Cut: what is on its way to the broker is lost, or arrives nevertheless."""
@@ -279,116 +235,38 @@ class SimConnection:
             self._cut = True
         self._lose(LOST)
 
-    # --- the wire ------------------------------------------------------------------------------
+    # --- from the broker's end (`Peer`) ---------------------------------------------------------
 
-    def _carry_to_server(self, then: Callable[[], None]) -> None:
-        due = max(self._to_server_ms, self._world.now_ms + self.network.delay_ms())
-        self._to_server_ms = due
-        self._world.call_later(due - self._world.now_ms, then)
-
-    def _carry_to_client(self, then: Callable[[], None]) -> None:
-        due = max(self._to_client_ms, self._world.now_ms + self.network.delay_ms())
-        self._to_client_ms = due
-        self._world.call_later(due - self._world.now_ms, then)
-
-    # --- the broker's end ----------------------------------------------------------------------
-
-    def _arrive(self, exchange: Exchange, frame: bytes) -> None:
-        if self._cut or self._gone:
-            return
-        self._queue.append((exchange, frame))
-        self._handle_next()
-
-    def _handle_next(self) -> None:
-        while self._queue and self._busy is None and not self._gone:
-            exchange, frame = self._queue.popleft()
-            self._handle(exchange, frame)
-
-    def _handle(self, exchange: Exchange, frame: bytes) -> None:
-        node = self.server.node
-        assert node is self._life and node is not None
-        self._busy = exchange
-        exchange.node = self.server.address
-        exchange.handled_ms = self._world.now_ms
+    def handling(self, item: Exchange) -> None:
+        item.node = self.server.address
+        item.handled_ms = self._world.now_ms
         for watcher in self.network.watchers:
-            watcher.handled(exchange)
-        buffer = bytearray(frame)
-        reply = _Reply(self, exchange)
-        try:
-            node.handle(self._context, memoryview(buffer), reply)
-        except ProtocolError as error:
-            reply.close(str(error))
-        buffer[:] = b"\xdd" * len(buffer)
-        self.network.on_handled(self.server.address)
+            watcher.handled(item)
 
-    def answer(self, exchange: Exchange, parts: Any) -> None:
-        """The broker answered; None is the answer to acks=0."""
-        self._answered(exchange)
-        if self._gone:
-            return
-        if parts is None:
-            self._next()
-            return
-        copied = [
-            bytes(part) if isinstance(part, bytes | bytearray | memoryview) else part
-            for part in (parts if isinstance(parts, list | tuple) else [parts])
-        ]
-        self._world.call_later(self.network.chance.random(), lambda: self._write(exchange, copied))
-
-    def _answered(self, exchange: Exchange) -> None:
-        exchange.answered_ms = self._world.now_ms
+    def answered(self, item: Exchange, refused: str | None) -> None:
+        item.refused = refused
+        item.answered_ms = self._world.now_ms
         for watcher in self.network.watchers:
-            watcher.answered(exchange)
+            watcher.answered(item)
 
-    def _write(self, exchange: Exchange, parts: list[Any]) -> None:
-        """The answer's turn to be sent: slices of files are read now."""
-        if self._gone:
-            return
-        frame = b"".join(part if isinstance(part, bytes) else part.read() for part in parts)
-        self._carry_to_client(lambda: self._deliver(exchange, frame))
-        self._next()
-
-    def _next(self) -> None:
-        self._busy = None
-        self._handle_next()
-
-    def refuse(self, exchange: Exchange, why: str) -> None:
-        """The broker closes the connection instead of answering."""
-        exchange.refused = why
-        self._answered(exchange)
-        self._gone = True
-        self._carry_to_client(self._client_hears_close)
-
-    def server_died(self) -> None:
-        """The process is gone."""
-        self._gone = True
-        if not self._dumb:
-            self._carry_to_client(self._client_hears_close)
-        self.network.forget(self)
-
-    def _server_hears_close(self) -> None:
-        self._gone = True
-        self._queue.clear()
-        self.network.forget(self)
-
-    # --- back at the client --------------------------------------------------------------------
-
-    def _deliver(self, exchange: Exchange, frame: bytes) -> None:
+    def deliver(self, item: Exchange, frame: bytes) -> None:
         if not self.open or self._dumb:
             return
-        correlation, response = decode_response(
-            exchange.key, memoryview(frame)[4:], exchange.version
-        )
+        correlation, response = decode_response(item.key, memoryview(frame)[4:], item.version)
         expected = self._pending.pop(correlation, None)
-        assert expected is exchange, f"an answer to {correlation} that nobody waits for"
-        self._timers.pop(exchange).cancel()
-        exchange.response = response
-        exchange.received_ms = self._world.now_ms
-        exchange.digest = zlib.crc32(frame)
+        assert expected is item, f"an answer to {correlation} that nobody waits for"
+        self._timers.pop(item).cancel()
+        item.response = response
+        item.received_ms = self._world.now_ms
+        item.digest = zlib.crc32(frame)
         for watcher in self.network.watchers:
-            watcher.received(exchange)
-        exchange.settle("ok")
+            watcher.received(item)
+        item.settle("ok")
 
-    def _client_hears_close(self) -> None:
-        self._cut = True
-        self._lose(LOST)
+    def hears_close(self) -> None:
+        if not self._dumb:
+            self._cut = True
+            self._lose(LOST)
+
+    def hears_refusal(self) -> None:
+        self.hears_close()

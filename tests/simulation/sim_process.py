@@ -1,8 +1,9 @@
 """The ports of one life of a node: what it asked for dies with it.
 
 A node gets a `ProcessScheduler` and two `ProcessBlocking` pools. After `end()` no timer runs, no
-job begins, and none that had begun is heard of: as after the death of a process. Jobs begin in the
-order in which they were handed over, at most `threads` at a time, and end in any order.
+job begins, and none that had begun is heard of: as after the death of a process. After `pause()`
+(SIGSTOP) nothing runs until `resume()`, then all that has become due, timers and arrivals. Jobs
+begin in the order in which they were handed over, at most `threads` at a time, and end in any order.
 """
 
 from __future__ import annotations
@@ -17,13 +18,32 @@ from tests.simulation.sim_scheduler import SimScheduler, SimTimer
 Done = Callable[[Any, Exception | None], None]
 
 
-class ProcessScheduler:
-    """A node's view of virtual time (the `Scheduler` port)."""
+class ProcessTimer:
+    """Something that a process is to do, once."""
 
-    def __init__(self, world: SimScheduler, wall_skew_ms: int = 0) -> None:
+    __slots__ = ("callback", "event")
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self.callback: Callable[[], None] | None = callback
+        self.event: SimTimer | None = None
+
+    def cancel(self) -> None:
+        self.callback = None
+        if self.event is not None:
+            self.event.cancel()
+
+
+class ProcessScheduler:
+    """A node's view of virtual time (the `Scheduler` port), and what makes it run."""
+
+    def __init__(self, world: SimScheduler, wall_skew_ms: int = 0, name: str = "") -> None:
         self._world = world
+        self._name = name
         self._skew_ms = wall_skew_ms
         self.alive = True
+        self.paused = False
+        self._due: list[ProcessTimer] = []
+        self._arrived: list[ProcessTimer] = []
         self.on_ran: Callable[[], None] | None = None
         """Called after each callback of the node: its state may have changed."""
 
@@ -33,17 +53,46 @@ class ProcessScheduler:
     def monotonic_ms(self) -> float:
         return self._world.monotonic_ms()
 
-    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> SimTimer:
-        def run() -> None:
-            if self.alive:
-                callback()
-                if self.on_ran is not None:
-                    self.on_ran()
-
-        return self._world.call_later(delay_ms, run)
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> ProcessTimer:
+        timer = ProcessTimer(callback)
+        timer.event = self._world.call_later(delay_ms, lambda: self._run(timer, self._due))
+        return timer
 
     def call_soon(self, callback: Callable[[], None]) -> None:
         self.call_later(0, callback)
+
+    def arrive(self, callback: Callable[[], None]) -> None:
+        """Something came from outside: the process sees to it at once, or when it resumes."""
+        self._run(ProcessTimer(callback), self._arrived)
+
+    def _run(self, timer: ProcessTimer, waiting: list[ProcessTimer]) -> None:
+        if not self.alive or timer.callback is None:
+            return
+        if self.paused:
+            waiting.append(timer)
+            return
+        callback, timer.callback = timer.callback, None
+        self._world.running = self._name
+        callback()
+        if self.on_ran is not None:
+            self.on_ran()
+
+    # --- what happens to the process -----------------------------------------------------------
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        self.paused = True
+
+    def resume(self, arrivals_first: bool) -> None:
+        """SIGCONT: all that became due runs, the timers and the arrivals each in their order."""
+        self.paused = False
+        due, arrived, self._due, self._arrived = self._due, self._arrived, [], []
+        for timer in [*arrived, *due] if arrivals_first else [*due, *arrived]:
+            self._world.call_soon(lambda timer=timer: self._run(timer, self._due))  # type: ignore[misc]
+
+    def set_clock(self, jump_ms: int) -> None:
+        """The clock of the day jumps."""
+        self._skew_ms += jump_ms
 
     def end(self) -> None:
         """The process is dead."""

@@ -34,6 +34,8 @@ class SimScheduler:
         self.now_ms = 0.0
         self.wall_offset_ms = START_WALL_MS
         self.events_run = 0
+        self.running = ""
+        """The process that ran last, for the trace."""
         self._heap: list[tuple[float, int, SimTimer]] = []
         self._made = 0
 

@@ -31,7 +31,7 @@ Contents = dict[tuple[str, int], tuple[int, bytes]]
 def contents(broker: SimBroker) -> Contents:
     assert broker.node is not None
     found: Contents = {}
-    for partition in broker.node.replicas.partitions():
+    for partition in broker.replicas.partitions():
         log = partition.log
         offset, data = log.log_start_offset, b""
         while offset < log.log_end_offset:

@@ -1,0 +1,160 @@
+"""What a seed's run is made of: nodes, configuration, workload, weather, faults."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tests.simulation.data_invariants import CHECKPOINT_MS
+from tests.simulation.nemesis import Faults
+from tests.simulation.sim_network import Weather
+
+PROPERTIES = {
+    "offsets.topic.num.partitions": "2",
+    "log.flush.start.offset.checkpoint.interval.ms": str(CHECKPOINT_MS),
+    "log.flush.offset.checkpoint.interval.ms": "3000",
+    "log.segment.delete.delay.ms": "1000",
+    "group.initial.rebalance.delay.ms": "200",
+    "auto.create.topics.enable": "false",
+    "max.incremental.fetch.session.cache.slots": "3",
+}
+METADATA_DIR = "/metadata"
+CLUSTER_PROPERTIES = {
+    **PROPERTIES,
+    "max.incremental.fetch.session.cache.slots": "20",
+    "metadata.log.dir": METADATA_DIR,
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "3",
+    "default.replication.factor": "3",
+    "min.insync.replicas": "2",
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "replica.lag.time.max.ms": "3000",
+    "replica.fetch.backoff.ms": "200",
+    "request.timeout.ms": "4000",
+    "controller.quorum.election.timeout.ms": "600",
+    "controller.quorum.election.backoff.max.ms": "300",
+    "controller.quorum.fetch.timeout.ms": "1000",
+    "leader.imbalance.check.interval.seconds": "7",
+}
+"""A session and a replica's lag of 3 s, an election of one, as the reliability tests have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which nodes there are: (node id, `process.roles`)."""
+
+    nodes: tuple[tuple[int, str], ...] = ((1, "broker,controller"),)
+
+    @staticmethod
+    def combined(count: int) -> Layout:
+        return Layout(tuple((number, "broker,controller") for number in range(1, count + 1)))
+
+    @staticmethod
+    def apart(brokers: int, controllers: int) -> Layout:
+        """Brokers 1, 2 … and controllers 101, 102 …"""
+        return Layout(
+            (
+                *((100 + number, "controller") for number in range(1, controllers + 1)),
+                *((number, "broker") for number in range(1, brokers + 1)),
+            )
+        )
+
+    @property
+    def brokers(self) -> int:
+        return sum("broker" in roles for _, roles in self.nodes)
+
+    def properties(self, node_id: int) -> dict[str, str]:
+        """What this layout sets for a node."""
+        roles = dict(self.nodes)[node_id]
+        if len(self.nodes) == 1:
+            return {}
+        listeners = []
+        if "broker" in roles:
+            listeners.append(f"PLAINTEXT://broker-{node_id}:9092")
+        if "controller" in roles:
+            listeners.append(f"CONTROLLER://broker-{node_id}:9093")
+        voters = [f"{one}@broker-{one}:9093" for one, has in self.nodes if "controller" in has]
+        return {
+            "process.roles": roles,
+            "listeners": ",".join(listeners),
+            "controller.quorum.voters": ",".join(voters),
+            "controller.listener.names": "CONTROLLER",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """See the module."""
+
+    duration_ms: float = 25_000.0
+    settle_ms: float = 30_000.0
+    think_ms: float = 250.0
+    weather: Weather = field(default_factory=Weather)
+    faults: Faults = field(default_factory=Faults)
+    trusts_state: bool = True
+    log_dirs: str = "/data"
+    layout: Layout = field(default_factory=Layout)
+    replicas: int = 1
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """What the nodes are configured with beside what all plans are."""
+    restarts: bool = True
+    """Whether every broker is stopped cleanly and started at the end."""
+
+    @property
+    def is_cluster(self) -> bool:
+        return len(self.layout.nodes) > 1
+
+    @staticmethod
+    def of(seed: int) -> Plan:
+        """The plan that a seed draws for one broker. Every fifth loses power or has failing disks."""
+        chance = random.Random(f"{seed}/plan")
+        weather = Weather(
+            delay_ms=chance.choice([1.0, 5.0, 30.0]),
+            slow_chance=chance.choice([0.0, 0.02, 0.1]),
+            cut_chance=chance.choice([0.0, 0.01, 0.03]),
+            dumb_chance=chance.choice([0.0, 0.0, 0.003, 0.01]),
+        )
+        kind = seed % 5
+        faults = Faults(
+            mean_interval_ms=chance.choice([2_000.0, 4_000.0, 10_000.0]),
+            disk_error=4.0 if kind == 3 else 0.0,
+            power_loss=5.0 if kind == 4 else 0.0,
+        )
+        # With a second folder, one that fails takes part of the partitions, not the process.
+        log_dirs = "/data,/more" if kind == 3 and seed % 2 else "/data"
+        return Plan(weather=weather, faults=faults, trusts_state=kind != 4, log_dirs=log_dirs)
+
+    @staticmethod
+    def cluster(seed: int, brokers: int = 3) -> Plan:
+        """The plan that a seed draws for a cluster. One in ten has its controllers apart."""
+        chance = random.Random(f"{seed}/cluster")
+        weather = Weather(
+            delay_ms=chance.choice([1.0, 3.0, 10.0]),
+            slow_chance=chance.choice([0.0, 0.01, 0.03]),
+            slow_ms=200.0,
+            cut_chance=chance.choice([0.0, 0.01, 0.02]),
+            dumb_chance=chance.choice([0.0, 0.0, 0.003]),
+            late_ms=chance.choice([0.0, 1_500.0, 4_000.0]),
+        )
+        kind = seed % 5
+        faults = Faults.cluster(
+            mean_interval_ms=chance.choice([1_500.0, 3_000.0, 5_000.0]),
+            destroys=kind == 4,
+            breaks_disks=kind == 3,
+        )
+        layout = Layout.combined(brokers)
+        if seed % 10 == 7:
+            layout = Layout.apart(brokers, 3)
+        return Plan(
+            duration_ms=16_000.0,
+            settle_ms=4_000.0,
+            think_ms=350.0,
+            weather=weather,
+            faults=faults,
+            log_dirs="/data,/more" if kind == 3 and seed % 2 else "/data",
+            layout=layout,
+            replicas=3,
+            restarts=seed % 4 == 1,
+        )

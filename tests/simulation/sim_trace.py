@@ -1,0 +1,88 @@
+"""What is left of a run: its outcome or its failure, the trace, and what the cores logged."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import traceback
+from collections import deque
+from dataclasses import dataclass
+
+from tests.simulation.sim_scheduler import SimScheduler
+
+LAST_LINES = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A run that kept every invariant."""
+
+    seed: int
+    checksum: str
+    events: int
+    requests: int
+    acknowledged: int
+    faults: dict[str, int]
+
+
+class Failure(AssertionError):
+    """A run that did not. Its text has the seed and the last lines of the trace."""
+
+    def __init__(
+        self, seed: int, invariant: str, reason: str, lines: list[str], events: int, options: str
+    ) -> None:
+        self.seed = seed
+        self.invariant = invariant
+        self.events = events
+        super().__init__(
+            f"seed {seed}: {reason}\n"
+            f"  replay: python -m tests.simulation{options} --seed {seed}\n"
+            + "\n".join(f"  {line}" for line in lines)
+        )
+
+
+class Trace:
+    """A checksum over everything that happened, and the last lines of it."""
+
+    def __init__(self, world: SimScheduler) -> None:
+        self._world = world
+        self._hash = hashlib.blake2b(digest_size=12)
+        self.last: deque[str] = deque(maxlen=LAST_LINES)
+        self.everything: list[str] | None = None
+        """Where somebody wants to read all of it."""
+
+    def add(self, text: str) -> None:
+        line = f"{self._world.now_ms:10.3f} {text}"
+        self._hash.update(line.encode() + b"\n")
+        self.last.append(line)
+        if self.everything is not None:
+            self.everything.append(line)
+
+    def checksum(self) -> str:
+        return self._hash.hexdigest()
+
+
+class LogLines(logging.Handler):
+    """What the cores log: part of the trace, and an error is kept."""
+
+    def __init__(self, trace: Trace, world: SimScheduler) -> None:
+        super().__init__(logging.WARNING)
+        self._trace = trace
+        self._world = world
+        self.errors: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        self._trace.add(f"log {self._world.running} {record.levelname} {text}")
+        if record.levelno < logging.ERROR:
+            return
+        if record.exc_info and record.exc_info[1] is not None:
+            text += ": " + origin(record.exc_info[1])
+        self.errors.append(f"{self._world.running} {record.name}: {text}")
+
+
+def origin(error: BaseException) -> str:
+    """An exception and where it was raised."""
+    last = traceback.extract_tb(error.__traceback__)[-4:]
+    places = " < ".join(f"{one.filename}:{one.lineno}" for one in reversed(last))
+    return f"{error!r} at {places}"
