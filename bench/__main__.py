@@ -14,24 +14,29 @@ import platform
 import statistics
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from bench.peers import PEERS, Peer, resident_mib
+from bench.cluster import CLUSTER_PEERS, CLUSTER_SCENARIOS
+from bench.peers import PEERS
 from bench.scenarios import LARGER, SCENARIOS, SMALLER, WINDOW_S, Figure
 
 Rounds = dict[str, list[dict[str, Figure]]]
 
 
-def measure(peer: Peer, scenarios: list[str], window_s: float) -> dict[str, Figure]:
+def measure(
+    peer: Any, scenarios: Mapping[str, Callable[[Any, float], list[Figure]]], window_s: float
+) -> dict[str, Figure]:
     """All figures of one peer on fresh data."""
     figures = [
         Figure("start to first answer", "s", peer.start_s, SMALLER),
-        Figure("memory, idle", "MiB", resident_mib(peer.pid), SMALLER),
+        Figure("memory, idle", "MiB", peer.resident_mib(), SMALLER),
     ]
-    for name in scenarios:
+    for name, scenario in scenarios.items():
         print(f"  {peer.name}: {name}", file=sys.stderr)
-        figures += SCENARIOS[name](peer, window_s)
-    figures.append(Figure("memory, after the load", "MiB", resident_mib(peer.pid), SMALLER))
+        figures += scenario(peer, window_s)
+    figures.append(Figure("memory, after the load", "MiB", peer.resident_mib(), SMALLER))
     return {figure.name: figure for figure in figures}
 
 
@@ -55,17 +60,21 @@ def table(rounds: Rounds) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--peers", default="ottla,kafka", help="which, in which order")
-    parser.add_argument("--scenarios", default=",".join(SCENARIOS), help="which")
+    parser.add_argument("--cluster", action="store_true", help="three nodes of each, RF 3")
+    parser.add_argument("--scenarios", help="which; default: all")
     parser.add_argument("--rounds", type=int, default=3, help="alternations")
     parser.add_argument("--window", type=float, default=WINDOW_S, help="seconds of one measurement")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     options = parser.parse_args()
-    scenarios = options.scenarios.split(",")
+    known: Mapping[str, Any] = CLUSTER_SCENARIOS if options.cluster else SCENARIOS
+    peers: Mapping[str, Any] = CLUSTER_PEERS if options.cluster else PEERS
+    names = options.scenarios.split(",") if options.scenarios else list(known)
+    scenarios = {name: known[name] for name in names}
     rounds: Rounds = {name: [] for name in options.peers.split(",")}
     for number in range(options.rounds):
         for name in rounds:
             print(f"round {number + 1} of {options.rounds}: {name}", file=sys.stderr)
-            peer = PEERS[name]()
+            peer = peers[name]()
             try:
                 rounds[name].append(measure(peer, scenarios, options.window))
             finally:

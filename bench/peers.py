@@ -30,6 +30,7 @@ class Peer(Protocol):
     start_s: float
     """From the command to its first answer; its storage formatted on the way."""
 
+    def resident_mib(self) -> float: ...
     def stop(self) -> None: ...
 
 
@@ -66,6 +67,9 @@ class OttlaPeer:
             time.sleep(0.005)
         self.start_s = time.monotonic() - began
 
+    def resident_mib(self) -> float:
+        return resident_mib(self.pid)
+
     def stop(self) -> None:
         self._process.send_signal(signal.SIGTERM)
         try:
@@ -87,6 +91,9 @@ class KafkaPeer:
         self.start_s = time.monotonic() - began
         self.port = self._kafka.port
         self.pid = self._kafka.pid
+
+    def resident_mib(self) -> float:
+        return resident_mib(self.pid)
 
     def stop(self) -> None:
         self._kafka.stop()

@@ -70,10 +70,10 @@ class Wire:
         return size
 
 
-def create_topic(port: int, name: str, partitions: int = 1) -> None:
+def create_topic(port: int, name: str, partitions: int = 1, replicas: int = 1) -> None:
     """Make a topic, and wait until its leaders answer."""
     wire = Wire(port)
-    request = CreateTopicsRequest([CreatableTopic(name, partitions, 1)], 30_000)
+    request = CreateTopicsRequest([CreatableTopic(name, partitions, replicas)], 30_000)
     (result,) = wire.ask(request, 5).topics
     if result.error_code:
         raise RuntimeError(f"cannot create {name}: {result.error_message}")
@@ -85,6 +85,18 @@ def create_topic(port: int, name: str, partitions: int = 1) -> None:
             break
         time.sleep(0.02)
     wire.close()
+
+
+def leader_ports(port: int, topic: str) -> list[int]:
+    """The port of each partition's leader, in the order of partitions."""
+    wire = Wire(port)
+    asked = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+    response = wire.ask(asked, 8)
+    wire.close()
+    ports = {broker.node_id: broker.port for broker in response.brokers}
+    (found,) = response.topics
+    by_index = sorted(found.partitions, key=lambda partition: partition.partition_index)
+    return [ports[partition.leader_id] for partition in by_index]
 
 
 def produce_frame(topic: str, partition: int, value_bytes: int, acks: int = 1) -> bytes:

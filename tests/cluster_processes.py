@@ -326,12 +326,20 @@ class ClusterProcesses:
             keys["inter.broker.listener.name"] = "INTERNAL"
         return {**keys, **self._properties}
 
-    def _launch(self, node: NodeProcess) -> None:
-        assert not node.running, f"node {node.node_id} runs already"
+    def format(self) -> None:
+        """Format every node that is not formatted; `start` would do it on the way."""
+        for node in self.nodes.values():
+            self._prepare(node)
+
+    def _prepare(self, node: NodeProcess) -> None:
         keys = self.server_properties(node)
         node.config_file.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
         if not (node.data_dir / "meta.properties").exists():
             self._format(node)
+
+    def _launch(self, node: NodeProcess) -> None:
+        assert not node.running, f"node {node.node_id} runs already"
+        self._prepare(node)
         if self.links is not None:
             self.links.open(node.node_id)
         command = self._kafka(node) if self.peer == KAFKA else self._ottla(node)
