@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from controller.configuration_control import ConfigurationControl
+from controller.configuration_control import MIN_INSYNC_REPLICAS, ConfigurationControl
 from controller.leader_election import Election
 from controller.metadata_image import MetadataImage, TopicImage
 from controller.metadata_version import has_directories
 from controller.partition_change import ChangeRules
 
-MIN_INSYNC_REPLICAS = "min.insync.replicas"
 UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"
 
 IsActive = Callable[[int], bool]

@@ -1,15 +1,16 @@
 """Brokers of the cluster: registering, unfencing, fencing, shutting down.
 
-Owns: the checks on a registration, and the soft state of who was heard of last. A broker is fenced
+Owns: the checks on a registration, and what a heartbeat brings about. A broker is fenced
 from its registration until a heartbeat shows that it has read the metadata up to that registration,
 and again when no heartbeat came for `broker.session.timeout.ms`.
 
 Each broker is in one of four states, after Kafka's `BrokerControlState`:
 
     FENCED               has no leaders; asks to be unfenced → UNFENCED once it has caught up
-    UNFENCED             serves; asks to stop → CONTROLLED_SHUTDOWN; session lost → FENCED
+    UNFENCED             serves; asks to stop → CONTROLLED_SHUTDOWN, or SHUTDOWN_NOW where it leads
+                         nothing; session lost → FENCED
     CONTROLLED_SHUTDOWN  leaders have moved away as far as they can; still answers; once it leads
-                         nothing → SHUTDOWN_NOW; session lost → FENCED
+                         nothing and all brokers have read so → SHUTDOWN_NOW; session lost → FENCED
     SHUTDOWN_NOW         fenced, and told that it may end
 
 Never: keeps the durable part, which is the image. After a failover every broker gets a session
@@ -18,13 +19,15 @@ anew. Follows KIP-631, KIP-858 and Kafka's `ClusterControlManager`, `BrokerHeart
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from controller.decision import Decision, View
+from controller.broker_heartbeats import BrokerHeartbeats
+from controller.decision import MAX_RECORDS_PER_OPERATION, TOO_MANY_RECORDS, Decision, View
 from controller.leadership_changes import LeadershipChanges
 from controller.metadata_image import BrokerRegistration, MetadataImage
 from controller.metadata_records import MetadataRecord
-from controller.metadata_version import level_name
+from controller.metadata_version import has_directories, level_name
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
@@ -64,44 +67,29 @@ def epoch_fault(image: MetadataImage, broker_id: int, epoch: int) -> ApiError | 
 
 
 class ClusterControl:
-    """Decides on brokers, and remembers when each was heard of (soft state)."""
+    """Decides on brokers; who was heard of when is soft state (`controller.broker_heartbeats`)."""
 
     def __init__(self, settings: ControllerSettings, leadership: LeadershipChanges) -> None:
         self._settings = settings
         self._leadership = leadership
-        self._heard_ms: dict[int, float] = {}
+        self.heartbeats = BrokerHeartbeats(settings.broker_session_timeout_ms)
 
-    # --- sessions (soft) -----------------------------------------------------------------------
+    # --- fencing -------------------------------------------------------------------------------
 
-    def activate(self, image: MetadataImage, now_ms: float) -> None:
-        """Begin as the active controller: every unfenced broker gets a whole session."""
-        self._heard_ms = {b.id: now_ms for b in image.brokers.values() if not b.fenced}
+    def fence(self, view: View, broker_id: int, epoch: int | None = None) -> Decision[bool]:
+        """Fence `broker_id`, whose session has run out or whose process is known to be dead.
 
-    def grant_all(self, now_ms: float) -> None:
-        """Count everybody as heard of now: the controller itself was away and cannot tell."""
-        for broker_id in self._heard_ms:
-            self._heard_ms[broker_id] = now_ms
-
-    def expired(self, image: MetadataImage, now_ms: float) -> list[int]:
-        """Unfenced brokers whose session has run out, the longest silent first."""
-        limit = now_ms - self._settings.broker_session_timeout_ms
-        silent = [
-            (self._heard_ms.get(broker.id, now_ms), broker.id)
-            for broker in image.brokers.values()
-            if not broker.fenced and self._heard_ms.get(broker.id, now_ms) <= limit
-        ]
-        return [broker_id for _, broker_id in sorted(silent)]
-
-    def fence(self, view: View, broker_id: int) -> Decision[None]:
-        """Fence `broker_id`, whose session has run out."""
+        With `epoch` only that incarnation. The reply is whether it was fenced by this.
+        """
         broker = view.image.brokers.get(broker_id)
-        if broker is None or broker.fenced:
-            return Decision(None)
-        records: list[MetadataRecord] = [
-            BrokerRegistrationChangeRecord(broker_id, broker.epoch, fenced=_FENCED),
-            *self._leadership.broker_left(view.image, broker_id),
-        ]
-        return Decision(None, records, atomic=False)
+        if broker is None or broker.fenced or epoch not in (None, broker.epoch):
+            return Decision(False)
+        return Decision(True, self._fencing(view.image, broker), atomic=False)
+
+    def _fencing(self, image: MetadataImage, broker: BrokerRegistration) -> list[MetadataRecord]:
+        self.heartbeats.forget(broker.id)
+        change = BrokerRegistrationChangeRecord(broker.id, broker.epoch, fenced=_FENCED)
+        return [change, *self._leadership.broker_left(image, broker.id)]
 
     # --- registration --------------------------------------------------------------------------
 
@@ -120,7 +108,9 @@ class ClusterControl:
         epoch = before.epoch if before is not None and same_process else view.next_offset
         still_fenced = before.fenced if before is not None and same_process else True
         record = _registration_record(request, epoch, still_fenced)
-        self._heard_ms[broker_id] = view.now_ms
+        if not same_process:
+            self.heartbeats.forget(broker_id)
+        self.heartbeats.touch(broker_id, view.now_ms)
         return Decision(epoch, [record, *records], atomic=False)
 
     def unregister(self, view: View, broker_id: int) -> Decision[None]:
@@ -129,10 +119,14 @@ class ClusterControl:
         if broker is None:
             text = f"Broker ID {broker_id} is not currently registered"
             return Decision(ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, text))
+        # Who comes back under this id may come with empty disks: nothing of it is proof any more.
         records: list[MetadataRecord] = [
-            *self._leadership.broker_left(view.image, broker_id),
+            *self._leadership.broker_left(view.image, broker_id, view.image.elr_enabled),
             UnregisterBrokerRecord(broker_id, broker.epoch),
         ]
+        if len(records) > MAX_RECORDS_PER_OPERATION:
+            return Decision(TOO_MANY_RECORDS)
+        self.heartbeats.forget(broker_id)
         return Decision(None, records, atomic=False)
 
     def _registration_fault(
@@ -161,8 +155,7 @@ class ClusterControl:
         if broker.fenced or broker.id == self._settings.node_id:
             # Our own earlier process held a lock on its folders that we hold now.
             return False
-        heard = self._heard_ms.get(broker.id)
-        return heard is not None and heard > now_ms - self._settings.broker_session_timeout_ms
+        return self.heartbeats.has_session(broker.id, now_ms)
 
     # --- heartbeats ----------------------------------------------------------------------------
 
@@ -172,39 +165,60 @@ class ClusterControl:
         error = epoch_fault(image, broker_id, request.broker_epoch)
         if error is not None:
             return Decision(error)
-        self._heard_ms[broker_id] = view.now_ms
         broker = image.brokers[broker_id]
+        self.heartbeats.touch(broker_id, view.now_ms, request.current_metadata_offset)
         caught_up = request.current_metadata_offset >= broker.epoch
+        records: list[MetadataRecord] = []
         if request.want_shut_down:
-            return self._shut_down(image, broker, caught_up)
-        if request.want_fence:
-            if broker.fenced:
-                return Decision(HeartbeatReply(caught_up))
-            change = BrokerRegistrationChangeRecord(broker_id, broker.epoch, fenced=_FENCED)
-            records = [change, *self._leadership.broker_left(image, broker_id)]
-            return Decision(HeartbeatReply(caught_up), records, atomic=False)
-        if broker.fenced and caught_up and not broker.in_controlled_shutdown:
+            reply, records = self._shut_down(view, broker, caught_up, request.want_fence)
+        elif request.want_fence:
+            reply = HeartbeatReply(caught_up)
+            records = [] if broker.fenced else self._fencing(image, broker)
+        elif broker.fenced and caught_up and not broker.in_controlled_shutdown:
             change = BrokerRegistrationChangeRecord(broker_id, broker.epoch, fenced=_UNFENCED)
             records = [change, *self._leadership.broker_unfenced(image, broker_id)]
-            return Decision(HeartbeatReply(True, is_fenced=False), records, atomic=False)
-        return Decision(HeartbeatReply(caught_up, is_fenced=broker.fenced))
+            reply = HeartbeatReply(True, is_fenced=False)
+        else:
+            reply = HeartbeatReply(caught_up, is_fenced=broker.fenced)
+        if not records and request.offline_log_dirs:
+            # Otherwise the next heartbeat, which still names them, meets the new state.
+            records = self._directories_offline(image, broker, request.offline_log_dirs)
+        return Decision(reply, records, atomic=False)
 
     def _shut_down(
-        self, image: MetadataImage, broker: BrokerRegistration, caught_up: bool
-    ) -> Decision[HeartbeatReply]:
+        self, view: View, broker: BrokerRegistration, caught_up: bool, want_fence: bool
+    ) -> tuple[HeartbeatReply, list[MetadataRecord]]:
+        image = view.image
         ready = HeartbeatReply(caught_up, is_fenced=True, should_shut_down=True)
+        not_yet = HeartbeatReply(caught_up, is_fenced=False)
         if broker.fenced:
-            return Decision(ready)
+            return ready, []
+        leads = _leads_anything(image, broker.id)
         if not broker.in_controlled_shutdown:
+            if want_fence or not leads:
+                return ready, self._fencing(image, broker)
             change = BrokerRegistrationChangeRecord(
                 broker.id, broker.epoch, in_controlled_shutdown=_SHUTTING_DOWN
             )
             records = [change, *self._leadership.broker_left(image, broker.id)]
-            return Decision(HeartbeatReply(caught_up, is_fenced=False), records, atomic=False)
-        if _leads_anything(image, broker.id):
-            return Decision(HeartbeatReply(caught_up, is_fenced=False))
-        change = BrokerRegistrationChangeRecord(broker.id, broker.epoch, fenced=_FENCED)
-        return Decision(ready, [change])
+            self.heartbeats.note_shutdown(broker.id, view.next_offset + len(records) - 1)
+            return not_yet, records
+        # After a failover nobody remembers when the leaderships moved: by now they have.
+        self.heartbeats.note_shutdown(broker.id, view.next_offset - 1)
+        if leads or not self.heartbeats.shutdown_seen_by_all(image, broker.id):
+            return not_yet, []
+        return ready, self._fencing(image, broker)
+
+    def _directories_offline(
+        self, image: MetadataImage, broker: BrokerRegistration, named: Sequence[bytes]
+    ) -> list[MetadataRecord]:
+        """Records for the directories among `named` that are not known to be offline yet."""
+        lost = [directory for directory in broker.log_dirs if directory in named]
+        if not lost or not has_directories(image.metadata_level):
+            return []
+        left = [directory for directory in broker.log_dirs if directory not in lost]
+        change = BrokerRegistrationChangeRecord(broker.id, broker.epoch, log_dirs=left)
+        return [*self._leadership.directories_lost(image, broker.id, lost), change]
 
 
 def _leads_anything(image: MetadataImage, broker_id: int) -> bool:

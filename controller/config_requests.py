@@ -15,11 +15,10 @@ from functools import partial
 from typing import Any
 
 from controller.configuration_control import ConfigChange
-from controller.decision import MAX_RECORDS_PER_OPERATION, Decision, View
+from controller.decision import MAX_RECORDS_PER_OPERATION, TOO_MANY_RECORDS, Decision, View
 from controller.metadata_image import ResourceType
 from controller.metadata_records import MetadataRecord
 from controller.quorum_controller import QuorumController
-from controller.replication_control import TOO_MANY_RECORDS
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replace_messages
 from protocol.messages import incremental_alter_configs as change_messages

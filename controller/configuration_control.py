@@ -22,9 +22,20 @@ from controller.metadata_records import MetadataRecord
 from controller.settings import ControllerSettings
 from controller.topic_names import topic_name_fault
 from protocol.errors import ApiError, ErrorCode
-from protocol.messages.metadata_records import ConfigRecord
+from protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
 from storage.config_def import ConfigDef, ConfigError, ConfigSource, ConfigType, format_value
 from storage.log_config import LOG_CONFIG_DEF, SYNONYMS, LogConfig, server_defaults
+
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+
+_BROKER_MIN_ISR = ApiError(
+    ErrorCode.INVALID_CONFIG,
+    "Broker-level min.insync.replicas cannot be altered while ELR is enabled.",
+)
+_CLUSTER_MIN_ISR = ApiError(
+    ErrorCode.INVALID_CONFIG,
+    "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.",
+)
 
 
 class ConfigOperation(IntEnum):
@@ -157,6 +168,22 @@ class ConfigurationControl:
         for key in before:
             if key not in after:
                 records.append(ConfigRecord(resource_type, name, key, None))
+        if image.elr_enabled and before.get(MIN_INSYNC_REPLICAS) != after.get(MIN_INSYNC_REPLICAS):
+            return _new_minimum(resource_type, name, after, records)
+        return records
+
+    # --- eligible leader replicas --------------------------------------------------------------
+
+    def elr_safety_records(self, image: MetadataImage) -> list[MetadataRecord]:
+        """Records without which ELR must not be turned on: `min.insync.replicas` set for the whole
+        cluster and for no single broker, so that every controller counts the same."""
+        records: list[MetadataRecord] = []
+        if MIN_INSYNC_REPLICAS not in image.config(ResourceType.BROKER, ""):
+            value = format_value(self._defaults[MIN_INSYNC_REPLICAS])
+            records.append(ConfigRecord(ResourceType.BROKER, "", MIN_INSYNC_REPLICAS, value))
+        for (resource_type, name), configs in image.configs.items():
+            if resource_type == ResourceType.BROKER and name and MIN_INSYNC_REPLICAS in configs:
+                records.append(ConfigRecord(ResourceType.BROKER, name, MIN_INSYNC_REPLICAS, None))
         return records
 
     # --- checks --------------------------------------------------------------------------------
@@ -244,6 +271,22 @@ class ConfigurationControl:
                     return EffectiveConfig(key, format_value(value), source)
         default = format_value(self._kafka_defaults.get(key))
         return EffectiveConfig(key, default, ConfigSource.DEFAULT_CONFIG)
+
+
+def _new_minimum(
+    resource_type: int, name: str, after: Mapping[str, str], records: list[MetadataRecord]
+) -> list[MetadataRecord] | ApiError:
+    """`records` with what a change of `min.insync.replicas` needs while ELR are kept.
+
+    What was proof under the old minimum is none under the new one. The broker itself may not have
+    one of its own, or controllers would not count alike.
+    """
+    if resource_type == ResourceType.BROKER:
+        if name:
+            return _BROKER_MIN_ISR
+        if MIN_INSYNC_REPLICAS not in after:
+            return _CLUSTER_MIN_ISR
+    return [*records, ClearElrRecord(name if resource_type == ResourceType.TOPIC else "")]
 
 
 def _parts(value: str) -> list[str]:

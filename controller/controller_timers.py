@@ -1,71 +1,143 @@
-"""What the active controller does by the clock: sessions of brokers, no-op records.
+"""What the active controller does by the clock: sessions, no-op records, elections.
 
-Owns: the two timers, which run while this node is the active controller. Never: decides.
+    session check   when the first session ends; who is still silent a moment later is fenced
+    no-op record    every `metadata.max.idle.interval.ms`, where other voters look (KIP-835)
+    rebalance       every `leader.imbalance.check.interval.seconds`: preferred leaders
+    unclean         every `unclean.leader.election.interval.ms`: leaders where a topic allows it
+
+Owns: these timers, which run while this node is the active controller. Never: decides.
+
+The moment is there for a controller that was itself held up: heartbeats that wait in its sockets
+are read before anybody is fenced.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from controller.settings import ControllerSettings
 from storage.ports import Scheduler, Timer
 
-CHECKS_PER_SESSION = 6
-"""A session that ran out is noticed at most this fraction of it later."""
+GRACE_MS = 100
+"""A broker is fenced at most about twice this after its session ended."""
+_LATE_PART = 3
+"""A check that comes this part of a session too late tells of a process that did not run."""
+_AGAIN_MS = 1
+"""Before the rest of the elections that are too many for one turn."""
 
 
 class TimedController(Protocol):
     """The calls that the timers make."""
 
-    def fence_expired(self, late: bool) -> None:
-        """Look for sessions that ran out."""
+    def next_session_end_ms(self) -> float:
+        """Monotonic time at which the first session may end."""
+
+    def has_expired(self) -> bool:
+        """Whether a session has run out."""
+
+    def grant_sessions(self) -> None:
+        """Count every broker as heard of now."""
+
+    def fence_expired(self) -> None:
+        """Fence the brokers whose sessions ran out."""
 
     def write_no_op(self) -> None:
         """Write a no-op record."""
 
+    def balance_leaders(self) -> bool:
+        """Give leadership to preferred replicas; whether there is more to do."""
+
+    def elect_unclean(self) -> bool:
+        """Elect where a topic allows any replica; whether there is more to do."""
+
 
 class ControllerTimers:
-    """Two repeating timers."""
+    """Four repeating timers."""
 
     def __init__(
         self, settings: ControllerSettings, scheduler: Scheduler, controller: TimedController
     ) -> None:
-        self._session_check_ms = settings.broker_session_timeout_ms / CHECKS_PER_SESSION
+        self._session_ms = settings.broker_session_timeout_ms
         # Without other voters nobody looks at how far the log has come.
         alone = len(settings.voters) <= 1
         self._no_op_ms = 0 if alone else settings.metadata_max_idle_interval_ms
+        self._balance_ms = settings.leader_imbalance_check_interval_ms
+        self._unclean_ms = settings.unclean_leader_election_interval_ms
         self._scheduler = scheduler
         self._controller = controller
         self._timers: dict[str, Timer] = {}
-        self._checked_ms = 0.0
+        self._due_ms = 0.0
 
     def start(self) -> None:
         """Begin, or begin anew."""
         self.stop()
-        self._checked_ms = self._scheduler.monotonic_ms()
         self._arm_check()
         if self._no_op_ms:
             self._arm_no_op()
+        if self._balance_ms:
+            self._arm_balance(self._balance_ms)
+        if self._unclean_ms:
+            self._arm_unclean(self._unclean_ms)
 
     def stop(self) -> None:
-        """Neither timer runs any more."""
+        """No timer runs any more."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
 
+    # --- sessions ------------------------------------------------------------------------------
+
     def _arm_check(self) -> None:
-        self._timers["check"] = self._scheduler.call_later(self._session_check_ms, self._check)
+        now_ms = self._scheduler.monotonic_ms()
+        delay_ms = self._controller.next_session_end_ms() - now_ms
+        self._arm_session(min(max(delay_ms, GRACE_MS), self._session_ms), self._check)
+
+    def _arm_session(self, delay_ms: float, call: Callable[[], None]) -> None:
+        self._due_ms = self._scheduler.monotonic_ms() + delay_ms
+        self._timers["session"] = self._scheduler.call_later(delay_ms, call)
+
+    def _check(self) -> None:
+        if self._late_ms() > self._session_ms / _LATE_PART:
+            self._controller.grant_sessions()
+        if self._controller.has_expired():
+            self._arm_session(GRACE_MS, self._confirm)
+        else:
+            self._arm_check()
+
+    def _confirm(self) -> None:
+        if self._late_ms() > GRACE_MS:
+            self._check()  # held up again: what came in meanwhile is not read yet
+            return
+        self._controller.fence_expired()
+        self._arm_check()
+
+    def _late_ms(self) -> float:
+        return self._scheduler.monotonic_ms() - self._due_ms
+
+    # --- the others ----------------------------------------------------------------------------
 
     def _arm_no_op(self) -> None:
         self._timers["no-op"] = self._scheduler.call_later(self._no_op_ms, self._no_op)
 
-    def _check(self) -> None:
-        now_ms = self._scheduler.monotonic_ms()
-        late = now_ms - self._checked_ms > 3 * self._session_check_ms
-        self._checked_ms = now_ms
-        self._arm_check()
-        self._controller.fence_expired(late)
-
     def _no_op(self) -> None:
         self._arm_no_op()
         self._controller.write_no_op()
+
+    def _arm_balance(self, delay_ms: float) -> None:
+        self._timers["balance"] = self._scheduler.call_later(delay_ms, self._balance)
+
+    def _balance(self) -> None:
+        self._arm_balance(self._balance_ms)
+        if self._controller.balance_leaders():
+            self._timers["balance"].cancel()
+            self._arm_balance(_AGAIN_MS)
+
+    def _arm_unclean(self, delay_ms: float) -> None:
+        self._timers["unclean"] = self._scheduler.call_later(delay_ms, self._unclean)
+
+    def _unclean(self) -> None:
+        self._arm_unclean(self._unclean_ms)
+        if self._controller.elect_unclean():
+            self._timers["unclean"].cancel()
+            self._arm_unclean(_AGAIN_MS)

@@ -13,13 +13,16 @@ from typing import Generic, NamedTuple, TypeVar
 
 from controller.metadata_image import MetadataImage
 from controller.metadata_records import MetadataRecord
-from protocol.errors import ApiError
+from protocol.errors import ApiError, ErrorCode
 
 T = TypeVar("T")
 
 MAX_RECORDS_PER_OPERATION = 10_000
 """A user's request that would need more is refused whole (KAFKA-14204, KAFKA-14996)."""
 MAX_PARTITIONS_PER_REQUEST = 10_000
+TOO_MANY_RECORDS = ApiError(
+    ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
+)
 
 
 class View(NamedTuple):

@@ -14,11 +14,20 @@ from collections.abc import Mapping
 
 from controller.metadata_image import MetadataImage
 from controller.metadata_records import MetadataRecord
-from controller.metadata_version import LATEST_LEVEL, METADATA_VERSION
+from controller.metadata_version import ELR_VERSION, LATEST_LEVEL, METADATA_VERSION
 from protocol.messages.metadata_records import FeatureLevelRecord
 
-INITIAL_FEATURES: Mapping[str, int] = {METADATA_VERSION: LATEST_LEVEL}
+INITIAL_FEATURES: Mapping[str, int] = {METADATA_VERSION: LATEST_LEVEL, ELR_VERSION: 1}
 """Levels that `ottla format` writes."""
+
+
+def is_elr_level(record: MetadataRecord) -> bool:
+    """Whether `record` turns eligible leader replicas on."""
+    return (
+        isinstance(record, FeatureLevelRecord)
+        and record.name == ELR_VERSION
+        and record.feature_level > 0
+    )
 
 
 def feature_records(levels: Mapping[str, int]) -> list[MetadataRecord]:

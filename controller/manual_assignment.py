@@ -18,7 +18,7 @@ def assignment_fault(
 
     `replication_factor` is that of the partitions before it, None for the first one.
     """
-    text = _list_fault(image, replicas, replication_factor)
+    text = list_fault(image, replicas, replication_factor)
     if text is None and not any(image.brokers[replica].active for replica in replicas):
         text = (
             f"All brokers specified in the manual partition assignment for partition {index} "
@@ -27,9 +27,10 @@ def assignment_fault(
     return None if text is None else ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 
 
-def _list_fault(
+def list_fault(
     image: MetadataImage, replicas: Sequence[int], replication_factor: int | None
 ) -> str | None:
+    """As `assignment_fault`, whether or not anybody named is alive."""
     if not replicas:
         return "The manual partition assignment includes an empty replica list."
     ordered = sorted(replicas)

@@ -25,13 +25,16 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from controller import elections
+from controller.change_rules import TopicRules
 from controller.cluster_control import ClusterControl
 from controller.configuration_control import ConfigurationControl
 from controller.controller_timers import ControllerTimers
 from controller.decision import MAX_RECORDS_PER_OPERATION, Decision, View
+from controller.feature_control import is_elr_level
 from controller.leadership_changes import LeadershipChanges
 from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage
+from controller.metadata_image import BrokerRegistration, MetadataImage
 from controller.metadata_loader import CommittedBatch, MetadataLoader
 from controller.metadata_records import MetadataRecord
 from controller.raft_client import NotLeader, RaftClient
@@ -49,6 +52,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Reply = Callable[[Any], None]
+ClaimListener = Callable[[Sequence[BrokerRegistration]], None]
 
 _RECORDS_PER_BATCH = MAX_RECORDS_PER_OPERATION
 
@@ -97,6 +101,7 @@ class QuorumController:
         self._next_offset = 0
         self._owed: deque[_Owed] = deque()
         self._waiting: deque[_Command] = deque()
+        self._claim_listeners: list[ClaimListener] = []
         self._timers = ControllerTimers(settings, scheduler, self)
 
     @cached_property
@@ -198,14 +203,23 @@ class QuorumController:
         self._epoch = epoch
         self._image = self._loader.image
         self._next_offset = self._raft.end_offset
-        self.cluster.activate(self._image, self._scheduler.monotonic_ms())
-        if not self._image.features:
-            logger.info("the metadata log is empty: writing %d first records", len(self._bootstrap))
-            self._append(self._bootstrap, atomic=True)
+        self.cluster.heartbeats.activate(self._image, self._scheduler.monotonic_ms())
+        self._write_first_records()
         self._timers.start()
         waiting, self._waiting = self._waiting, deque()
         for command in waiting:
             self.submit(command.name, command.decide, command.reply)
+        unfenced = [broker for broker in self._image.brokers.values() if not broker.fenced]
+        for listener in self._claim_listeners:
+            listener(unfenced)
+
+    def _write_first_records(self) -> None:
+        if not self._image.features:
+            logger.info("the metadata log is empty: writing %d first records", len(self._bootstrap))
+            records = [*self._bootstrap]
+            if any(is_elr_level(record) for record in records):
+                records += self.configuration.elr_safety_records(self._image)
+            self._append(records, atomic=True)
 
     def _renounce(self) -> None:
         """Back to what is committed; whoever waits must ask the new controller."""
@@ -236,24 +250,80 @@ class QuorumController:
         """Stop the timers and refuse what still waits."""
         self._renounce()
 
+    # --- brokers that went ---------------------------------------------------------------------
+
+    def broker_gone(
+        self,
+        broker_id: int,
+        broker_epoch: int,
+        reply: Callable[[bool | ApiError], None] | None = None,
+    ) -> None:
+        """Fence a broker at once: its process is known to be dead, say because its connection was
+        reset and a new one is refused. `reply` tells whether it was fenced by this; not where
+        another incarnation has registered, or it was fenced already."""
+
+        def decide(view: View) -> Decision[bool]:
+            return self.cluster.fence(view, broker_id, broker_epoch)
+
+        self.submit("broker gone", decide, reply or _ignore_reply)
+
+    def add_claim_listener(self, listener: ClaimListener) -> None:
+        """Call `listener(brokers)` whenever this node has become the active controller, with the
+        unfenced brokers: nobody knows yet which of them still live."""
+        self._claim_listeners.append(listener)
+
     # --- timers --------------------------------------------------------------------------------
 
-    def fence_expired(self, late: bool) -> None:
-        """Fence brokers whose sessions ran out. `late`: this process itself did not run."""
+    def next_session_end_ms(self) -> float:
+        """See `TimedController`."""
         now_ms = self._scheduler.monotonic_ms()
-        if late:
-            self.cluster.grant_all(now_ms)
-        for broker_id in self.cluster.expired(self._image, now_ms):
+        return self.cluster.heartbeats.next_end_ms(self._image, now_ms)
+
+    def has_expired(self) -> bool:
+        """See `TimedController`."""
+        return bool(self._expired())
+
+    def grant_sessions(self) -> None:
+        """See `TimedController`."""
+        self.cluster.heartbeats.grant_all(self._scheduler.monotonic_ms())
+
+    def _expired(self) -> list[int]:
+        now_ms = self._scheduler.monotonic_ms()
+        return self.cluster.heartbeats.expired(self._image, now_ms)
+
+    def fence_expired(self) -> None:
+        """See `TimedController`. One after the other: each decision sees the one before."""
+        for broker_id in self._expired():
             logger.warning("fencing broker %d: no heartbeat within its session", broker_id)
             self.submit("fence", partial(self._fence, broker_id), _ignore_reply)
 
-    def _fence(self, broker_id: int, view: View) -> Decision[None]:
+    def _fence(self, broker_id: int, view: View) -> Decision[bool]:
         return self.cluster.fence(view, broker_id)
 
     def write_no_op(self) -> None:
         """Move the log's end, so that followers can see how far behind they are (KIP-835)."""
         record = NoOpRecord()
         self.submit("no-op", lambda _view: Decision(None, [record]), _ignore_reply)
+
+    def balance_leaders(self) -> bool:
+        """See `TimedController`."""
+        return self._elect("balance leaders", elections.balance_leaders)
+
+    def elect_unclean(self) -> bool:
+        """See `TimedController`; also as soon as a config may have begun to allow it."""
+        return self._elect("elect unclean leaders", elections.elect_unclean)
+
+    def _elect(self, name: str, decide: Callable[[View, TopicRules], Decision[bool]]) -> bool:
+        more = False
+
+        def decide_here(view: View) -> Decision[None]:
+            nonlocal more
+            decision = decide(view, self.leadership.rules)
+            more = bool(decision.reply)
+            return Decision(None, decision.records, decision.atomic)
+
+        self.submit(name, decide_here, _ignore_reply)
+        return more and self.is_active
 
 
 def _ignore_reply(_reply: object) -> None:

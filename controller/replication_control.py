@@ -20,6 +20,7 @@ from controller.configuration_control import (
 from controller.decision import (
     MAX_PARTITIONS_PER_REQUEST,
     MAX_RECORDS_PER_OPERATION,
+    TOO_MANY_RECORDS,
     Decision,
     View,
 )
@@ -42,9 +43,6 @@ from protocol.messages.metadata_records import PartitionRecord, RemoveTopicRecor
 
 TOO_MANY_PARTITIONS = ApiError(
     ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
-)
-TOO_MANY_RECORDS = ApiError(
-    ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
 )
 
 

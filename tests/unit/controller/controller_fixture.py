@@ -14,7 +14,7 @@ from controller.controller_node import ControllerNode
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage
 from controller.metadata_records import MetadataRecord
-from controller.settings import ControllerSettings
+from controller.settings import DEFAULT_FEATURES, ControllerSettings
 from controller.storage_format import (
     format_directories,
     read_bootstrap,
@@ -104,7 +104,7 @@ class OneNode:
                 cluster_id=CLUSTER_ID,
                 incarnation_id=self.random.randbytes(16),
                 listeners=[Listener("PLAINTEXT", f"host-{broker_id}", 9092, 0)],
-                features=[Feature("metadata.version", 7, 30)],
+                features=[Feature(name, *levels) for name, levels in DEFAULT_FEATURES.items()],
                 rack=rack,
                 log_dirs=own,
             ),

@@ -11,6 +11,7 @@ from controller.cluster_control import ClusterControl, HeartbeatReply, epoch_fau
 from controller.configuration_control import ConfigurationControl
 from controller.decision import View
 from controller.leadership_changes import LeadershipChanges
+from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
@@ -79,7 +80,7 @@ def test_a_new_process_takes_its_partitions_leaders_away() -> None:
 def test_two_processes_with_one_id() -> None:
     image = image_of(broker_record(1))
     control = cluster()
-    control.activate(image, 0)
+    control.heartbeats.activate(image, 0)
     outcome = control.register(view(image, 8_999), registration(1, 2)).reply
     assert isinstance(outcome, ApiError)
     assert outcome.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
@@ -150,10 +151,74 @@ def test_shutting_down_in_two_steps() -> None:
     partition = node.node.image.topics.partition("foo", 0)
     assert partition is not None
     assert (partition.leader, partition.isr) == (2, (2,))
+    waits = node.heartbeat(1, first, want_shut_down=True)
+    assert (waits.is_fenced, waits.should_shut_down) == (False, False), "2 has not read it yet"
+    node.heartbeat(2, second)
     done = node.heartbeat(1, first, want_shut_down=True)
     assert (done.is_fenced, done.should_shut_down) == (True, True)
     assert node.node.image.brokers[1].fenced
     assert not node.heartbeat(2, second).is_fenced
+
+
+def test_who_leads_nothing_may_stop_at_once() -> None:
+    node = OneNode().start()
+    first = node.register(1)
+    done = node.heartbeat(1, first, want_shut_down=True)
+    assert (done.is_fenced, done.should_shut_down) == (True, True)
+
+
+def test_shutting_down_goes_on_after_a_failover() -> None:
+    """The new controller knows from the log that leaderships moved, not when."""
+    moved = m.BrokerRegistrationChangeRecord(1, 10, in_controlled_shutdown=1)
+    image = image_of(broker_record(1), broker_record(2), moved)
+    control = cluster()
+    control.heartbeats.activate(image, 0)
+
+    def ask(offset: int, **more: Any) -> Any:
+        request = BrokerHeartbeatRequest(1, 10, offset, want_shut_down=True, **more)
+        return control.heartbeat(view(image), request).reply
+
+    assert not ask(100).should_shut_down
+    control.heartbeat(view(image), BrokerHeartbeatRequest(2, 20, 99))
+    assert not ask(100).should_shut_down
+    control.heartbeat(view(image), BrokerHeartbeatRequest(2, 20, 100))
+    assert ask(100).should_shut_down
+
+
+def test_an_offline_directory_costs_its_replicas_their_places() -> None:
+    """KIP-858: as if that part of the broker had been fenced, and only once."""
+    bad, good = (bytes([1] * 15 + [n]) for n in range(2))
+    at_bad = topic_records("foo", FOO, [1, 2])
+    at_good = topic_records("bar", b"b" * 16, [1, 2])
+    for records, directory in ((at_bad, bad), (at_good, good)):
+        records[1].directories = [directory, bytes(16)]
+    image = image_of(
+        m.FeatureLevelRecord("metadata.version", 30),
+        broker_record(1, directories=2),
+        broker_record(2),
+        *at_bad,
+        *at_good,
+    )
+    decision = cluster().heartbeat(
+        view(image), BrokerHeartbeatRequest(1, 10, 100, offline_log_dirs=[bad])
+    )
+    assert decision.reply == HeartbeatReply(True, is_fenced=False)
+    assert decision.records == [
+        m.PartitionChangeRecord(0, FOO, isr=[2], leader=2),
+        m.BrokerRegistrationChangeRecord(1, 10, log_dirs=[good]),
+    ]
+    after = applied(image, decision.records)
+    again = cluster().heartbeat(
+        view(after), BrokerHeartbeatRequest(1, 10, 100, offline_log_dirs=[bad])
+    )
+    assert list(again.records) == []
+
+
+def applied(image: MetadataImage, records: Any) -> MetadataImage:
+    delta = MetadataDelta(image)
+    for record in records:
+        delta.replay(record)
+    return delta.apply(image.offset + len(records), 1, 0)
 
 
 def _decision(records: list[Any]) -> Any:
@@ -175,13 +240,13 @@ def test_of_another_epoch_or_unknown() -> None:
 def test_sessions_run_out() -> None:
     image = image_of(broker_record(1), broker_record(2), broker_record(3, fenced=True))
     control = cluster()
-    control.activate(image, 0)
+    control.heartbeats.activate(image, 0)
     control.heartbeat(view(image, 5_000), BrokerHeartbeatRequest(2, 20, 100))
-    assert control.expired(image, 8_999) == []
-    assert control.expired(image, 9_000) == [1]
-    assert control.expired(image, 14_000) == [1, 2]
-    control.grant_all(14_000)
-    assert control.expired(image, 14_001) == []
+    assert control.heartbeats.expired(image, 8_999) == []
+    assert control.heartbeats.expired(image, 9_000) == [1]
+    assert control.heartbeats.expired(image, 14_000) == [1, 2]
+    control.heartbeats.grant_all(14_000)
+    assert control.heartbeats.expired(image, 14_001) == []
 
 
 def test_fencing_is_decided_once() -> None:

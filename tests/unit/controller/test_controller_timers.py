@@ -8,56 +8,141 @@ from tests.simulation.sim_scheduler import SimScheduler
 
 
 class Calls:
-    """Notes what the timers ask for."""
+    """A controller with one broker, and what the timers ask of it."""
 
-    def __init__(self) -> None:
-        self.late: list[bool] = []
+    def __init__(self, scheduler: SimScheduler) -> None:
+        self.scheduler = scheduler
+        self.heard_ms = scheduler.monotonic_ms()
+        self.session_ms = 9_000.0
+        self.granted = 0
+        self.fenced: list[float] = []
+        self.looked = 0
         self.no_ops = 0
+        self.balanced: list[float] = []
+        self.elected = 0
 
-    def fence_expired(self, late: bool) -> None:
-        self.late.append(late)
+    def next_session_end_ms(self) -> float:
+        return self.heard_ms + self.session_ms
+
+    def has_expired(self) -> bool:
+        self.looked += 1
+        return not self.fenced and self.scheduler.monotonic_ms() >= self.next_session_end_ms()
+
+    def grant_sessions(self) -> None:
+        self.granted += 1
+        self.heard_ms = self.scheduler.monotonic_ms()
+
+    def fence_expired(self) -> None:
+        if self.has_expired():
+            self.fenced.append(self.scheduler.monotonic_ms())
+            self.heard_ms = self.scheduler.monotonic_ms()
 
     def write_no_op(self) -> None:
         self.no_ops += 1
 
+    def balance_leaders(self) -> bool:
+        self.balanced.append(self.scheduler.monotonic_ms())
+        return len(self.balanced) == 1
 
-def timers(scheduler: SimScheduler, calls: Calls, *voters: int) -> ControllerTimers:
+    def elect_unclean(self) -> bool:
+        self.elected += 1
+        return False
+
+
+def timers(scheduler: SimScheduler, calls: Calls, *voters: int, **more: int) -> ControllerTimers:
     settings = ControllerSettings(
-        node_id=1, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=voters
+        node_id=1, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=voters, **more
     )
     return ControllerTimers(settings, scheduler, calls)
 
 
-def test_sessions_are_looked_at_several_times_a_session() -> None:
-    scheduler, calls = SimScheduler(), Calls()
-    timers(scheduler, calls, 1).start()
-    scheduler.run_for(9_000)
-    assert calls.late == [False] * 6
+def begin(*voters: int, **more: int) -> tuple[SimScheduler, Calls]:
+    scheduler = SimScheduler()
+    calls = Calls(scheduler)
+    timers(scheduler, calls, *voters, **more).start()
+    return scheduler, calls
+
+
+def test_a_silent_broker_is_fenced_promptly() -> None:
+    scheduler, calls = begin(1)
+    scheduler.run_for(2_000)
+    calls.heard_ms = scheduler.monotonic_ms()
+    dead_ms = calls.heard_ms
+    scheduler.run_for(20_000)
+    (fenced_ms,) = calls.fenced
+    assert 9_000 <= fenced_ms - dead_ms <= 9_300
+
+
+def test_heartbeats_cost_no_timer() -> None:
+    scheduler, calls = begin(1)
+    for _ in range(30):
+        scheduler.run_for(2_000)
+        calls.heard_ms = scheduler.monotonic_ms()
+    assert not calls.fenced
+    assert calls.looked <= 10
+
+
+def test_what_came_while_the_controller_was_held_up_counts() -> None:
+    """Heartbeats that wait in a socket are read before anybody is fenced."""
+    scheduler, calls = begin(1)
+    scheduler.now_ms += 9_010
+    scheduler.run_for(0)
+    assert not calls.fenced
+    calls.heard_ms = scheduler.monotonic_ms()
+    scheduler.run_for(1_000)
+    assert not calls.fenced
+
+
+def test_held_up_between_the_two_looks() -> None:
+    scheduler, calls = begin(1)
+    scheduler.run_for(9_050)
+    scheduler.now_ms += 2_000
+    scheduler.run_for(0)
+    assert not calls.fenced
+    scheduler.run_for(200)
+    assert calls.fenced
 
 
 def test_no_ops_only_where_somebody_else_looks() -> None:
     for voters, count in (((1,), 0), ((1, 2, 3), 4)):
-        scheduler, calls = SimScheduler(), Calls()
-        timers(scheduler, calls, *voters).start()
+        scheduler, calls = begin(*voters)
         scheduler.run_for(2_000)
         assert calls.no_ops == count
 
 
 def test_a_process_that_did_not_run_says_so() -> None:
     """After SIGSTOP the controller cannot tell who was silent: it was deaf itself."""
-    scheduler, calls = SimScheduler(), Calls()
-    timers(scheduler, calls, 1).start()
+    scheduler, calls = begin(1)
     scheduler.run_for(1_500)
     scheduler.now_ms += 20_000
-    scheduler.run_for(0)
-    assert calls.late == [False, True]
+    scheduler.run_for(1_000)
+    assert calls.granted == 1
+    assert not calls.fenced
+
+
+def test_elections_by_the_clock() -> None:
+    scheduler, calls = begin(1, leader_imbalance_check_interval_ms=60_000)
+    start_ms = scheduler.monotonic_ms()
+    calls.session_ms = 10_000_000
+    scheduler.run_for(301_000)
+    turns = [round(at - start_ms) for at in calls.balanced]
+    # What is too much for one turn goes on at once.
+    assert turns == [60_000, 60_001, 120_001, 180_001, 240_001, 300_001]
+    assert calls.elected == 1
+
+
+def test_no_rebalance_where_it_is_switched_off() -> None:
+    scheduler, calls = begin(1, leader_imbalance_check_interval_ms=0)
+    scheduler.run_for(700_000)
+    assert not calls.balanced
 
 
 def test_stopped() -> None:
-    scheduler, calls = SimScheduler(), Calls()
+    scheduler = SimScheduler()
+    calls = Calls(scheduler)
     running = timers(scheduler, calls, 1, 2)
     running.start()
     running.stop()
-    scheduler.run_for(60_000)
-    assert (calls.late, calls.no_ops) == ([], 0)
+    scheduler.run_for(1_000_000)
+    assert (calls.looked, calls.no_ops, calls.balanced, calls.elected) == (0, 0, [], 0)
     assert scheduler.pending() == 0

@@ -11,7 +11,10 @@ SUPPORTED = {"metadata.version": (7, 30), "group.version": (0, 0)}
 
 def test_nothing_is_finalized_that_is_not_served() -> None:
     """Clients act on finalized levels: `transaction.version` 2 changes what a producer sends."""
-    assert dict(INITIAL_FEATURES) == {"metadata.version": 30}
+    assert dict(INITIAL_FEATURES) == {
+        "metadata.version": 30,
+        "eligible.leader.replicas.version": 1,
+    }
 
 
 def test_the_metadata_version_comes_first_and_zero_is_not_written() -> None:

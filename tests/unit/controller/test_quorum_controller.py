@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from controller.decision import Decision, View
+from controller.feature_control import INITIAL_FEATURES
 from controller.metadata_image import ResourceType
 from controller.metadata_records import MetadataRecord
 from protocol.errors import ApiError, ErrorCode
@@ -15,7 +16,7 @@ BROKER = ResourceType.BROKER
 
 
 def config(key: str, value: str) -> ConfigRecord:
-    return ConfigRecord(BROKER, "", key, value)
+    return ConfigRecord(BROKER, "7", key, value)
 
 
 def submit(node: OneNode, reply: Any, *records: MetadataRecord, into: list[Any]) -> None:
@@ -26,11 +27,11 @@ def test_a_reply_leaves_when_its_records_are_committed() -> None:
     node, replies = OneNode().start(), []
     submit(node, "done", config("a", "1"), into=replies)
     assert replies == []
-    assert node.node.controller.image.config(BROKER, "") == {"a": "1"}
-    assert node.node.image.config(BROKER, "") == {}
+    assert node.node.controller.image.config(BROKER, "7") == {"a": "1"}
+    assert node.node.image.config(BROKER, "7") == {}
     node.settle()
     assert replies == ["done"]
-    assert node.node.image.config(BROKER, "") == {"a": "1"}
+    assert node.node.image.config(BROKER, "7") == {"a": "1"}
 
 
 def test_a_decision_sees_what_is_not_committed_yet() -> None:
@@ -38,7 +39,7 @@ def test_a_decision_sees_what_is_not_committed_yet() -> None:
     submit(node, "first", config("a", "1"), into=replies)
 
     def decide(view: View) -> Decision[object]:
-        return Decision((view.next_offset, dict(view.image.config(BROKER, ""))))
+        return Decision((view.next_offset, dict(view.image.config(BROKER, "7"))))
 
     offset = node.node.raft.end_offset
     node.node.controller.submit("look", decide, replies.append)
@@ -77,11 +78,13 @@ def test_before_the_election_is_committed_commands_wait() -> None:
 
 def test_an_empty_log_begins_with_the_bootstrap_records() -> None:
     node = OneNode().start()
-    assert node.node.image.features == {"metadata.version": 30}
-    assert node.node.raft.end_offset == 2
+    assert node.node.image.features == INITIAL_FEATURES
+    # Who keeps ELR counts with one minimum everywhere.
+    assert node.node.image.config(BROKER, "") == {"min.insync.replicas": "1"}
+    assert node.node.raft.end_offset == 4
     node.stop()
     again = OneNode(node.filesystem, seed=2).start()
-    assert again.node.raft.end_offset == 3, "only the leader change is new"
+    assert again.node.raft.end_offset == 5, "only the leader change is new"
 
 
 def test_a_bug_in_a_decision_is_one_unknown_error() -> None:
@@ -102,10 +105,10 @@ def test_lost_leadership_goes_back_to_what_is_committed() -> None:
     node.node.controller.resign()
     assert replies[0].code is ErrorCode.NOT_CONTROLLER
     assert not node.node.controller.is_active
-    assert node.node.controller.image.config(BROKER, "") == {}
+    assert node.node.controller.image.config(BROKER, "7") == {}
     node.scheduler.run_until(lambda: node.node.controller.is_active)
     # Nobody else took over: the record was in the log, and the next epoch committed it.
-    assert node.node.image.config(BROKER, "") == {"a": "1"}
+    assert node.node.image.config(BROKER, "7") == {"a": "1"}
     assert node.node.raft.epoch == 2
 
 
@@ -120,7 +123,7 @@ def test_a_disk_that_fails_ends_it() -> None:
     node.stop_quietly()
     assert {reply.code for reply in replies} == {ErrorCode.NOT_CONTROLLER}
     again = OneNode(node.filesystem, seed=2).start()
-    assert again.node.image.config(BROKER, "") == {}
+    assert again.node.image.config(BROKER, "7") == {}
 
 
 def test_a_failed_fsync_commits_nothing() -> None:
@@ -130,7 +133,7 @@ def test_a_failed_fsync_commits_nothing() -> None:
     node.settle()
     assert len(node.failures) == 1
     assert replies == []
-    assert node.node.image.config(BROKER, "") == {}
+    assert node.node.image.config(BROKER, "7") == {}
 
 
 def test_closing_answers_whoever_waits() -> None:

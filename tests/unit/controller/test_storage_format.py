@@ -22,6 +22,11 @@ from tests.simulation.memory_filesystem import MemoryFilesystem
 
 CLUSTER = "QI2CiGH1Q92Y99kj0qQe9g"
 
+FIRST_RECORDS = [
+    FeatureLevelRecord("metadata.version", 30),
+    FeatureLevelRecord("eligible.leader.replicas.version", 1),
+]
+
 
 def formatted(*log_dirs: str, metadata: str | None = None) -> MemoryFilesystem:
     filesystem = MemoryFilesystem()
@@ -60,7 +65,7 @@ def test_it_stands_a_loss_of_power() -> None:
     filesystem = formatted("/a")
     filesystem.lose_power(random.Random(1))
     assert read_directories(filesystem, ["/a"]) is not None
-    assert read_bootstrap(filesystem, "/a") == [FeatureLevelRecord("metadata.version", 30)]
+    assert read_bootstrap(filesystem, "/a") == FIRST_RECORDS
 
 
 def test_the_folder_itself_stands_a_loss_of_power() -> None:
@@ -78,7 +83,7 @@ def test_nothing_is_formatted_twice() -> None:
 
 def test_unformatted() -> None:
     assert read_directories(MemoryFilesystem(), ["/a"]) is None
-    assert read_bootstrap(MemoryFilesystem(), "/a") == [FeatureLevelRecord("metadata.version", 30)]
+    assert read_bootstrap(MemoryFilesystem(), "/a") == FIRST_RECORDS
 
 
 def test_only_some_are_formatted() -> None:
