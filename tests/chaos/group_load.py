@@ -180,7 +180,9 @@ class GroupMember(Reader):
             GROUP,
             self._generation,
             self._member_id,
-            topics=[OffsetCommitRequestTopic(topic, parts) for topic, parts in topics.items()],
+            topics=[
+                OffsetCommitRequestTopic(topic, partitions=parts) for topic, parts in topics.items()
+            ],
         )
         t0 = self.shared.now()
         codes = dict.fromkeys(positions, -1)

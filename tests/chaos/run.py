@@ -21,7 +21,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.chaos.checker import Anomaly, check, summary
 from tests.chaos.group_load import GroupMember
-from tests.chaos.history import OK, Final, Poll, Send
+from tests.chaos.history import OK, Assigned, Commit, Committed, Final, Poll, Send, Surprise
 from tests.chaos.nemesis import Nemesis, Planned
 from tests.chaos.raw_client import Hung, NotSent, RawClient, key_of, records_of
 from tests.chaos.replicas import compare, logged_faults
@@ -261,6 +261,10 @@ class ChaosRun:
             **{f"send {outcome}": count for outcome, count in sorted(outcomes.items())},
             "poll": sum(1 for _ in history.of(Poll)),
             "read records": sum(len(poll.records) for poll in history.of(Poll)),
+            "assignments": sum(1 for _ in history.of(Assigned)),
+            "commits ok": sum(1 for commit in history.of(Commit) if commit.outcome == OK),
+            "committed offsets looked up": sum(1 for _ in history.of(Committed)),
+            "surprises": sum(1 for _ in history.of(Surprise)),
             "all events": len(history.events),
         }
         acknowledged = sorted(s.t1 for s in history.of(Send) if s.outcome == OK)
@@ -269,6 +273,8 @@ class ChaosRun:
         self.verdict.figures["rss_max_mb"] = round(max(self._rss.values(), default=0), 1)
         if outcomes[OK] < self._seconds * 2:
             self.verdict.invalid.append(f"only {outcomes[OK]} sends were acknowledged")
+        if not self.verdict.operations["commits ok"]:
+            self.verdict.invalid.append("the group committed nothing")
         if len(self.verdict.faults) < self._least_faults:
             self.verdict.invalid.append(f"only {len(self.verdict.faults)} kinds of faults")
         if sum(1 for _ in history.of(Final)) < 0.9 * len(self._shared.keys):
