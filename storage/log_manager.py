@@ -82,6 +82,7 @@ class LogManager:
         self._logs: dict[TopicPartition, UnifiedLog] = {}
         self._loaded = False
         self._closed = False
+        self._checkpoint_due = False
         self.report: list[str] = []
         """What opening the logs found and repaired, a line each, for people."""
         environment.failures.listen(self._dir_failed)
@@ -349,8 +350,7 @@ class LogManager:
         name = set_aside_name(log.partition, self._random_bytes(16).hex(), suffix)
         log.rename(f"{log.log_dir}/{name}")
         log.retire()
-        for checkpoint in (self.checkpoint_recovery_points, self.checkpoint_log_starts):
-            checkpoint()
+        self.checkpoint_soon()
 
     def _remove_later(self, log_dir: str, directory: str, delay_ms: int) -> None:
         environment = self._environment
@@ -393,6 +393,19 @@ class LogManager:
         """Write the high watermarks."""
         for log_dir in self._online():
             log_dir.high_watermarks.write(log_dir.watermarks())
+
+    def checkpoint_soon(self) -> None:
+        """Write recovery points and log starts after what runs now: once for all logs of a topic
+        that is deleted, or that were truncated."""
+        if not self._checkpoint_due:
+            self._checkpoint_due = True
+            self._environment.scheduler.call_soon(self._checkpoint_now)
+
+    def _checkpoint_now(self) -> None:
+        self._checkpoint_due = False
+        if not self._closed:
+            self.checkpoint_recovery_points()
+            self.checkpoint_log_starts()
 
     def _online(self) -> list[LogDirState]:
         return [self._dirs[path] for path in self.online_dirs]

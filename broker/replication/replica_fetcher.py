@@ -62,6 +62,8 @@ class FetcherSettings:
     """Whether a partition that lags must wait for the follower's replication quota."""
     count_bytes: Callable[[Partition, int], None]
     """Told of every part of a response with records: for metrics and the quota."""
+    truncated: Callable[[], None]
+    """Told after a log was cut: recovery points on disk must not lie beyond it for long."""
 
 
 class ReplicaFetcher:
@@ -330,6 +332,7 @@ class ReplicaFetcher:
         if diverging is not None and diverging.epoch >= 0:
             before = followed.position
             followed.truncate_on_divergence(diverging.epoch, diverging.end_offset)
+            self._settings.truncated()
             # The same question again would get the same answer: not at once.
             return ErrorCode.NONE if followed.position != before else ErrorCode.OFFSET_OUT_OF_RANGE
         if data.records:
@@ -370,6 +373,7 @@ class ReplicaFetcher:
             if not error:
                 with suppress(LogDirFailure):
                     moved = followed.take_bounds(start, end)
+                    self._settings.truncated()
             if moved:
                 followed.state = FollowerState.FETCHING
                 self._session.mark(followed.key)

@@ -62,6 +62,7 @@ class ReplicaFetcherManager:
             broker_epoch,
             self._is_throttled,
             self._count,
+            replicas.log_manager.checkpoint_soon,
         )
         self._fetchers: dict[FetcherId, ReplicaFetcher] = {}
         self._endpoints: dict[FetcherId, tuple[str, int]] = {}

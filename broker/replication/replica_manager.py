@@ -19,7 +19,6 @@ from broker.metrics import Metrics
 from broker.purgatory.purgatory import Purgatory
 from broker.replication.fetch_session import FetchSession, FetchSessionCache
 from broker.replication.followers import LeaderView
-from broker.replication.isr_expiration import IsrExpiration
 from broker.replication.partition import Partition
 from broker.replication.replication_quota import (
     FOLLOWER_RATE,
@@ -101,9 +100,6 @@ class ReplicaManager:
             config.replica_lag_time_max_ms,
             lambda: self.image.brokers,
         )
-        self._isr_expiration = IsrExpiration(
-            scheduler, config.replica_lag_time_max_ms, self.partitions
-        )
         # Told (partition, leads now) after each change of leadership: coordinators load and unload.
         self._leadership_listeners: list[Callable[[Partition, bool], None]] = []
         log_manager.on_dir_failure(self._log_dir_failed)
@@ -152,8 +148,6 @@ class ReplicaManager:
         """Bring the local replicas to what the image says, looking only at what changed."""
         at_start = self._image is None
         self._image = image
-        if at_start:
-            self._isr_expiration.start()
         if at_start:
             self._check_isrs_later()
         changes = delta.topics.local_changes(self.node_id)
@@ -315,7 +309,6 @@ class ReplicaManager:
 
     def complete_waiting(self) -> None:
         """Answer every parked request with what there is: the node stops."""
-        self._isr_expiration.stop()
         self._stopped = True
         self.fetch_purgatory.complete_everything()
         self.produce_purgatory.complete_everything()

@@ -79,7 +79,7 @@ class ScriptedLeader:
         return self.requests[-1]
 
     def asked(self) -> dict[tuple[str, int], tuple[int, int, int, int]]:
-        """(topic, index) → (leader epoch, fetch offset, log start, last epoch) of the last Fetch."""
+        """What the last Fetch says of each partition (`Position`)."""
         return {
             (topic.topic_id.rstrip(b"_").decode(), one.partition): (
                 one.current_leader_epoch,
@@ -129,6 +129,7 @@ class Follower:
         settings = FetcherSettings(
             ME, 1 << 20, 1, 10 << 20, 500, 1000, 30_000,
             lambda: 9, lambda _: self.throttled, lambda _, size: self.counted.append(size),
+            self.replicas.logs.checkpoint_soon,
         )  # fmt: skip
         self.fetcher = ReplicaFetcher("f", LEADER, self.leader, self.scheduler, settings)
 
