@@ -121,7 +121,13 @@ class Nemesis:
         for node_id in down:
             await asyncio.to_thread(self._cluster.start_node, node_id, wait=False)
         for node_id in down:
-            await asyncio.to_thread(self._cluster.wait_until_serving, node_id)
+            try:
+                await asyncio.to_thread(self._cluster.wait_until_serving, node_id)
+            except RuntimeError as error:
+                # Held against it at the end; the run goes on with one more try.
+                self._cluster.nodes[node_id].deaths.append(str(error))
+                await asyncio.to_thread(self._cluster.kill, node_id)
+                await asyncio.to_thread(self._cluster.start_node, node_id)
 
     # --- targets ---------------------------------------------------------------------------------
 

@@ -114,6 +114,10 @@ class ChaosRun:
             if anomalies and self._folder is not None:
                 history.write(self._folder / "history.jsonl")
                 self._keep()
+        except BaseException:
+            if self._folder is not None:
+                self._keep()
+            raise
         finally:
             self._cluster.close()
         return self.verdict

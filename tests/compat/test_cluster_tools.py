@@ -1,0 +1,247 @@
+"""Kafka's own command-line tools against three nodes: what an operator of a cluster types.
+
+One cluster for the module, one JVM for the tools. With `--broker=apache-kafka` the same against
+Apache Kafka, which shows that the expectations are Kafka's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.chaos.cluster_view import ClusterView
+from tests.cluster_processes import KAFKA, OTTLA, ClusterProcesses
+from tests.kafka_tools import KafkaTools
+
+pytestmark = [pytest.mark.java, pytest.mark.timeout(180)]
+
+PARTITIONS = 3
+PROPERTIES = {"offsets.topic.num.partitions": "3", "group.initial.rebalance.delay.ms": "0"}
+
+
+@pytest.fixture(scope="module")
+def cluster(request: pytest.FixtureRequest) -> Iterator[ClusterProcesses]:
+    apache = request.config.getoption("--broker") == "apache-kafka"
+    with ClusterProcesses(3, peer=KAFKA if apache else OTTLA, properties=PROPERTIES) as running:
+        yield running
+        assert running.unexpected_deaths() == []
+
+
+@pytest.fixture(scope="module")
+def tools(cluster: ClusterProcesses) -> Iterator[KafkaTools]:
+    with KafkaTools(cluster.bootstrap) as running:
+        yield running
+
+
+@pytest.fixture
+def topic(tools: KafkaTools) -> str:
+    """A new topic of three partitions with three replicas each."""
+    name = f"cluster-{uuid4().hex[:8]}"
+    created = tools(
+        "kafka-topics",
+        *("--create", "--topic", name, "--partitions", str(PARTITIONS)),
+        *("--replication-factor", "3"),
+    )
+    assert created.lines == [f"Created topic {name}."]
+    return name
+
+
+def eventually(condition: Callable[[], bool], what: str, patience_s: float = 30) -> None:
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.2)
+
+
+def described(tools: KafkaTools, topic: str, *more: str) -> dict[int, dict[str, str]]:
+    """Columns of kafka-topics --describe by partition."""
+    lines = tools("kafka-topics", "--describe", "--topic", topic, *more).lines
+    rows = {}
+    for line in lines:
+        columns = dict(re.findall(r"(\w+): (\S*)", line))
+        if "Partition" in columns:
+            rows[int(columns["Partition"])] = columns
+    return rows
+
+
+def isr(row: dict[str, str]) -> list[int]:
+    return sorted(int(node) for node in row["Isr"].split(","))
+
+
+def test_topics_with_three_replicas(
+    cluster: ClusterProcesses, tools: KafkaTools, topic: str
+) -> None:
+    rows = described(tools, topic)
+    assert sorted(rows) == [0, 1, 2]
+    assert {row["Leader"] for row in rows.values()} == {"1", "2", "3"}, "leaders are spread"
+    assert all(isr(row) == [1, 2, 3] for row in rows.values())
+    head = tools("kafka-topics", "--describe", "--topic", topic).lines[0]
+    assert "ReplicationFactor: 3" in head and "PartitionCount: 3" in head
+    assert described(tools, topic, "--under-replicated-partitions") == {}
+
+    too_many = tools.run(
+        "kafka-topics",
+        *("--bootstrap-server", cluster.bootstrap, "--create", "--topic", f"{topic}-x"),
+        *("--partitions", "1", "--replication-factor", "4"),
+    )
+    assert too_many.exit == 1
+    assert "InvalidReplicationFactorException" in too_many.stdout + too_many.stderr
+
+
+def test_a_broker_that_is_down_shows_and_comes_back_to_lead(
+    cluster: ClusterProcesses, tools: KafkaTools, topic: str
+) -> None:
+    tools.produce(topic, 30)
+    cluster.kill(2)
+    under = ("--under-replicated-partitions",)
+    eventually(lambda: len(described(tools, topic, *under)) == PARTITIONS, "nobody shows it")
+    rows = described(tools, topic)
+    assert all(isr(row) == [1, 3] and row["Leader"] in "13" for row in rows.values()), rows
+    cluster.start_node(2)
+    eventually(lambda: described(tools, topic, *under) == {}, "it does not come back")
+    preferred = {number: row["Replicas"].split(",")[0] for number, row in rows.items()}
+    elected = tools(
+        "kafka-leader-election", "--election-type", "preferred", "--all-topic-partitions"
+    )
+    assert "Successfully completed leader election (PREFERRED) for partitions" in elected.stdout
+    eventually(
+        lambda: {n: row["Leader"] for n, row in described(tools, topic).items()} == preferred,
+        "the first replicas do not lead",
+    )
+    assert tools.offsets(topic, "latest") and sum(tools.offsets(topic, "latest")) == 30
+
+
+def test_partitions_are_reassigned(
+    cluster: ClusterProcesses, tools: KafkaTools, topic: str, tmp_path: Path
+) -> None:
+    tools.produce(topic, 30)
+    wanted = tmp_path / "topics.json"
+    wanted.write_text(json.dumps({"version": 1, "topics": [{"topic": topic}]}))
+    generated = tools(
+        "kafka-reassign-partitions",
+        *("--topics-to-move-json-file", str(wanted), "--broker-list", "1,2,3", "--generate"),
+    )
+    assert generated.lines[0] == "Current partition replica assignment"
+    proposal = json.loads(generated.lines[-1])
+    assert len(proposal["partitions"]) == PARTITIONS
+
+    plan = tmp_path / "plan.json"
+    moves = [
+        {"topic": topic, "partition": 0, "replicas": [2, 3]},
+        {"topic": topic, "partition": 1, "replicas": [3, 1]},
+        {"topic": topic, "partition": 2, "replicas": [1, 2]},
+    ]
+    plan.write_text(json.dumps({"version": 1, "partitions": moves}))
+    file = ("--reassignment-json-file", str(plan))
+    executed = tools("kafka-reassign-partitions", *file, "--execute", "--throttle", "10000000")
+    assert "Successfully started partition reassignments for" in executed.stdout
+    assert "The inter-broker throttle limit was set to 10000000 B/s" in executed.stdout
+
+    def verified() -> bool:
+        said = tools("kafka-reassign-partitions", *file, "--verify", "--preserve-throttles").stdout
+        return said.count("is completed.") == PARTITIONS
+
+    eventually(verified, "the reassignment does not end")
+    rows = described(tools, topic)
+    assert {n: row["Replicas"] for n, row in rows.items()} == {0: "2,3", 1: "3,1", 2: "1,2"}
+    cleared = tools("kafka-reassign-partitions", *file, "--verify").stdout
+    assert f"Clearing topic-level throttles on topic {topic}" in cleared
+    assert "Clearing broker-level throttles on brokers 1,2,3" in cleared
+    assert sum(tools.offsets(topic, "latest")) == 30
+
+
+def test_a_reassignment_is_cancelled(
+    cluster: ClusterProcesses, tools: KafkaTools, topic: str, tmp_path: Path
+) -> None:
+    """Towards a broker that is down it cannot end, and goes back to what was."""
+    plan = tmp_path / "plan.json"
+    narrow = [{"topic": topic, "partition": 0, "replicas": [1, 2]}]
+    plan.write_text(json.dumps({"version": 1, "partitions": narrow}))
+    file = ("--reassignment-json-file", str(plan))
+    tools("kafka-reassign-partitions", *file, "--execute")
+    eventually(lambda: described(tools, topic)[0]["Replicas"] == "1,2", "it does not narrow")
+    cluster.kill(3)
+    wide = [{"topic": topic, "partition": 0, "replicas": [1, 2, 3]}]
+    plan.write_text(json.dumps({"version": 1, "partitions": wide}))
+    eventually(
+        lambda: (
+            tools.run(
+                *("kafka-reassign-partitions", "--bootstrap-server", cluster.bootstrap),
+                *(*file, "--execute"),
+            ).exit
+            == 0
+        ),
+        "it is not begun",
+    )
+    listed = tools("kafka-reassign-partitions", "--list").stdout
+    assert f"{topic}-0: replicas: 1,2,3. adding: 3." in listed, listed
+    cancelled = tools("kafka-reassign-partitions", *file, "--cancel").stdout
+    assert f"Successfully cancelled partition reassignments for: {topic}-0" in cancelled
+    assert described(tools, topic)[0]["Replicas"] == "1,2"
+    cluster.start_node(3)
+    ClusterView(cluster).full_isr({f"{topic}-1": 3, f"{topic}-2": 3})
+
+
+def test_the_quorum_is_described(cluster: ClusterProcesses, tools: KafkaTools) -> None:
+    status = tools("kafka-metadata-quorum", "describe", "--status").stdout
+    columns = dict(re.findall(r"^(\w+):\s+(.*)$", status, re.MULTILINE))
+    assert columns["ClusterId"] == cluster.cluster_id
+    assert columns["LeaderId"] in "123" and int(columns["LeaderEpoch"]) >= 1
+    assert int(columns["HighWatermark"]) > 0
+    for node in (1, 2, 3):
+        assert f'"id": {node}' in columns["CurrentVoters"], status
+    replication = tools("kafka-metadata-quorum", "describe", "--replication").lines
+    assert replication[0].split()[:3] == ["NodeId", "DirectoryId", "LogEndOffset"]
+    roles = {line.split()[0]: line.split()[-1] for line in replication[1:]}
+    assert sorted(roles) == ["1", "2", "3"]
+    assert sorted(roles.values()) == ["Follower", "Follower", "Leader"]
+    assert roles[columns["LeaderId"]] == "Leader"
+
+    by_controller = tools.run(
+        *("kafka-metadata-quorum", "--bootstrap-controller", cluster.bootstrap_controllers),
+        *("describe", "--status"),
+    )
+    assert by_controller.exit == 0, by_controller
+    assert cluster.cluster_id in by_controller.stdout
+
+
+def test_features_and_endpoints(cluster: ClusterProcesses, tools: KafkaTools) -> None:
+    features = tools("kafka-features", "describe").lines
+    named = {line.split()[1]: line for line in features}
+    assert re.search(r"FinalizedVersionLevel: 4\.3", named["metadata.version"]), features
+    assert "kraft.version" in named or "group.version" in named
+
+    brokers = tools("kafka-cluster", "list-endpoints").lines
+    assert sorted(line.split()[0] for line in brokers[1:]) == ["1", "2", "3"]
+    ports = {str(node.client_door) for node in cluster.brokers}
+    assert {line.split()[2] for line in brokers[1:]} == ports
+    controllers = tools.run(
+        *("kafka-cluster", "list-endpoints"),
+        *("--bootstrap-controller", cluster.bootstrap_controllers),
+    )
+    assert controllers.exit == 0, controllers
+    rows = [line.split() for line in controllers.lines[1:]]
+    assert sorted(row[0] for row in rows) == ["1", "2", "3"]
+    assert {row[-1] for row in rows} == {"controller"}
+
+
+def test_configs_of_topics_and_brokers(tools: KafkaTools, topic: str) -> None:
+    entity = ("--entity-type", "topics", "--entity-name", topic)
+    tools("kafka-configs", *entity, "--alter", "--add-config", "min.insync.replicas=2")
+    eventually(
+        lambda: "min.insync.replicas=2" in tools("kafka-configs", *entity, "--describe").stdout,
+        "the config does not show",
+    )
+    broker = ("--entity-type", "brokers", "--entity-name", "3")
+    tools("kafka-configs", *broker, "--alter", "--add-config", "message.max.bytes=2000000")
+    eventually(
+        lambda: "message.max.bytes=2000000" in tools("kafka-configs", *broker, "--describe").stdout,
+        "the config of broker 3 does not show",
+    )
+    tools("kafka-configs", *broker, "--alter", "--delete-config", "message.max.bytes")
