@@ -156,8 +156,9 @@ def answer_of(message: m.Message, response: Any) -> m.Message:
 def _fetch_reply(message: m.Fetch, response: fetching.FetchResponse) -> m.Message:
     _check(response.error_code)
     partition = _only(_only(response.responses).partitions)
-    epoch = partition.current_leader.leader_epoch
-    leader_id = _optional(partition.current_leader.leader_id)
+    # What a response leaves out of these tagged fields has its default.
+    current = partition.current_leader or fetching.LeaderIdAndEpoch()
+    epoch, leader_id = current.leader_epoch, _optional(current.leader_id)
     if partition.error_code in _SAYS_WHO_LEADS:
         return m.EpochReply(epoch, leader_id)
     _check(partition.error_code)
@@ -166,7 +167,8 @@ def _fetch_reply(message: m.Fetch, response: fetching.FetchResponse) -> m.Messag
     high_watermark = _optional(partition.high_watermark)
     asked = (message.offset, message.last_fetched_epoch)
     reply = m.FetchReply(epoch, leader_id, high_watermark, asked)
-    diverging, snapshot = partition.diverging_epoch, partition.snapshot_id
+    diverging = partition.diverging_epoch or fetching.EpochEndOffset()
+    snapshot = partition.snapshot_id or fetching.SnapshotId()
     if diverging.epoch >= 0:
         return reply._replace(diverging=(diverging.epoch, diverging.end_offset))
     if snapshot.end_offset >= 0 or snapshot.epoch >= 0:
@@ -207,8 +209,8 @@ def _snapshot_reply(
 ) -> m.Message:
     _check(response.error_code)
     partition = _only(_only(response.topics).partitions)
-    epoch = partition.current_leader.leader_epoch
-    leader_id = _optional(partition.current_leader.leader_id)
+    current = partition.current_leader or snapshots.LeaderIdAndEpoch()
+    epoch, leader_id = current.leader_epoch, _optional(current.leader_id)
     if partition.error_code in _SAYS_WHO_LEADS:
         return m.EpochReply(epoch, leader_id)
     if leader_id is None:
