@@ -71,7 +71,7 @@ def node_apis(node: BrokerServer) -> list[Api]:
     families: list[ApiFamily] = [
         ProduceApi(replicas),
         FetchApi(config, replicas),
-        ListOffsetsApi(replicas),
+        ListOffsetsApi(config, replicas),
         OffsetForLeaderEpochApi(replicas),
         InitProducerIdApi(producer_ids),
         MetadataApi(

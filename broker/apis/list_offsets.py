@@ -5,15 +5,18 @@ reader sees it (high watermark, or last stable offset when read_committed), -2 t
 record with the greatest timestamp (v7, KIP-734), -4 the earliest local offset (v8, KIP-405; without
 tiered storage the log start), -5 the latest tiered offset (v9, KIP-1005) and -6 the earliest offset
 waiting for upload (v11, KIP-1023), which do not exist without tiered storage: answered with -1.
-A time that no record reaches gives offset -1.
+A time that no record reaches gives offset -1. A follower (replica id >= 0, on the listener between
+brokers) sees the log's end; replica id -2, for debugging, asks any replica for its log's end.
 
-Versions: v2 isolation level, v4 leader epochs, v6 flexible, v10 a time-out for remote look-ups.
+Versions: v2 isolation level, v4 leader epochs, v5 OFFSET_NOT_AVAILABLE (KIP-207), v6 flexible,
+v10 a time-out for remote look-ups.
 """
 
 from __future__ import annotations
 
 from broker.apis.context import Api, RequestContext, Respond
-from broker.replication.partition import NO_EPOCH, NO_OFFSET, Partition
+from broker.config import BrokerConfig
+from broker.replication.partition import NO_EPOCH, NO_OFFSET, READ_LOG_END, Partition
 from broker.replication.replica_manager import ReplicaManager
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -42,13 +45,15 @@ NAMED_FROM = {
 CONSUMER = -1
 DEBUGGING_CONSUMER = -2
 NO_TIMESTAMP = -1
+NOT_AVAILABLE_FROM = 5  # OFFSET_NOT_AVAILABLE; before it clients know LEADER_NOT_AVAILABLE
 
 
 class ListOffsetsApi:
-    """Offsets by time, for consumers."""
+    """Offsets by time, for consumers and followers."""
 
-    def __init__(self, replicas: ReplicaManager) -> None:
+    def __init__(self, config: BrokerConfig, replicas: ReplicaManager) -> None:
         self._replicas = replicas
+        self._inter_broker_listener = config.inter_broker_listener_name
 
     def apis(self) -> list[Api]:
         return [Api(ApiKey.LIST_OFFSETS, 1, 11, self.handle, refuse_list_offsets)]
@@ -56,7 +61,7 @@ class ListOffsetsApi:
     def handle(
         self, context: RequestContext, request: ListOffsetsRequest, respond: Respond
     ) -> None:
-        if request.replica_id not in (CONSUMER, DEBUGGING_CONSUMER):
+        if request.replica_id >= 0 and context.listener_name != self._inter_broker_listener:
             respond(refuse_list_offsets(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
         twice = _asked_twice(request)
@@ -90,10 +95,15 @@ class ListOffsetsApi:
         partition = self._replicas.partition(topic, index)
         if partition is None:
             return _failed(index, self._replicas.why_absent(topic, index))
-        error = partition.check_leader_epoch(asked.current_leader_epoch)
+        only_leader = request.replica_id != DEBUGGING_CONSUMER
+        epoch = max(asked.current_leader_epoch, NO_EPOCH)
+        error = partition.check_leader_epoch(epoch, only_leader)
         if error:
             return _failed(index, error)
-        found = _look_up(partition, asked.timestamp, request.isolation_level)
+        isolation = request.isolation_level if request.replica_id == CONSUMER else READ_LOG_END
+        found = _look_up(partition, asked.timestamp, isolation)
+        if found is ErrorCode.OFFSET_NOT_AVAILABLE and context.api_version < NOT_AVAILABLE_FROM:
+            return _failed(index, ErrorCode.LEADER_NOT_AVAILABLE)
         if isinstance(found, ErrorCode):
             return _failed(index, found)
         return ListOffsetsPartitionResponse(
@@ -105,8 +115,13 @@ def _look_up(
     partition: Partition, timestamp: int, isolation: int
 ) -> TimestampAndOffset | ErrorCode:
     log = partition.log
+    end = partition.upper_offset(isolation)
+    # A new leader that has not heard of its followers yet does not know how far it was read
+    # before: what it could name may lie behind that (KIP-207).
+    unsure = isolation != READ_LOG_END and partition.high_watermark_lags
     if timestamp == LATEST:
-        end = partition.upper_offset(isolation)
+        if unsure:
+            return ErrorCode.OFFSET_NOT_AVAILABLE
         return TimestampAndOffset(NO_TIMESTAMP, end, partition.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         start = log.log_start_offset
@@ -116,8 +131,8 @@ def _look_up(
     found = partition.offset_by_time(timestamp)
     if isinstance(found, ErrorCode):
         return found
-    if found is None or found.offset >= partition.upper_offset(isolation):
-        return NOT_FOUND
+    if found is None or found.offset >= end:
+        return ErrorCode.OFFSET_NOT_AVAILABLE if unsure else NOT_FOUND
     return found
 
 

@@ -12,6 +12,7 @@ v13 topic ids.
 from __future__ import annotations
 
 from broker.apis.context import Api, RequestContext, Respond
+from broker.apis.current_leader import current_leader, leader_node
 from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
@@ -19,6 +20,8 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.produce import (
     BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -30,6 +33,7 @@ from protocol.record_batch import CODEC_MASK, HEADER_SIZE, TRANSACTIONAL_FLAG
 from storage.log_append_info import LogAppendInfo
 
 ALL_REPLICAS = -1
+CURRENT_LEADER_FROM = 10
 TOPIC_IDS_FROM = 13
 ZSTD_FROM = 7
 
@@ -55,8 +59,12 @@ class ProduceApi:
             return
         append = _Append(self._replicas, request, context.api_version)
         response = append.run(self._scheduler.wall_ms())
+        if append.failed and context.api_version >= CURRENT_LEADER_FROM:
+            self._name_leaders(context, response)
         if request.acks == ALL_REPLICAS and append.pending:
-            waiting = DelayedProduce(append.pending, lambda: respond(response))
+            waiting = DelayedProduce(
+                append.pending, lambda: self._replicated(context, response, respond)
+            )
             if not waiting.settle_all():
                 self._replicas.wake(append.appended)
                 if not waiting.settle_all():
@@ -68,6 +76,35 @@ class ProduceApi:
             self._answer(request, response, respond)
         finally:
             self._replicas.wake(append.appended)
+
+    def _replicated(
+        self, context: RequestContext, response: ProduceResponse, respond: Respond
+    ) -> None:
+        if context.api_version >= CURRENT_LEADER_FROM:
+            self._name_leaders(context, response)
+        respond(response)
+
+    def _name_leaders(self, context: RequestContext, response: ProduceResponse) -> None:
+        """Where the leader is of each partition that is not led here (KIP-951)."""
+        image = self._replicas.image
+        told: dict[int, None] = {}
+        response.node_endpoints.clear()
+        for topic in response.responses:
+            name: bytes | str = topic.name or topic.topic_id
+            for answer in topic.partition_responses:
+                if answer.error_code != ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                    continue
+                index = answer.index
+                if isinstance(name, bytes):
+                    partition = self._replicas.partition_by_id(name, index)
+                else:
+                    partition = self._replicas.partition(name, index)
+                leader, epoch = current_leader(partition, image, name, index)
+                answer.current_leader = LeaderIdAndEpoch(leader, epoch)
+                node = leader_node(image, leader, context.listener_name)
+                if node is not None and leader not in told:
+                    told[leader] = None
+                    response.node_endpoints.append(NodeEndpoint(*node))
 
     def _answer(self, request: ProduceRequest, response: ProduceResponse, respond: Respond) -> None:
         if request.acks != 0:
@@ -89,6 +126,7 @@ class _Append:
         self.request = request
         self.by_topic_id = version >= TOPIC_IDS_FROM
         self.knows_zstd = version >= ZSTD_FROM
+        self.failed = False
         self.appended: list[Partition] = []
         self.pending: dict[ReplicatedPartition, PendingAck] = {}
 
@@ -106,11 +144,13 @@ class _Append:
         if self.by_topic_id:
             partition = self.replicas.partition_by_id(topic.topic_id, data.index)
             if partition is None:
+                self.failed = True
                 error = self.replicas.why_absent_by_id(topic.topic_id, data.index)
                 return _failed(data.index, error)
         else:
             partition = self.replicas.partition(topic.name, data.index)
             if partition is None:
+                self.failed = True
                 return _failed(data.index, self.replicas.why_absent(topic.name, data.index))
         records = data.records
         if not isinstance(records, memoryview) or not records:
@@ -121,6 +161,7 @@ class _Append:
                 return _failed(data.index, refusal)
         info = partition.append_as_leader(records, self.request.acks, now_ms)
         if isinstance(info, ErrorCode):
+            self.failed = True
             return _failed(data.index, info)
         if info.error:
             return _refused(data.index, info)

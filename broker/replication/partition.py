@@ -31,6 +31,7 @@ _log = logging.getLogger("ottla.isr")
 
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
+READ_LOG_END = -1  # followers, and the debugging consumer
 
 NO_EPOCH = -1
 NO_OFFSET = -1
@@ -337,7 +338,15 @@ class Partition:
         """Readers see offsets below this one."""
         if isolation == READ_COMMITTED:
             return self.log.last_stable_offset
+        if isolation == READ_LOG_END:
+            return self.log.log_end_offset
         return self.log.high_watermark
+
+    @property
+    def high_watermark_lags(self) -> bool:
+        """Whether this leader does not know yet what was committed before it led."""
+        followers = self.followers
+        return followers is not None and self.log.high_watermark < followers.epoch_start_offset
 
     def read(
         self,

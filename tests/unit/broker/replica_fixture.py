@@ -6,15 +6,18 @@ from collections.abc import Sequence
 
 from broker.config import BrokerConfig
 from broker.metrics import Metrics
+from broker.replication.alter_partition_manager import AlterPartitionManager, ToController
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, ResourceType
 from controller.metadata_records import MetadataRecord
 from protocol.messages.metadata_records import (
+    BrokerEndpoint,
     ConfigRecord,
     PartitionChangeRecord,
     PartitionRecord,
+    RegisterBrokerRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
@@ -108,6 +111,23 @@ class Replicas:
             PartitionChangeRecord(
                 0, topic_id_of(topic), isr=None if isr is None else list(isr), leader=leader
             )
+        )
+
+    def register(
+        self, broker_id: int, epoch: int = 1, *, fenced: bool = False, rack: str | None = None
+    ) -> None:
+        """Make a broker of the cluster known; again, with a later epoch, after its restart."""
+        address = BrokerEndpoint("PLAINTEXT", f"host-{broker_id}", 9092, 0)
+        self.replay(
+            RegisterBrokerRecord(
+                broker_id, broker_epoch=epoch, end_points=[address], rack=rack, fenced=fenced
+            )
+        )
+
+    def propose_to(self, controller: ToController) -> None:
+        """Let leaders propose ISRs to `controller`."""
+        self.manager.leader_view.alter_partitions = AlterPartitionManager(
+            self.scheduler, controller, NODE_ID, lambda: 1
         )
 
     def reassign(self, topic: str, replicas: Sequence[int]) -> None:

@@ -20,14 +20,18 @@ from tests.unit.broker.replica_fixture import Replicas
 class ListOffsets:
     def __init__(self, folder: Path) -> None:
         self.replicas = Replicas(str(folder))
-        self.api = ListOffsetsApi(self.replicas.manager)
+        self.api = ListOffsetsApi(self.replicas.config, self.replicas.manager)
         self.start_ms = self.replicas.scheduler.wall_ms()
 
     def ask(
-        self, *asked: ListOffsetsPartition, version: int = 10, replica_id: int = -1
+        self,
+        *asked: ListOffsetsPartition,
+        version: int = 10,
+        replica_id: int = -1,
+        listener: str = "PLAINTEXT",
     ) -> list[ListOffsetsPartitionResponse]:
         answers: list[ListOffsetsResponse] = []
-        context = RequestContext(2, version, 1, "me", "here", "PLAINTEXT", "c")
+        context = RequestContext(2, version, 1, "me", "here", listener, "c")
         request = ListOffsetsRequest(replica_id, 0, [ListOffsetsTopic("t", list(asked))])
         self.api.handle(context, request, answers.append)
         return answers[0].topics[0].partitions
@@ -80,7 +84,8 @@ def test_refusals_are_per_partition(offsets: ListOffsets) -> None:
     assert [p.error_code for p in offsets.ask(one, one, one)] == [42]  # as an Apache Kafka 4.3.0
     fenced = ListOffsetsPartition(0, current_leader_epoch=9, timestamp=-1)
     assert offsets.ask(fenced)[0].error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
-    assert offsets.ask(one, replica_id=5)[0].error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    (refused,) = offsets.ask(one, replica_id=5, listener="OUTSIDE")
+    assert refused.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
 def test_what_is_not_committed_is_not_told(offsets: ListOffsets) -> None:
@@ -96,3 +101,37 @@ def test_a_failure_of_ours_is_said_for_every_partition() -> None:
     request = ListOffsetsRequest(topics=[ListOffsetsTopic("t", [ListOffsetsPartition(4)])])
     (topic,) = refuse_list_offsets(request, ErrorCode.UNKNOWN_SERVER_ERROR).topics
     assert [(p.partition_index, p.error_code) for p in topic.partitions] == [(4, -1)]
+
+
+def test_a_follower_and_a_debugger_see_the_logs_end(offsets: ListOffsets) -> None:
+    offsets.replicas.reassign("t", [1, 2])
+    offsets.replicas.move_leader("t", 1, isr=[1, 2])
+    offsets.replicas.append("t", b"d")
+    latest = ListOffsetsPartition(0, timestamp=-1)
+    assert offsets.ask(latest)[0].offset == 3
+    assert offsets.ask(latest, replica_id=2)[0].offset == 4
+    assert offsets.ask(latest, replica_id=-2)[0].offset == 4
+    offsets.replicas.move_leader("t", 2)
+    assert offsets.ask(latest)[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert offsets.ask(latest, replica_id=2)[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert offsets.ask(latest, replica_id=-2)[0].offset == 4
+
+
+def test_a_new_leader_does_not_tell_an_end_that_lies_behind_what_was_read(
+    offsets: ListOffsets,
+) -> None:
+    """KIP-207: its high watermark is what the leader before it last told."""
+    replicas = offsets.replicas
+    replicas.reassign("t", [1, 2])
+    replicas.move_leader("t", 2, isr=[1, 2])
+    replicas.partition("t").log.update_high_watermark(1)
+    replicas.move_leader("t", 1)
+    epoch = replicas.partition("t").leader_epoch
+    assert offsets.at(-1)[0] == ErrorCode.OFFSET_NOT_AVAILABLE
+    assert offsets.at(-1, version=4)[0] == ErrorCode.LEADER_NOT_AVAILABLE
+    assert offsets.at(offsets.start_ms + 1)[0] == ErrorCode.OFFSET_NOT_AVAILABLE
+    assert offsets.at(offsets.start_ms) == (0, offsets.start_ms, 0)
+    assert offsets.at(-2) == (0, -1, 0)
+    replicas.partition("t").read_for_follower(2, 1, 3, 1, True, epoch, epoch)
+    replicas.partition("t").follower_fetched(2, 3, 0, 1)
+    assert offsets.at(-1) == (0, -1, 3)
