@@ -73,14 +73,15 @@ class ReplicaFetcher:
         self,
         name: str,
         leader_id: int,
-        channel: Channel,
+        connect: Callable[[], Channel],
         scheduler: Scheduler,
         settings: FetcherSettings,
     ) -> None:
-        """`name` is the client id by which the leader knows it."""
+        """`connect()` gives a channel to where the leader is now."""
         self.name = name
         self.leader_id = leader_id
-        self._channel = channel
+        self._connect = connect
+        self._channel = connect()
         self._scheduler = scheduler
         self._settings = settings
         self._session = FetchSessionHandler(settings.replica_fetch_max_bytes)
@@ -90,7 +91,7 @@ class ReplicaFetcher:
         self.failed: dict[Partition, None] = {}
         """Given up until the metadata gives them another leader epoch: their disk failed, or the
         leader is of a later epoch."""
-        # Answers of requests before the last `_abandon` are not for us any more.
+        # Answers of requests before the last `_reconnect` are not for us any more.
         self._generation = 0
         self._busy = False
         self._waits_for_data = False
@@ -141,18 +142,16 @@ class ReplicaFetcher:
             self._bounds.drop(key)
             self._session.mark(key)
 
-    def move(self, channel: Channel) -> None:
+    def move(self) -> None:
         """The leader has another address."""
-        self._abandon()
-        self._channel.close()
-        self._channel = channel
+        self._reconnect()
         self._backs_off = False
         self._wake()
 
     def close(self) -> None:
         """Stop for good."""
         self._closed = True
-        self._abandon()
+        self._generation += 1
         self._cancel_retry()
         self._channel.close()
 
@@ -272,13 +271,15 @@ class ReplicaFetcher:
         if now_ms - self._interrupted_ms < self._settings.replica_fetch_backoff_ms:
             return
         self._interrupted_ms = now_ms
-        self._abandon()
-        self._channel.close()
+        self._reconnect()
 
-    def _abandon(self) -> None:
+    def _reconnect(self) -> None:
+        """Give up the request under way, and its session."""
         self._generation += 1
         self._busy = self._waits_for_data = False
         self._session.lost()
+        self._channel.close()
+        self._channel = self._connect()
 
     # ---- what a Fetch gives ----------------------------------------------------------------------
 

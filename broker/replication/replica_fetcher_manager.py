@@ -114,7 +114,7 @@ class ReplicaFetcherManager:
             endpoint = self._endpoint_of(number[0])
             if endpoint is not None and endpoint != self._endpoints[number]:
                 self._endpoints[number] = endpoint
-                fetcher.move(self._network.channel(*endpoint, fetcher.name))
+                fetcher.move()
         for partition in list(self._unreachable):
             self.follow(partition)
 
@@ -130,11 +130,15 @@ class ReplicaFetcherManager:
         endpoint = self._endpoint_of(number[0])
         if endpoint is None:
             return None
-        name = f"broker-{self._node_id}-fetcher-{number[1]}"
-        channel = self._network.channel(*endpoint, name)
-        fetcher = ReplicaFetcher(name, number[0], channel, self._scheduler, self._settings)
-        self._fetchers[number] = fetcher
         self._endpoints[number] = endpoint
+        name = f"broker-{self._node_id}-fetcher-{number[1]}"
+        fetcher = self._fetchers[number] = ReplicaFetcher(
+            name,
+            number[0],
+            lambda: self._network.channel(*self._endpoints[number], name),
+            self._scheduler,
+            self._settings,
+        )
         return fetcher
 
     # ---- quota and metrics -----------------------------------------------------------------------

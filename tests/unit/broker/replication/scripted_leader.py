@@ -131,7 +131,7 @@ class Follower:
             lambda: 9, lambda _: self.throttled, lambda _, size: self.counted.append(size),
             self.replicas.logs.checkpoint_soon,
         )  # fmt: skip
-        self.fetcher = ReplicaFetcher("f", LEADER, self.leader, self.scheduler, settings)
+        self.fetcher = ReplicaFetcher("f", LEADER, lambda: self.leader, self.scheduler, settings)
 
     def follow(self, *topics: str) -> Partition:
         """Make topics that broker 2 leads and follow them, in one go; the first partition."""
