@@ -30,8 +30,10 @@ _log = logging.getLogger("ottla.lifecycle")
 REGISTRATION_RETRY_MS = 100
 SHUT_DOWN_POLL_MS = 50
 SHUT_DOWN_TIMEOUT_MS = 5_000
-"""A stop waits so long for leaders to move away, then ends without that: the controller may be gone
-too. (Kafka waits five minutes, longer than whoever supervises a process.)"""
+"""A stop waits so long for leaders to move away, then ends without that. (Kafka waits five minutes,
+longer than whoever supervises a process.)"""
+SHUT_DOWN_SILENCE_MS = 1_500
+"""Or so long for a controller's answer: when a whole cluster stops, the last have none."""
 
 ToController = Callable[[Any, Callable[[Any], None]], None]
 """(request, what to do with its response, which is None where no answer came in time)."""
@@ -86,6 +88,7 @@ class BrokerLifecycle:
         self._scheduler = scheduler
         self._metadata_offset = metadata_offset
         self._timer: Timer | None = None
+        self._silence: Timer | None = None
         self._stopped = False
         self._may_unfence = False
         self._on_registered: Callable[[Exception | None], None] | None = None
@@ -112,6 +115,7 @@ class BrokerLifecycle:
         """
         self._on_shut_down = done
         self._scheduler.call_later(SHUT_DOWN_TIMEOUT_MS, self._end_shut_down)
+        self._bound_silence()
         self._send_heartbeat()
 
     def stop(self) -> None:
@@ -180,9 +184,11 @@ class BrokerLifecycle:
                 self._send_heartbeat,
             )
             return
-        if response.should_shut_down and self._on_shut_down is not None:
-            self._end_shut_down()
-            return
+        if self._on_shut_down is not None:
+            if response.should_shut_down:
+                self._end_shut_down()
+                return
+            self._bound_silence()
         if response.is_fenced != self.fenced:
             self._fencing_changed(response.is_fenced)
         self._again(self._interval_ms(), self._send_heartbeat)
@@ -201,6 +207,11 @@ class BrokerLifecycle:
         # Until it serves, a broker waits for nothing but its own reading of the metadata.
         waiting = self._may_unfence and self.fenced
         return REGISTRATION_RETRY_MS if waiting else self._config.broker_heartbeat_interval_ms
+
+    def _bound_silence(self) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+        self._silence = self._scheduler.call_later(SHUT_DOWN_SILENCE_MS, self._end_shut_down)
 
     def _end_shut_down(self) -> None:
         done, self._on_shut_down = self._on_shut_down, None

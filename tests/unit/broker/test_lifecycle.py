@@ -4,7 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 from broker.endpoints import EndPoint
-from broker.lifecycle import BrokerIdentity, BrokerLifecycle, RegistrationRefused
+from broker.lifecycle import (
+    REGISTRATION_RETRY_MS,
+    SHUT_DOWN_POLL_MS,
+    SHUT_DOWN_SILENCE_MS,
+    SHUT_DOWN_TIMEOUT_MS,
+    BrokerIdentity,
+    BrokerLifecycle,
+    RegistrationRefused,
+)
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from protocol.messages.broker_registration import (
@@ -25,6 +33,8 @@ class Controller:
 
     def __init__(self) -> None:
         self.scheduler = SimScheduler()
+        self.silent = False
+        self.unanswered: list[Callable[[Any], None]] = []
         self.sent: list[tuple[float, Any]] = []
         self.registration = BrokerRegistrationResponse(broker_epoch=77)
         self.heartbeat = BrokerHeartbeatResponse(is_fenced=True)
@@ -42,6 +52,9 @@ class Controller:
 
     def receive(self, request: Any, respond: Callable[[Any], None]) -> None:
         self.sent.append((self.scheduler.now_ms, request))
+        if self.silent:
+            self.unanswered.append(respond)
+            return
         is_heartbeat = isinstance(request, BrokerHeartbeatRequest)
         respond(self.heartbeat if is_heartbeat else self.registration)
 
@@ -120,3 +133,53 @@ def test_a_stopped_broker_is_silent() -> None:
     controller.scheduler.run_for(10_000)
     assert len(controller.sent) == before
     assert controller.scheduler.pending() == 0
+
+
+def unfenced() -> Controller:
+    controller = Controller()
+    controller.lifecycle.register(lambda _: None)
+    controller.heartbeat = BrokerHeartbeatResponse(is_fenced=False)
+    controller.lifecycle.unfence(lambda: None)
+    controller.sent.clear()
+    return controller
+
+
+def test_a_controlled_shutdown_asks_until_it_may_end() -> None:
+    controller = unfenced()
+    ended: list[float] = []
+    controller.lifecycle.shut_down(lambda: ended.append(controller.scheduler.now_ms))
+    controller.scheduler.run_for(1_000)
+    assert ended == []
+    assert all(request.want_shut_down for _, request in controller.sent)
+    assert len(controller.sent) == 1 + 1_000 // SHUT_DOWN_POLL_MS
+    controller.heartbeat = BrokerHeartbeatResponse(is_fenced=True, should_shut_down=True)
+    controller.scheduler.run_for(10_000)
+    assert ended == [1_000 + SHUT_DOWN_POLL_MS]
+
+
+def test_a_controlled_shutdown_ends_without_leave_after_its_time() -> None:
+    controller = unfenced()
+    ended: list[float] = []
+    controller.lifecycle.shut_down(lambda: ended.append(controller.scheduler.now_ms))
+    controller.scheduler.run_for(10_000)
+    assert ended == [SHUT_DOWN_TIMEOUT_MS]
+
+
+def test_a_controlled_shutdown_ends_soon_where_no_controller_answers() -> None:
+    controller = unfenced()
+    controller.silent = True
+    ended: list[float] = []
+    controller.lifecycle.shut_down(lambda: ended.append(controller.scheduler.now_ms))
+    controller.scheduler.run_for(10_000)
+    assert ended == [SHUT_DOWN_SILENCE_MS]
+
+
+def test_no_answer_is_asked_again_soon() -> None:
+    controller = unfenced()
+    controller.silent = True
+    controller.scheduler.run_for(2_000)
+    waiting = controller.unanswered.pop()
+    controller.silent = False
+    waiting(None)
+    controller.scheduler.run_for(REGISTRATION_RETRY_MS)
+    assert len(controller.sent) == 2
