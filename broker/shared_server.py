@@ -24,6 +24,7 @@ from broker.start_error import StartError
 from controller.controller_node import ControllerNode
 from controller.metadata_image import MetadataImage
 from controller.storage_format import LogDirectories, read_bootstrap
+from protocol.api_keys import ApiKey
 from storage.filesystem import Filesystem
 from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailureChannel
@@ -117,7 +118,10 @@ class SharedServer:
 
     def ask_controller_here(self, context: RequestContext, request: Any, respond: Respond) -> None:
         """Ask the controller of this process (`broker.apis.context.Handle`)."""
-        self.controller.apis.handle(context, request, respond)
+        if request.API_KEY == ApiKey.DESCRIBE_QUORUM:
+            self.controller.raft_apis.handle(context, request, respond)
+        else:
+            self.controller.apis.handle(context, request, respond)
 
     def to_controller(self, refuse: Refuse, timeout_ms: int | None = None) -> NodeToController:
         """A way of its own to the active controller."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from controller.change_rules import UNCLEAN_LEADER_ELECTION
 from controller.configuration_control import ConfigChange
 from controller.decision import MAX_RECORDS_PER_OPERATION, TOO_MANY_RECORDS, Decision, View
 from controller.metadata_image import ResourceType
@@ -22,6 +23,7 @@ from controller.quorum_controller import QuorumController
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replace_messages
 from protocol.messages import incremental_alter_configs as change_messages
+from protocol.messages.metadata_records import ConfigRecord
 
 Respond = Callable[[Any], None]
 
@@ -104,6 +106,9 @@ class ConfigRequests:
             outcome.append(error)
         if len(records) > MAX_RECORDS_PER_OPERATION:
             return Decision(TOO_MANY_RECORDS)
+        if not validate_only and any(_allows_unclean(record) for record in records):
+            # Partitions that lost all proven replicas before may have a leader again.
+            self._controller.elect_unclean_soon()
         return Decision(outcome, [] if validate_only else records)
 
     def _changes(
@@ -121,6 +126,10 @@ class ConfigRequests:
         return self._configuration.replace(
             view.image, resource.resource_type, resource.resource_name, configs
         )
+
+
+def _allows_unclean(record: MetadataRecord) -> bool:
+    return isinstance(record, ConfigRecord) and record.name == UNCLEAN_LEADER_ELECTION
 
 
 def _resource_error(resource: Any, counts: Counter[tuple[int, str]]) -> ApiError | None:

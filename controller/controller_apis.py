@@ -1,12 +1,13 @@
 """The requests that the active controller answers: each becomes a command.
 
     CreateTopics 2-7   DeleteTopics 1-6   CreatePartitions 0-3   AlterConfigs 0-2
-    IncrementalAlterConfigs 0-1   AlterPartition 2-3
-    AllocateProducerIds 0   BrokerRegistration 0-4
-    BrokerHeartbeat 0-2
+    IncrementalAlterConfigs 0-1   ElectLeaders 0-2   AlterPartitionReassignments 0-1
+    ListPartitionReassignments 0   UpdateFeatures 0-2   UnregisterBroker 0
+    AllocateProducerIds 0   BrokerRegistration 0-4   BrokerHeartbeat 0-2   AlterPartition 2-3
+    AssignReplicasToDirs 0   ControllerRegistration 0   DescribeCluster 0-2
 
 Owns: the checks on a whole request (duplicates, names given twice) and the form of the answers.
-On a combined node the broker calls `handle` directly; a later release forwards requests in
+On a combined node the broker calls `handle` directly; others send requests, those of clients in
 Envelopes. Never: looks at metadata outside a decision, so that an answer fits the order of the log.
 
 Follows Kafka's `ControllerApis`.
@@ -43,16 +44,37 @@ CREATE_TOPICS = 19
 DELETE_TOPICS = 20
 ALTER_CONFIGS = 33
 CREATE_PARTITIONS = 37
+ELECT_LEADERS = 43
 INCREMENTAL_ALTER_CONFIGS = 44
+ALTER_PARTITION_REASSIGNMENTS = 45
+LIST_PARTITION_REASSIGNMENTS = 46
 ALTER_PARTITION = 56
+UPDATE_FEATURES = 57
+DESCRIBE_CLUSTER = 60
+UNREGISTER_BROKER = 64
+CONTROLLER_REGISTRATION = 70
+ASSIGN_REPLICAS_TO_DIRS = 73
 
-API_KEYS = (
+FORWARDED_KEYS = (
     CREATE_TOPICS,
     DELETE_TOPICS,
     ALTER_CONFIGS,
     CREATE_PARTITIONS,
+    ELECT_LEADERS,
     INCREMENTAL_ALTER_CONFIGS,
+    ALTER_PARTITION_REASSIGNMENTS,
+    LIST_PARTITION_REASSIGNMENTS,
+    UPDATE_FEATURES,
+    UNREGISTER_BROKER,
+)
+"""Requests of clients, which may ask any broker: it passes them on."""
+
+API_KEYS = (
+    *FORWARDED_KEYS,
     ALTER_PARTITION,
+    DESCRIBE_CLUSTER,
+    CONTROLLER_REGISTRATION,
+    ASSIGN_REPLICAS_TO_DIRS,
     BrokerRegistrationRequest.API_KEY,
     BrokerHeartbeatRequest.API_KEY,
     AllocateProducerIdsRequest.API_KEY,
@@ -66,6 +88,10 @@ class RequestContext(Protocol):
     @property
     def api_version(self) -> int:
         """Version of the request."""
+
+    @property
+    def listener_name(self) -> str:
+        """Listener that it came through."""
 
 
 class ControllerApis:
@@ -93,6 +119,7 @@ class ControllerApis:
 
     def _import_admin_handlers(self) -> None:
         """Admin requests come late or never: a start does not wait for their modules."""
+        from controller.cluster_requests import ClusterRequests
         from controller.config_requests import ConfigRequests
         from controller.partition_requests import PartitionRequests
         from controller.topic_requests import TopicRequests
@@ -100,13 +127,24 @@ class ControllerApis:
         timeouts = RequestTimeouts(self._controller, self._scheduler)
         topics = TopicRequests(self._settings, self._controller, timeouts)
         configs = ConfigRequests(self._controller)
-        partitions = PartitionRequests(self._controller)
-        self._handlers[ALTER_PARTITION] = partitions.alter_partition
-        self._handlers[CREATE_TOPICS] = topics.create_topics
-        self._handlers[DELETE_TOPICS] = topics.delete_topics
-        self._handlers[CREATE_PARTITIONS] = topics.create_partitions
-        self._handlers[ALTER_CONFIGS] = configs.alter_configs
-        self._handlers[INCREMENTAL_ALTER_CONFIGS] = configs.incremental_alter_configs
+        partitions = PartitionRequests(self._controller, timeouts)
+        cluster = ClusterRequests(self._settings, self._controller, timeouts)
+        self._handlers |= {
+            CREATE_TOPICS: topics.create_topics,
+            DELETE_TOPICS: topics.delete_topics,
+            CREATE_PARTITIONS: topics.create_partitions,
+            ALTER_CONFIGS: configs.alter_configs,
+            INCREMENTAL_ALTER_CONFIGS: configs.incremental_alter_configs,
+            ALTER_PARTITION: partitions.alter_partition,
+            ELECT_LEADERS: partitions.elect_leaders,
+            ALTER_PARTITION_REASSIGNMENTS: partitions.alter_reassignments,
+            LIST_PARTITION_REASSIGNMENTS: partitions.list_reassignments,
+            ASSIGN_REPLICAS_TO_DIRS: partitions.assign_replicas_to_dirs,
+            UNREGISTER_BROKER: cluster.unregister_broker,
+            CONTROLLER_REGISTRATION: cluster.register_controller,
+            UPDATE_FEATURES: cluster.update_features,
+            DESCRIBE_CLUSTER: cluster.describe_cluster,
+        }
 
     def _allocate_producer_ids(
         self, _context: RequestContext, request: AllocateProducerIdsRequest, respond: Respond

@@ -77,8 +77,7 @@ class ControllerTimers:
             self._arm_no_op()
         if self._balance_ms:
             self._arm_balance(self._balance_ms)
-        if self._unclean_ms:
-            self._arm_unclean(self._unclean_ms)
+        self._arm_unclean(self._unclean_ms)
 
     def stop(self) -> None:
         """No timer runs any more."""
@@ -136,8 +135,14 @@ class ControllerTimers:
     def _arm_unclean(self, delay_ms: float) -> None:
         self._timers["unclean"] = self._scheduler.call_later(delay_ms, self._unclean)
 
+    def elect_unclean_soon(self) -> None:
+        """A config may have begun to allow it. Nothing while the timers do not run."""
+        running = self._timers.get("unclean")
+        if running is not None:
+            running.cancel()
+            self._arm_unclean(_AGAIN_MS)
+
     def _unclean(self) -> None:
         self._arm_unclean(self._unclean_ms)
         if self._controller.elect_unclean():
-            self._timers["unclean"].cancel()
-            self._arm_unclean(_AGAIN_MS)
+            self.elect_unclean_soon()

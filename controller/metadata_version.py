@@ -48,12 +48,20 @@ _DIRECTORIES = LEVELS["3.7-IV2"]
 _ELR = LEVELS["4.0-IV1"]
 _CORDONED = LEVELS["4.3-IV0"]
 
+_STORED_ANEW = (7, 8, 11, 13, 14, 15, 17, 23, 30)
+"""Levels that brought other records or other fields: below them those cannot be read."""
+
 
 def level_name(level: int) -> str:
     """`4.3-IV0` for 30; the number itself where no release has it."""
     if MINIMUM_LEVEL <= level <= LATEST_LEVEL:
         return _NAMES[level - _IV_0]
     return str(level)
+
+
+def changes_metadata(low: int, high: int) -> bool:
+    """Whether metadata of level `high` may hold what level `low` cannot express."""
+    return any(low < level <= high for level in _STORED_ANEW)
 
 
 def has_directories(level: int) -> bool:

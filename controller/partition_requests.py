@@ -1,4 +1,10 @@
-"""AlterPartition 2-3 as a command.
+"""AlterPartition, ElectLeaders, reassignments and AssignReplicasToDirs as commands.
+
+AlterPartition 2-3                 v3: the ISR with broker epochs (KIP-903)
+ElectLeaders 0-2                   v1: types of election (KIP-460)
+AlterPartitionReassignments 0-1    v1: the replication factor may have to stay (KIP-860)
+ListPartitionReassignments 0
+AssignReplicasToDirs 0
 
 Owns: answers to a request that is refused whole. Never: checks what the deciders check.
 Follows Kafka's `ControllerApis`.
@@ -11,9 +17,33 @@ from typing import Any
 
 from controller.alter_partition import alter_partitions
 from controller.decision import Decision, View
+from controller.directories import assign_replicas
+from controller.elections import elect_leaders
 from controller.quorum_controller import QuorumController
+from controller.reassignments import alter_reassignments, list_reassignments
+from controller.request_timeout import RequestTimeouts
 from protocol.errors import ApiError
 from protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from protocol.messages.assign_replicas_to_dirs import (
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
+)
+from protocol.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+from protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
 
 Respond = Callable[[Any], None]
 
@@ -21,9 +51,11 @@ Respond = Callable[[Any], None]
 class PartitionRequests:
     """Handlers by API."""
 
-    def __init__(self, controller: QuorumController) -> None:
+    def __init__(self, controller: QuorumController, timeouts: RequestTimeouts) -> None:
         self._controller = controller
+        self._leadership = controller.leadership
         self._rules = controller.leadership.rules
+        self._timeouts = timeouts
 
     def alter_partition(
         self, _context: object, request: AlterPartitionRequest, respond: Respond
@@ -39,3 +71,99 @@ class PartitionRequests:
             respond(outcome)
 
         self._controller.submit("alter partition", decide, reply)
+
+    def elect_leaders(
+        self, _context: object, request: ElectLeadersRequest, respond: Respond
+    ) -> None:
+        """Answer an ElectLeaders request."""
+
+        def decide(view: View) -> Decision[ElectLeadersResponse]:
+            return elect_leaders(view, request, self._rules)
+
+        def reply(outcome: ElectLeadersResponse | ApiError) -> None:
+            if isinstance(outcome, ApiError):
+                outcome = refused_elections(request, outcome)
+            respond(outcome)
+
+        self._timeouts.submit("elect leaders", decide, reply, request.timeout_ms)
+
+    def alter_reassignments(
+        self, _context: object, request: AlterPartitionReassignmentsRequest, respond: Respond
+    ) -> None:
+        """Answer an AlterPartitionReassignments request."""
+
+        def decide(view: View) -> Decision[AlterPartitionReassignmentsResponse]:
+            return alter_reassignments(view, request, self._rules)
+
+        def reply(outcome: AlterPartitionReassignmentsResponse | ApiError) -> None:
+            if isinstance(outcome, ApiError):
+                outcome = refused_reassignments(request, outcome)
+            respond(outcome)
+
+        self._timeouts.submit("alter reassignments", decide, reply, request.timeout_ms)
+
+    def list_reassignments(
+        self, _context: object, request: ListPartitionReassignmentsRequest, respond: Respond
+    ) -> None:
+        """Answer a ListPartitionReassignments request."""
+
+        def decide(view: View) -> Decision[ListPartitionReassignmentsResponse]:
+            return list_reassignments(view, request)
+
+        def reply(outcome: ListPartitionReassignmentsResponse | ApiError) -> None:
+            if isinstance(outcome, ApiError):
+                outcome = ListPartitionReassignmentsResponse(
+                    error_code=outcome.code, error_message=outcome.message
+                )
+            respond(outcome)
+
+        self._timeouts.submit("list reassignments", decide, reply, request.timeout_ms)
+
+    def assign_replicas_to_dirs(
+        self, _context: object, request: AssignReplicasToDirsRequest, respond: Respond
+    ) -> None:
+        """Answer an AssignReplicasToDirs request."""
+
+        def decide(view: View) -> Decision[AssignReplicasToDirsResponse]:
+            return assign_replicas(view, request, self._leadership)
+
+        def reply(outcome: AssignReplicasToDirsResponse | ApiError) -> None:
+            if isinstance(outcome, ApiError):
+                outcome = AssignReplicasToDirsResponse(error_code=outcome.code)
+            respond(outcome)
+
+        self._controller.submit("assign replicas to directories", decide, reply)
+
+
+def refused_elections(request: ElectLeadersRequest, error: ApiError) -> ElectLeadersResponse:
+    """The answer to elections that are refused whole; before v1 only the partitions say so."""
+    return ElectLeadersResponse(
+        error_code=error.code,
+        replica_election_results=[
+            ReplicaElectionResult(
+                asked.topic,
+                [PartitionResult(index, error.code, error.message) for index in asked.partitions],
+            )
+            for asked in request.topic_partitions or ()
+        ],
+    )
+
+
+def refused_reassignments(
+    request: AlterPartitionReassignmentsRequest, error: ApiError
+) -> AlterPartitionReassignmentsResponse:
+    """The answer to reassignments that are refused whole."""
+    return AlterPartitionReassignmentsResponse(
+        error_code=error.code,
+        error_message=error.message,
+        responses=[
+            ReassignableTopicResponse(
+                asked.name,
+                [
+                    ReassignablePartitionResponse(one.partition_index, error.code, error.message)
+                    for one in asked.partitions
+                ],
+            )
+            for asked in request.topics
+        ],
+    )

@@ -120,6 +120,12 @@ class QuorumController:
         return self._epoch is not None
 
     @property
+    def leader_id(self) -> int:
+        """The active controller as far as this node knows; -1 while nobody is known."""
+        leader = self._raft.leader_id
+        return -1 if leader is None else leader
+
+    @property
     def image(self) -> MetadataImage:
         """What the next decision will look at; includes what is not committed yet."""
         return self._image if self.is_active else self._loader.image
@@ -310,8 +316,12 @@ class QuorumController:
         return self._elect("balance leaders", elections.balance_leaders)
 
     def elect_unclean(self) -> bool:
-        """See `TimedController`; also as soon as a config may have begun to allow it."""
+        """See `TimedController`."""
         return self._elect("elect unclean leaders", elections.elect_unclean)
+
+    def elect_unclean_soon(self) -> None:
+        """Elect once the present decision has come true: a config may have begun to allow it."""
+        self._timers.elect_unclean_soon()
 
     def _elect(self, name: str, decide: Callable[[View, TopicRules], Decision[bool]]) -> bool:
         more = False

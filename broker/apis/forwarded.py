@@ -1,7 +1,12 @@
-"""CreateTopics v2-7, DeleteTopics v1-6, CreatePartitions v0-3: decided by the controller (KIP-590).
+"""What a broker only passes on: decided by the controller (KIP-590).
+
+    CreateTopics v2-7   DeleteTopics v1-6   CreatePartitions v0-3   ElectLeaders v0-2
+    AlterPartitionReassignments v0-1   ListPartitionReassignments v0   UpdateFeatures v0-2
+    UnregisterBroker v0   DescribeQuorum v0-2
 
 Behaviour: a client may send them to any broker, which passes them on. On a node that is its own
-controller that is a call; what they do stands in `controller.controller_apis`.
+controller that is a call; what they do stands in `controller.controller_apis`, for DescribeQuorum
+in `controller.raft_apis`.
 
 AlterConfigs and IncrementalAlterConfigs stop at the broker first: `broker.apis.alter_configs`.
 """
@@ -9,8 +14,13 @@ AlterConfigs and IncrementalAlterConfigs stop at the broker first: `broker.apis.
 from __future__ import annotations
 
 from broker.apis.context import Api, Handle
+from controller.partition_requests import refused_elections, refused_reassignments
 from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
 from protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -27,6 +37,7 @@ from protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 
 
 class ForwardedApis:
@@ -40,6 +51,18 @@ class ForwardedApis:
             Api(ApiKey.CREATE_TOPICS, 2, 7, self._controller, refuse_create_topics),
             Api(ApiKey.DELETE_TOPICS, 1, 6, self._controller, refuse_delete_topics),
             Api(ApiKey.CREATE_PARTITIONS, 0, 3, self._controller, refuse_create_partitions),
+            Api(ApiKey.ELECT_LEADERS, 0, 2, self._controller, refuse_elect_leaders),
+            Api(
+                ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+                0,
+                1,
+                self._controller,
+                refuse_alter_partition_reassignments,
+            ),
+            Api(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, 0, self._controller),
+            Api(ApiKey.UPDATE_FEATURES, 0, 2, self._controller),
+            Api(ApiKey.UNREGISTER_BROKER, 0, 0, self._controller),
+            Api(ApiKey.DESCRIBE_QUORUM, 0, 2, self._controller),
         ]
 
 
@@ -68,3 +91,15 @@ def refuse_create_partitions(
     return CreatePartitionsResponse(
         results=[CreatePartitionsTopicResult(one.name, int(error)) for one in request.topics]
     )
+
+
+def refuse_elect_leaders(request: ElectLeadersRequest, error: ErrorCode) -> ElectLeadersResponse:
+    """The response that says `error` for every partition; v0 has no other place for it."""
+    return refused_elections(request, ApiError(error))
+
+
+def refuse_alter_partition_reassignments(
+    request: AlterPartitionReassignmentsRequest, error: ErrorCode
+) -> AlterPartitionReassignmentsResponse:
+    """The response that says `error` for every partition."""
+    return refused_reassignments(request, ApiError(error))

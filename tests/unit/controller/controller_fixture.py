@@ -39,6 +39,7 @@ class Context:
 
     api_version: int
     api_key: int = 0
+    listener_name: str = "CONTROLLER"
 
 
 class OneNode:

@@ -4,15 +4,23 @@ from typing import Any
 
 from broker.apis.forwarded import (
     ForwardedApis,
+    refuse_alter_partition_reassignments,
     refuse_create_partitions,
     refuse_create_topics,
     refuse_delete_topics,
+    refuse_elect_leaders,
 )
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.errors import ErrorCode
+from protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from tests.unit.broker.apis.api_fixture import context
 
 FAILED = ErrorCode.UNKNOWN_SERVER_ERROR
@@ -25,6 +33,12 @@ def test_requests_go_to_the_controller_as_they_are() -> None:
         ApiKey.CREATE_TOPICS,
         ApiKey.DELETE_TOPICS,
         ApiKey.CREATE_PARTITIONS,
+        ApiKey.ELECT_LEADERS,
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        ApiKey.LIST_PARTITION_REASSIGNMENTS,
+        ApiKey.UPDATE_FEATURES,
+        ApiKey.UNREGISTER_BROKER,
+        ApiKey.DESCRIBE_QUORUM,
     ]
     for api in apis:
         assert (api.oldest, api.latest) == STABLE_VERSIONS[api.key]
@@ -44,3 +58,11 @@ def test_refusals_name_everything() -> None:
     ]
     grown = refuse_create_partitions(CreatePartitionsRequest([CreatePartitionsTopic("c")]), FAILED)
     assert [(one.name, one.error_code) for one in grown.results] == [("c", -1)]
+    election = ElectLeadersRequest(0, [TopicPartitions("d", [4])])
+    (elected,) = refuse_elect_leaders(election, FAILED).replica_election_results
+    assert (elected.topic, elected.partition_result[0].error_code) == ("d", -1)
+    moves = AlterPartitionReassignmentsRequest(
+        topics=[ReassignableTopic("e", [ReassignablePartition(7, [1])])]
+    )
+    (moved,) = refuse_alter_partition_reassignments(moves, FAILED).responses
+    assert (moved.name, moved.partitions[0].error_code) == ("e", -1)

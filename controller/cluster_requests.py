@@ -1,0 +1,204 @@
+"""UnregisterBroker 0, ControllerRegistration 0, UpdateFeatures 0-2 and DescribeCluster 0-2.
+
+UpdateFeatures v1: the type of an upgrade instead of a flag, validate only (KIP-778); v2: no results
+a feature any more, all or nothing (KIP-1022). DescribeCluster on a controller tells of the
+controllers, v1 (KIP-919); every controller answers it from what is committed.
+
+Owns: the form of the answers. Never: checks a level (`controller.feature_updates`).
+Follows Kafka's `ControllerApis`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from controller.decision import Decision, View
+from controller.feature_updates import FeatureUpdate, FeatureUpdates, UpgradeType
+from controller.metadata_image import MetadataImage
+from controller.metadata_version import LEVELS
+from controller.quorum_controller import QuorumController
+from controller.request_timeout import RequestTimeouts
+from controller.settings import ControllerSettings
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
+from protocol.messages.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from protocol.messages.metadata_records import (
+    ControllerEndpoint,
+    ControllerFeature,
+    RegisterControllerRecord,
+)
+from protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from protocol.messages.update_features import (
+    FeatureUpdateKey,
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+
+Respond = Callable[[Any], None]
+
+BROKER_ENDPOINTS, CONTROLLER_ENDPOINTS = 1, 2
+_CLUSTER_OPERATIONS = 8096
+"""Bits of the operations on a cluster, all of which anybody may do where nothing is authorized."""
+_OPERATIONS_NOT_ASKED = -(2**31)
+_REGISTRATION = LEVELS["3.7-IV0"]
+
+
+class ListenerContext(Protocol):
+    """What these handlers need to know of the connection."""
+
+    @property
+    def api_version(self) -> int:
+        """Version of the request."""
+
+    @property
+    def listener_name(self) -> str:
+        """Listener that the request came through."""
+
+
+class ClusterRequests:
+    """Handlers by API."""
+
+    def __init__(
+        self, settings: ControllerSettings, controller: QuorumController, timeouts: RequestTimeouts
+    ) -> None:
+        self._settings = settings
+        self._controller = controller
+        self._timeouts = timeouts
+        self._features = FeatureUpdates(settings, controller.configuration)
+
+    def unregister_broker(
+        self, _context: object, request: UnregisterBrokerRequest, respond: Respond
+    ) -> None:
+        """Answer an UnregisterBroker request."""
+
+        def decide(view: View) -> Decision[None]:
+            return self._controller.cluster.unregister(view, request.broker_id)
+
+        def reply(outcome: ApiError | None) -> None:
+            error = outcome or ApiError(ErrorCode.NONE)
+            respond(UnregisterBrokerResponse(error_code=error.code, error_message=error.message))
+
+        self._controller.submit("unregister broker", decide, reply)
+
+    def register_controller(
+        self, _context: object, request: ControllerRegistrationRequest, respond: Respond
+    ) -> None:
+        """Answer a ControllerRegistration request."""
+
+        def decide(view: View) -> Decision[None]:
+            if view.image.metadata_level < _REGISTRATION:
+                text = "The current MetadataVersion is too old to support controller registrations."
+                return Decision(ApiError(ErrorCode.UNSUPPORTED_VERSION, text))
+            return Decision(None, [_controller_record(request)])
+
+        def reply(outcome: ApiError | None) -> None:
+            error = outcome or ApiError(ErrorCode.NONE)
+            respond(
+                ControllerRegistrationResponse(error_code=error.code, error_message=error.message)
+            )
+
+        self._controller.submit("register controller", decide, reply)
+
+    def update_features(
+        self, context: Any, request: UpdateFeaturesRequest, respond: Respond
+    ) -> None:
+        """Answer an UpdateFeatures request."""
+        version = context.api_version
+        updates = [_update(one, version) for one in request.feature_updates]
+
+        def decide(view: View) -> Decision[None]:
+            return self._features.update(view, updates, request.validate_only)
+
+        def reply(outcome: ApiError | None) -> None:
+            if outcome is None:
+                names = [one.feature for one in request.feature_updates] if version < 2 else []
+                results = [UpdatableFeatureResult(name, error_message=None) for name in names]
+                respond(UpdateFeaturesResponse(error_message=None, results=results))
+                return
+            respond(refused_update(outcome))
+
+        self._timeouts.submit("update features", decide, reply, request.timeout_ms)
+
+    def describe_cluster(
+        self, context: ListenerContext, request: DescribeClusterRequest, respond: Respond
+    ) -> None:
+        """Answer a DescribeCluster request: with the controllers."""
+        if request.endpoint_type != CONTROLLER_ENDPOINTS:
+            respond(_wrong_endpoints(request.endpoint_type))
+            return
+        asked = request.include_cluster_authorized_operations
+        respond(
+            DescribeClusterResponse(
+                endpoint_type=CONTROLLER_ENDPOINTS,
+                cluster_id=self._settings.cluster_id,
+                controller_id=self._controller.leader_id,
+                brokers=_controllers(self._controller.image, context.listener_name),
+                cluster_authorized_operations=(
+                    _CLUSTER_OPERATIONS if asked else _OPERATIONS_NOT_ASKED
+                ),
+            )
+        )
+
+
+def refused_update(error: ApiError) -> UpdateFeaturesResponse:
+    """The answer to levels that are refused: all of them are."""
+    text = error.message
+    if error.code is ErrorCode.INVALID_UPDATE_VERSION:
+        text = (
+            f"The update failed for all features since the following feature had an error: {text}"
+        )
+    return UpdateFeaturesResponse(error_code=error.code, error_message=text)
+
+
+def _update(key: FeatureUpdateKey, version: int) -> FeatureUpdate:
+    kind = key.upgrade_type
+    if version == 0:
+        kind = UpgradeType.SAFE_DOWNGRADE if key.allow_downgrade else UpgradeType.UPGRADE
+    return FeatureUpdate(key.feature, key.max_version_level, kind)
+
+
+def _controller_record(request: ControllerRegistrationRequest) -> RegisterControllerRecord:
+    return RegisterControllerRecord(
+        controller_id=request.controller_id,
+        incarnation_id=request.incarnation_id,
+        zk_migration_ready=False,
+        end_points=[
+            ControllerEndpoint(one.name, one.host, one.port, one.security_protocol)
+            for one in request.listeners
+        ],
+        features=[
+            ControllerFeature(one.name, one.min_supported_version, one.max_supported_version)
+            for one in request.features
+        ],
+    )
+
+
+def _controllers(image: MetadataImage, listener_name: str) -> list[DescribeClusterBroker]:
+    found = []
+    for controller in image.controllers.values():
+        endpoint = controller.endpoints.get(listener_name)
+        if endpoint is not None:
+            found.append(DescribeClusterBroker(controller.id, endpoint.host, endpoint.port))
+    return found
+
+
+def _wrong_endpoints(endpoint_type: int) -> DescribeClusterResponse:
+    if endpoint_type == BROKER_ENDPOINTS:
+        code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
+        text = (
+            "The request was sent to an endpoint of type CONTROLLER, but we wanted an endpoint of "
+            "type BROKER"
+        )
+    else:
+        code = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
+        text = f"Unsupported endpoint type {endpoint_type}"
+    return DescribeClusterResponse(error_code=code, error_message=text)
