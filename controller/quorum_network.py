@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from controller import raft_messages as m
-from controller.raft_requests import RaftRequests, UselessAnswer, answer_of
+from controller.raft_requests import PeerLeaves, RaftRequests, UselessAnswer, answer_of
 from controller.settings import ControllerSettings
 from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
 
@@ -178,6 +178,9 @@ class _Lane:
     def _heard(self, message: m.Message, response: Any) -> m.Received | m.Unreachable:
         try:
             answer = answer_of(message, response)
+        except PeerLeaves:
+            self._hold_back(grows=True)
+            return m.Unreachable(self._node, refused=True)
         except UselessAnswer as error:
             logger.warning(
                 "voter %d answered %s with nonsense: %s", self._node, type(message).__name__, error

@@ -39,6 +39,10 @@ class UselessAnswer(Exception):
     """A peer's answer says nothing that can be worked with."""
 
 
+class PeerLeaves(Exception):
+    """The peer is on its way out and takes no part any more."""
+
+
 class RaftRequests:
     """Requests of one node."""
 
@@ -132,7 +136,7 @@ class RaftRequests:
 
 
 def answer_of(message: m.Message, response: Any) -> m.Message:
-    """What `response` says to `message`. Raises UselessAnswer."""
+    """What `response` says to `message`. Raises UselessAnswer and PeerLeaves."""
     try:
         if isinstance(message, m.Fetch):
             return _fetch_reply(message, response)
@@ -230,6 +234,8 @@ def _snapshot_reply(
 
 
 def _check(error_code: int) -> None:
+    if error_code == ErrorCode.BROKER_NOT_AVAILABLE:
+        raise PeerLeaves
     if error_code != ErrorCode.NONE:
         raise UselessAnswer(ErrorCode(error_code).name)
 

@@ -1,0 +1,149 @@
+"""What holds in a quorum at every moment: Kafka's seven properties of its Raft simulation, and that
+nobody votes twice.
+
+    MonotonicHighWatermark        a node's high watermark never goes back while it lives
+    MonotonicEpoch                nor does its epoch, not even over a loss of power, once told
+    MajorityReachedHighWatermark  what a leader calls committed is in a majority of logs
+    SingleLeader                  one an epoch
+    SnapshotAtLogStart            a log begins at 0 or at the end of a snapshot
+    LeaderNeverLoadSnapshot       a leader has everything itself
+    ConsistentCommittedData       at one offset, all nodes were given the same, ever; in the end all
+                                  have all of it
+    VoteOnce                      in one epoch, to one candidate
+
+Follows Kafka's `RaftEventSimulationTest`.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from controller.metadata_image import MetadataImage
+from controller.metadata_loader import CommittedBatch
+from protocol.messages.vote import VoteRequest
+
+if TYPE_CHECKING:
+    from tests.quorum.quorum_world import QuorumNode, QuorumWorld
+
+
+class Violation(AssertionError):
+    """An invariant does not hold."""
+
+
+class QuorumInvariants:
+    """Looks after everything that a node does."""
+
+    def __init__(self, world: QuorumWorld) -> None:
+        self.world = world
+        self.leaders: dict[int, int] = {}
+        self.votes: dict[tuple[int, int], int] = {}
+        self.batches: dict[int, tuple[int, int, int]] = {}
+        self.states: dict[int, int] = {}
+        self.told_epochs: dict[int, int] = {}
+        self._seen: dict[int, tuple[int, int]] = {}
+        self._ends: dict[int, int] = {}
+        self.elections = 0
+
+    def _hold(self, condition: bool, what: str) -> None:
+        if not condition:
+            raise Violation(f"seed {self.world.seed}, {self.world.world.now_ms:.1f} ms: {what}")
+
+    # --- nodes ---------------------------------------------------------------------------------
+
+    def node_started(self, node: QuorumNode) -> None:
+        self._seen[node.id] = (0, 0)
+        told = self.told_epochs.get(node.id, 0)
+        self._hold(
+            node.raft.epoch >= told,
+            f"node {node.id} came back in epoch {node.raft.epoch} and had told of {told}",
+        )
+
+    def node_stopped(self, node: QuorumNode) -> None:
+        self._ends[node.id] = node.log.end_offset
+
+    def node_ran(self, node: QuorumNode) -> None:
+        if not node.alive:
+            return
+        raft = node.raft
+        self._hold(not node.failures, f"node {node.id} failed: {node.failures}")
+        epoch, committed = raft.epoch, raft.high_watermark or 0
+        before = self._seen[node.id]
+        self._hold(epoch >= before[0], f"node {node.id}: epoch {before[0]}, then {epoch}")
+        self._hold(
+            committed >= before[1], f"node {node.id}: high watermark {before[1]}, then {committed}"
+        )
+        self._seen[node.id] = (epoch, committed)
+        if raft.is_leader:
+            first = self.leaders.setdefault(epoch, node.id)
+            self._hold(first == node.id, f"nodes {first} and {node.id} lead epoch {epoch}")
+            if committed > before[1]:
+                self._majority_has(node, committed)
+        start = node.log.start_offset
+        ends = [snapshot.end_offset for snapshot in node.log.snapshots]
+        self._hold(start == 0 or start in ends, f"node {node.id}: log at {start}, snapshots {ends}")
+
+    def _majority_has(self, leader: QuorumNode, committed: int) -> None:
+        voters = [self.world.nodes[voter] for voter in self.world.voters]
+        having = [
+            n for n in voters if (n.log.end_offset if n.alive else self._ends[n.id]) >= committed
+        ]
+        self._hold(
+            len(having) > len(voters) // 2,
+            f"node {leader.id} committed {committed}, only {len(having)} voters have that",
+        )
+
+    # --- what is told --------------------------------------------------------------------------
+
+    def answered(self, source: int, target: int, request: Any, response: Any) -> None:
+        if not isinstance(request, VoteRequest) or not response.topics:
+            return
+        answer = response.topics[0].partitions[0]
+        self.told_epochs[target] = max(self.told_epochs.get(target, 0), answer.leader_epoch)
+        asked = request.topics[0].partitions[0]
+        if answer.vote_granted and not asked.pre_vote:
+            self._voted(target, asked.replica_epoch, asked.replica_id)
+
+    def _voted(self, voter: int, epoch: int, candidate: int) -> None:
+        first = self.votes.setdefault((voter, epoch), candidate)
+        self._hold(
+            first == candidate, f"node {voter} voted for {first} and {candidate} in epoch {epoch}"
+        )
+
+    def leader_changed(self, node: QuorumNode, leader_id: int | None, epoch: int) -> None:
+        if leader_id is None:
+            return
+        if leader_id == node.id:
+            self.elections += 1
+        first = self.leaders.setdefault(epoch, leader_id)
+        self._hold(first == leader_id, f"nodes {first} and {leader_id} lead epoch {epoch}")
+
+    # --- what is committed ---------------------------------------------------------------------
+
+    def committed(self, node: QuorumNode, batch: CommittedBatch, image: MetadataImage) -> None:
+        content = zlib.crc32(repr(list(batch.records)).encode())
+        now = (batch.last_offset, batch.epoch, content)
+        first = self.batches.setdefault(batch.base_offset, now)
+        self._hold(first == now, f"node {node.id} was given another batch at {batch.base_offset}")
+        self._same_state(node, image)
+
+    def snapshot_loaded(self, node: QuorumNode, image: MetadataImage) -> None:
+        self._hold(not node.raft.is_leader, f"leader {node.id} loads a snapshot")
+        self._same_state(node, image)
+
+    def _same_state(self, node: QuorumNode, image: MetadataImage) -> None:
+        configs = {f"{key}": dict(value) for key, value in image.configs.items()}
+        state = zlib.crc32(json.dumps(configs, sort_keys=True).encode())
+        first = self.states.setdefault(image.offset, state)
+        self._hold(first == state, f"node {node.id} has another image at offset {image.offset}")
+
+    def at_the_end(self) -> None:
+        """All nodes have the same, up to the last offset that was ever committed."""
+        last = max(self.batches)
+        for node in self.world.nodes.values():
+            self._hold(
+                node.loader.image.offset >= last,
+                f"node {node.id} ends at {node.loader.image.offset}, committed was {last}",
+            )
+            self._same_state(node, node.loader.image)
