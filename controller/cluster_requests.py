@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from controller.decision import Decision, View
-from controller.feature_updates import FeatureUpdate, FeatureUpdates, UpgradeType
+from controller.feature_updates import FeatureUpdate, FeatureUpdates
 from controller.metadata_image import MetadataImage
 from controller.metadata_version import LEVELS
 from controller.quorum_controller import QuorumController
@@ -37,7 +37,6 @@ from protocol.messages.metadata_records import (
 )
 from protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 from protocol.messages.update_features import (
-    FeatureUpdateKey,
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
@@ -113,7 +112,11 @@ class ClusterRequests:
     ) -> None:
         """Answer an UpdateFeatures request."""
         version = context.api_version
-        updates = [_update(one, version) for one in request.feature_updates]
+        # Kafka does not look at the flag of version 0 either: it only ever upgrades.
+        updates = [
+            FeatureUpdate(one.feature, one.max_version_level, one.upgrade_type)
+            for one in request.feature_updates
+        ]
 
         def decide(view: View) -> Decision[None]:
             return self._features.update(view, updates, request.validate_only)
@@ -121,7 +124,7 @@ class ClusterRequests:
         def reply(outcome: ApiError | None) -> None:
             if outcome is None:
                 names = [one.feature for one in request.feature_updates] if version < 2 else []
-                results = [UpdatableFeatureResult(name, error_message=None) for name in names]
+                results = [UpdatableFeatureResult(name, error_message="NONE") for name in names]
                 respond(UpdateFeaturesResponse(error_message=None, results=results))
                 return
             respond(refused_update(outcome))
@@ -157,13 +160,6 @@ def refused_update(error: ApiError) -> UpdateFeaturesResponse:
             f"The update failed for all features since the following feature had an error: {text}"
         )
     return UpdateFeaturesResponse(error_code=error.code, error_message=text)
-
-
-def _update(key: FeatureUpdateKey, version: int) -> FeatureUpdate:
-    kind = key.upgrade_type
-    if version == 0:
-        kind = UpgradeType.SAFE_DOWNGRADE if key.allow_downgrade else UpgradeType.UPGRADE
-    return FeatureUpdate(key.feature, key.max_version_level, kind)
 
 
 def _controller_record(request: ControllerRegistrationRequest) -> RegisterControllerRecord:

@@ -96,6 +96,9 @@ class ConfigurationControl:
             error = self._apply(resource_type, change, after)
             if error is not None:
                 return error
+        if resource_type == ResourceType.BROKER and name and image.elr_enabled:
+            if any(change.name == MIN_INSYNC_REPLICAS for change in changes):
+                return _BROKER_MIN_ISR
         return self._checked(image, resource_type, name, before, after, new_topic)
 
     def replace(

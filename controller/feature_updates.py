@@ -27,7 +27,6 @@ from controller.metadata_version import (
     METADATA_VERSION,
     MINIMUM_LEVEL,
     changes_metadata,
-    level_name,
 )
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
@@ -110,6 +109,8 @@ class FeatureUpdates:
             )
         if update.level > now and not upgrade:
             return "Can't downgrade to a newer version."
+        if update.name not in self._settings.supported_features:
+            return f"Feature {update.name} not found."
         if update.name == KRAFT_VERSION and update.level != now:
             return "The quorum's own version cannot be changed in this release."
         return None
@@ -161,5 +162,5 @@ def _metadata_version_fault(image: MetadataImage, update: FeatureUpdate) -> ApiE
             "Refusing to perform the requested downgrade because it might delete metadata "
             "information."
         )
-    text = f"Invalid metadata.version {level_name(level)}. {text}"
-    return ApiError(ErrorCode.INVALID_UPDATE_VERSION, text)
+    head = f"Unsupported metadata.version downgrade from {image.metadata_level} to {level}."
+    return ApiError(ErrorCode.INVALID_UPDATE_VERSION, f"{head} {text}")

@@ -54,7 +54,7 @@ def alter_reassignments(
     fixed_factor = not request.allow_replication_factor_change
     answer = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
-        error_message=None,
+        error_message=None if request.topics else "",
     )
     for asked in request.topics:
         answers = ReassignableTopicResponse(asked.name)
@@ -123,8 +123,7 @@ def _cancel(
     rules: TopicRules,
 ) -> PartitionChangeRecord | ApiError | None:
     if not reassignment_of(partition).in_progress:
-        text = "No partition reassignment is in progress."
-        return ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, text)
+        return ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     reverted = revert(partition)
     if reverted.unclean and not rules.unclean_allowed(image, topic):
         text = (

@@ -210,8 +210,7 @@ def cases() -> list[Case]:
 
 
 def comparable(answer: Any) -> Any:
-    """An answer as plain values; ids that are drawn become true. `min.insync.replicas` is left
-    out: with eligible leader replicas Kafka has it from the cluster's default, we from ours."""
+    """An answer as plain values; ids that are drawn become true."""
     return _plain(as_dict(answer))
 
 
@@ -219,8 +218,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         plain = {key: _plain(item) for key, item in value.items() if key != "throttle_time_ms"}
         if isinstance(plain.get("configs"), list):
-            configs = [c for c in plain["configs"] if c["name"] != "min.insync.replicas"]
-            plain["configs"] = sorted(configs, key=lambda config: config["name"])
+            plain["configs"].sort(key=lambda config: config["name"])
         return plain
     if isinstance(value, list):
         return [_plain(item) for item in value]
@@ -237,7 +235,8 @@ def sorted_answer(answer: Any) -> Any:
     return answer
 
 
-def _ask(port: int, request: Any, version: int) -> Any:
+def ask(port: int, request: Any, version: int) -> Any:
+    """The answer of a broker on this machine."""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(encode_request(request, version, 7, "recorder"))
         stream = connection.makefile("rb")
@@ -253,7 +252,7 @@ def record() -> None:
     answers = {}
     with ApacheKafka(jvm_options=FAST_START, heap="512m") as kafka:
         for name, request, version in cases():
-            answer = sorted_answer(comparable(_ask(kafka.port, request, version)))
+            answer = sorted_answer(comparable(ask(kafka.port, request, version)))
             assert name not in answers, name
             answers[name] = answer
     RECORDED.write_text(json.dumps(answers, indent=1, sort_keys=True) + "\n")
