@@ -53,6 +53,7 @@ _REMOVED_IN_4_0 = (
 SERVED = (
     "advertised.listeners",
     "auto.create.topics.enable",
+    "auto.leader.rebalance.enable",
     "background.threads",
     "broker.heartbeat.interval.ms",
     "broker.id",
@@ -76,6 +77,7 @@ SERVED = (
     "group.max.size",
     "group.min.session.timeout.ms",
     "inter.broker.listener.name",
+    "leader.imbalance.check.interval.seconds",
     "listener.security.protocol.map",
     "listeners",
     "log.cleaner.delete.retention.ms",
@@ -160,6 +162,7 @@ SERVED = (
     "transaction.state.log.replication.factor",
     "transaction.state.log.segment.bytes",
     "unclean.leader.election.enable",
+    "unclean.leader.election.interval.ms",
 )
 
 # Guards against nothing and tells nobody anything: of no effect here, so not worth a warning.

@@ -25,6 +25,12 @@ def controller_settings(config: BrokerConfig, storage: LogDirectories) -> Contro
         delete_topic_enable=config.delete_topic_enable,
         server_config=config.originals,
         broker_session_timeout_ms=config.broker_session_timeout_ms,
+        leader_imbalance_check_interval_ms=(
+            config.leader_imbalance_check_interval_seconds * 1000
+            if config.auto_leader_rebalance_enable
+            else 0
+        ),
+        unclean_leader_election_interval_ms=config.unclean_leader_election_interval_ms,
         quorum_election_timeout_ms=config.controller_quorum_election_timeout_ms,
         quorum_fetch_timeout_ms=config.controller_quorum_fetch_timeout_ms,
         quorum_election_backoff_max_ms=config.controller_quorum_election_backoff_max_ms,

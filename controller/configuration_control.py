@@ -96,9 +96,9 @@ class ConfigurationControl:
             error = self._apply(resource_type, change, after)
             if error is not None:
                 return error
-        if resource_type == ResourceType.BROKER and name and image.elr_enabled:
-            if any(change.name == MIN_INSYNC_REPLICAS for change in changes):
-                return _BROKER_MIN_ISR
+        one_broker = resource_type == ResourceType.BROKER and bool(name)
+        if one_broker and image.elr_enabled and MIN_INSYNC_REPLICAS in [c.name for c in changes]:
+            return _BROKER_MIN_ISR
         return self._checked(image, resource_type, name, before, after, new_topic)
 
     def replace(
