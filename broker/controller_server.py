@@ -14,14 +14,16 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from broker.apis.alter_configs import refuse_alter_configs, refuse_incremental_alter_configs
 from broker.apis.api_versions import ApiVersionsApi
 from broker.apis.context import Api, RequestContext, Respond
 from broker.apis.envelope import EnvelopeApi
+from broker.apis.forwarded import ForwardedApis
 from broker.broker_probe import BrokerProbe
 from broker.endpoints import SECURITY_PROTOCOLS, EndPoint
 from broker.request_handler import RequestHandler
 from broker.shared_server import SharedServer
-from controller.controller_apis import API_KEYS
+from controller.controller_apis import API_KEYS, FORWARDED_KEYS
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.errors import ErrorCode
@@ -45,16 +47,6 @@ RAFT_KEYS = (
     ApiKey.DESCRIBE_QUORUM,
 )
 
-# What brokers and controllers ask in their own name: never inside an Envelope.
-_NOT_FORWARDED = (
-    ApiKey.BROKER_REGISTRATION,
-    ApiKey.BROKER_HEARTBEAT,
-    ApiKey.ALTER_PARTITION,
-    ApiKey.ALLOCATE_PRODUCER_IDS,
-    ApiKey.CONTROLLER_REGISTRATION,
-    ApiKey.ASSIGN_REPLICAS_TO_DIRS,
-)
-
 
 class ControllerServer:
     """See the module."""
@@ -70,9 +62,17 @@ class ControllerServer:
 
     def _apis(self) -> list[Api]:
         shared = self._shared
-        decided = [_api(ApiKey(key), self._decided(ApiKey(key))) for key in API_KEYS]
-        raft = [_api(key, shared.controller.raft_apis.handle) for key in RAFT_KEYS]
-        forwarded = [api for api in decided if api.key not in _NOT_FORWARDED]
+        refusals = {api.key: api.refuse for api in ForwardedApis(shared.ask_controller_here).apis()}
+        refusals[ApiKey.ALTER_CONFIGS] = refuse_alter_configs
+        refusals[ApiKey.INCREMENTAL_ALTER_CONFIGS] = refuse_incremental_alter_configs
+        decided = [
+            Api(key, *STABLE_VERSIONS[key], self._decided(key), refusals.get(key))
+            for key in map(ApiKey, API_KEYS)
+        ]
+        raft = [
+            Api(key, *STABLE_VERSIONS[key], shared.controller.raft_apis.handle) for key in RAFT_KEYS
+        ]
+        forwarded = [api for api in decided if api.key in FORWARDED_KEYS]
         quorum = [api for api in raft if api.key is ApiKey.DESCRIBE_QUORUM]
         return [
             *decided,
@@ -136,7 +136,3 @@ class ControllerServer:
     def _look_again(self) -> None:
         self._registering = False
         self._register_if_needed()
-
-
-def _api(key: ApiKey, handle: Any) -> Api:
-    return Api(key, *STABLE_VERSIONS[key], handle)

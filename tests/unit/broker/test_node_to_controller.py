@@ -219,11 +219,3 @@ def test_a_client_is_told_when_no_controller_answers() -> None:
     forwarded(world)
     world.scheduler.run_for(TIMEOUT_MS + 1)
     assert world.answers == [(ApiKey.CREATE_TOPICS, ErrorCode.REQUEST_TIMED_OUT)]
-
-
-def test_only_what_may_be_passed_on_is_opened() -> None:
-    api = EnvelopeApi(ForwardedApis(lambda *_: None).apis())
-    told: list[Any] = []
-    for data in (b"", b"\0\x3f\0\0\0\0\0\x01\0\0\0", b"\0\x13\0\x7f\0\0\0\x01\0\0\0"):
-        api.handle(CONTEXT, EnvelopeRequest(data, b"", b""), told.append)
-    assert [one.error_code for one in told] == [ErrorCode.INVALID_REQUEST] * 3
