@@ -28,6 +28,7 @@ def main() -> int:
     parser.add_argument("--mode", choices=("raw", "confluent"), default="raw")
     parser.add_argument("--kinds", default=None, help="these faults in this order, by commas")
     parser.add_argument("--keep", type=Path, default=None, help="where a run that fails leaves all")
+    parser.add_argument("--keep-always", action="store_true", help="a clean run leaves all too")
     options = parser.parse_args()
     first = options.seed if options.seed is not None else random.randrange(10**6)
     worst = 0
@@ -42,6 +43,7 @@ def main() -> int:
             mode=options.mode,
             kinds=options.kinds.split(",") if options.kinds else None,
             folder=options.keep,
+            keep_always=options.keep_always,
             least_faults=KINDS_IN_A_LONG_RUN if options.seconds >= 300 else 0,
         )
         print(f"seed {seed}, commit {commit_of_sources()}, {options.peer}", flush=True)

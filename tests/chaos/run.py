@@ -21,7 +21,17 @@ from protocol.errors import ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.chaos.checker import Anomaly, check, summary
 from tests.chaos.group_load import GroupMember
-from tests.chaos.history import OK, Assigned, Commit, Committed, Final, Poll, Send, Surprise
+from tests.chaos.history import (
+    OK,
+    Assigned,
+    Commit,
+    Committed,
+    Fault,
+    Final,
+    Poll,
+    Send,
+    Surprise,
+)
 from tests.chaos.nemesis import Nemesis, Planned
 from tests.chaos.raw_client import Hung, NotSent, RawClient, key_of, records_of
 from tests.chaos.replicas import compare, logged_faults
@@ -59,6 +69,8 @@ class Verdict:
     anomalies: dict[str, object] = field(default_factory=dict)
     invalid: list[str] = field(default_factory=list)
     figures: dict[str, float] = field(default_factory=dict)
+    gaps_s: dict[str, float] = field(default_factory=dict)
+    """Longest time without any acknowledgement around each kind of fault."""
     notes: list[str] = field(default_factory=list)
     kept: str = ""
 
@@ -89,6 +101,7 @@ class ChaosRun:
         readers: int = 4,
         members: int = 3,
         least_faults: int = 0,
+        keep_always: bool = False,
     ) -> None:
         self._seconds = seconds
         self._seed = seed
@@ -96,6 +109,7 @@ class ChaosRun:
         self._folder = folder
         self._counts = (producers, readers, members)
         self._least_faults = least_faults
+        self._keep_always = keep_always
         self._cluster = ClusterProcesses(3, peer=peer, properties=PROPERTIES, proxied=True)
         self.verdict = Verdict(seed, peer, mode, seconds)
         self._rss: dict[int, float] = {}
@@ -111,7 +125,7 @@ class ChaosRun:
             self._cluster.stop()
             anomalies += self._look_at_disks() + self._look_at_processes()
             self.verdict.anomalies = summary(anomalies)
-            if anomalies and self._folder is not None:
+            if (anomalies or self._keep_always) and self._folder is not None:
                 history.write(self._folder / "history.jsonl")
                 self._keep()
         except BaseException:
@@ -274,6 +288,15 @@ class ChaosRun:
         acknowledged = sorted(s.t1 for s in history.of(Send) if s.outcome == OK)
         gaps = [b - a for a, b in zip(acknowledged, acknowledged[1:], strict=False)]
         self.verdict.figures["longest_gap_of_acks_s"] = round(max(gaps, default=0), 2)
+        for fault in history.of(Fault):
+            # What lies in [t0, t1 + 10 s], whole: the silence that this fault brought.
+            silent = [
+                later - earlier
+                for earlier, later in zip(acknowledged, acknowledged[1:], strict=False)
+                if later > fault.t0 and earlier < fault.t1 + 10
+            ]
+            worst = self.verdict.gaps_s.get(fault.kind, 0.0)
+            self.verdict.gaps_s[fault.kind] = round(max([worst, *silent]), 2)
         self.verdict.figures["rss_max_mb"] = round(max(self._rss.values(), default=0), 1)
         if outcomes[OK] < self._seconds * 2:
             self.verdict.invalid.append(f"only {outcomes[OK]} sends were acknowledged")
