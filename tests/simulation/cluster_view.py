@@ -6,6 +6,7 @@ nodes, changes nothing.
 
 from __future__ import annotations
 
+from broker.replication.partition import Partition
 from controller.metadata_image import MetadataImage, PartitionRegistration
 from tests.simulation.sim_broker import SimBroker
 
@@ -73,21 +74,24 @@ class ClusterView:
 
     def is_healthy(self, broker: SimBroker) -> bool:
         """Whether a broker serves, in this life, and is in sync with all that it holds."""
-        image = self.newest_image()
+        return self.why_not_healthy(broker) is None
+
+    def why_not_healthy(self, broker: SimBroker) -> str | None:
+        """What a broker lacks."""
         if broker.node is None or broker.paused:
-            return False
+            return "it does not run"
         if not broker.is_broker:
-            return True
-        registered = image.brokers.get(broker.node_id)
+            return None
+        registered = self.newest_image().brokers.get(broker.node_id)
         if registered is None or registered.fenced or not broker.serving:
-            return False
+            return f"it does not serve: {registered}"
         if registered.epoch != broker.node.broker_epoch():
-            return False
-        return all(
-            broker.node_id in one.isr
-            for _, _, _, one in self.registrations()
-            if broker.node_id in one.replicas
-        )
+            return f"its epoch is {broker.node.broker_epoch()}, registered is {registered.epoch}"
+        for topic, _, index, one in self.registrations():
+            if broker.node_id in one.replicas and broker.node_id not in one.isr:
+                partition = broker.replicas.partition(topic, index)
+                return f"it is not in sync with {topic}-{index}: {one}; it has {_state(partition)}"
+        return None
 
     def all_healthy(self) -> bool:
         return all(self.is_healthy(one) for one in self.nodes)
@@ -95,8 +99,9 @@ class ClusterView:
     def why_not_converged(self) -> str | None:
         """What keeps the cluster from being at rest; None where all have, and agree on, all."""
         for broker in self.nodes:
-            if not self.is_healthy(broker):
-                return f"{broker.address} is not in sync with all that it holds"
+            why = self.why_not_healthy(broker)
+            if why is not None:
+                return f"{broker.address}: {why}"
         newest = self.newest_image()
         for broker in self.nodes:
             assert broker.node is not None
@@ -127,3 +132,13 @@ class ClusterView:
         if len(set(ends)) > 1 or ends[0][0] != ends[0][1]:
             return f"high watermarks and ends are {ends}"
         return None
+
+
+def _state(partition: Partition | None) -> str:
+    if partition is None:
+        return "nothing"
+    log = partition.log
+    return (
+        f"leader {partition.leader_id} in epoch {partition.leader_epoch}, log "
+        f"{log.log_start_offset} to {log.log_end_offset}, high watermark {log.high_watermark}"
+    )

@@ -1,7 +1,8 @@
 """Consumers that read partitions of their own choice: long polls, with and without sessions.
 
 A consumer starts at the log's start, reads on from where it is, and never skips: what it gets
-begins at its position. It sends the leader epoch that it knows, and follows where it is told so.
+begins at its position. It sends the leader epoch that it knows, and follows where it is told so. It
+asks one broker at a time for what that one leads, and now and then a follower (KIP-392).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tests.simulation.sim_client import SimClient, Violation, Waits
 
 SESSIONS_FROM = 7
 LEADER_EPOCHS_FROM = 9
+FOLLOWERS_FROM = 11
 TOPIC_IDS_FROM = 13
 EARLIEST = -2
 
@@ -49,6 +51,21 @@ class Fetching:
     min_bytes: int
     max_wait_ms: int
     in_session: bool
+    from_leader: bool
+    """Whether its sender takes whom it asks for the leader."""
+
+
+class Session:
+    """A fetch session with one broker (KIP-227), as its client knows it."""
+
+    def __init__(self) -> None:
+        self.id = 0
+        self.epoch = 0
+        self.holds: dict[Key, tuple[bytes, int, int]] = {}
+
+    def drop(self) -> None:
+        self.id = self.epoch = 0
+        self.holds.clear()
 
 
 def records_of(data: bytes | memoryview | None) -> list[tuple[int, bytes]]:
@@ -79,9 +96,7 @@ class SimConsumer(SimClient):
         self.uses_session = self.version >= SESSIONS_FROM and self.chance.random() < 0.8
         self.positions: dict[Key, int] = {}
         self.wanted: list[Key] = []
-        self.session_id = 0
-        self.session_epoch = 0
-        self._in_session: dict[Key, tuple[bytes, int, int]] = {}
+        self._sessions: dict[str, Session] = {}
         self.consumed = 0
 
     def life(self) -> Waits:
@@ -98,7 +113,7 @@ class SimConsumer(SimClient):
         count = self.chance.randint(1, max(1, len(everything)))
         self.wanted = self.chance.sample(everything, min(count, len(everything)))
         if self.chance.random() < 0.2:
-            self._drop_session()
+            self._sessions.clear()
 
     def _partitions(self, name: str) -> list[int]:
         return sorted(self.topics[name].leaders)
@@ -109,30 +124,46 @@ class SimConsumer(SimClient):
         """One fetch."""
         if not self.wanted:
             yield from self._choose()
-        asked = self._ask()
-        if not asked:
+        address = self._whom()
+        asked = self._ask(address) if address else {}
+        if address is None or not asked:
             yield self.pause_ms()
             yield from self.learn(self.names)
             return
-        request, version = self._request(asked), self.version
-        leader = self.topics[next(iter(asked))[0]].leaders[next(iter(asked))[1]]
+        session = self._sessions.setdefault(address, Session())
+        request, version = self._request(asked, session), self.version
+        leads = [self.topics[name].leaders[p] == address for name, p in asked]
         about = Fetching(
-            asked, self.isolation, self.min_bytes, self.max_wait_ms, self.session_id != 0
+            asked, self.isolation, self.min_bytes, self.max_wait_ms, session.id != 0, all(leads)
         )
         timeout_ms = self.max_wait_ms + 6_000.0
         response = yield from self.call(
-            request, version, leader, timeout_ms=timeout_ms, about=about
+            request, version, address, timeout_ms=timeout_ms, about=about
         )
         if response is None:
-            self._drop_session()
+            session.drop()
             if self.chance.random() < 0.5:  # else it finds out by the leader epoch it sends
                 yield from self.learn(self.names)
             return
-        yield from self._take(response, asked)
+        yield from self._take(response, asked, session, all(leads))
 
-    def _ask(self) -> dict[Key, Asked]:
+    def _leader(self, key: Key) -> str:
+        topic = self.topics.get(key[0])
+        return topic.leaders.get(key[1], "") if topic is not None else ""
+
+    def _whom(self) -> str | None:
+        """The broker to ask next."""
+        leaders = [one for one in dict.fromkeys(self._leader(key) for key in self.wanted) if one]
+        if not leaders:
+            return None
+        if self.version >= FOLLOWERS_FROM and self.chance.random() < 0.1:
+            return self.chance.choice(self.bootstrap)
+        return self.chance.choice(leaders) if len(leaders) > 1 else leaders[0]
+
+    def _ask(self, address: str) -> dict[Key, Asked]:
         asked = {}
-        for name, partition in self.wanted:
+        leads = [key for key in self.wanted if self._leader(key) == address]
+        for name, partition in leads or self.wanted[:1]:
             topic = self.topics.get(name)
             if topic is None or not topic.leaders.get(partition):
                 continue
@@ -141,19 +172,19 @@ class SimConsumer(SimClient):
             asked[(name, partition)] = Asked(name, topic.topic_id, partition, offset, epoch)
         return asked
 
-    def _request(self, asked: dict[Key, Asked]) -> FetchRequest:
+    def _request(self, asked: dict[Key, Asked], session: Session) -> FetchRequest:
         named = asked
         by_id = self.version >= TOPIC_IDS_FROM
         forgotten: list[Key] = []
-        if self.session_id:
+        if session.id:
             named = {
                 key: one
                 for key, one in asked.items()
-                if self._in_session.get(key) != (one.topic_id, one.offset, one.leader_epoch)
+                if session.holds.get(key) != (one.topic_id, one.offset, one.leader_epoch)
             }
             forgotten = [
                 key
-                for key, (topic_id, _, _) in self._in_session.items()
+                for key, (topic_id, _, _) in session.holds.items()
                 if key not in asked or (by_id and asked[key].topic_id != topic_id)
             ]
         request = FetchRequest(
@@ -161,8 +192,8 @@ class SimConsumer(SimClient):
             min_bytes=self.min_bytes,
             max_bytes=self.chance.choice([1_000, 50_000]),
             isolation_level=self.isolation,
-            session_id=self.session_id,
-            session_epoch=self.session_epoch if self.uses_session else -1,
+            session_id=session.id,
+            session_epoch=session.epoch if self.uses_session else -1,
             replica_id=-1,
         )
         for (name, partition), one in named.items():
@@ -172,32 +203,30 @@ class SimConsumer(SimClient):
             topic_id = one.topic_id if by_id else ZERO_UUID
             request.topics.append(FetchTopic("" if by_id else name, topic_id, [part]))
         for name, partition in forgotten:
-            topic_id = self._in_session[(name, partition)][0]
+            topic_id = session.holds[(name, partition)][0]
             request.forgotten_topics_data.append(
                 ForgottenTopic("" if by_id else name, topic_id if by_id else ZERO_UUID, [partition])
             )
         return request
 
-    def _drop_session(self) -> None:
-        self.session_id = self.session_epoch = 0
-        self._in_session.clear()
-
-    def _take(self, response: Any, asked: dict[Key, Asked]) -> Waits:
+    def _take(
+        self, response: Any, asked: dict[Key, Asked], session: Session, from_leader: bool
+    ) -> Waits:
         if response.error_code:
             error = ErrorCode(response.error_code)
             if error not in SESSION_ERRORS:
                 raise Violation("I20", f"{self.name} fetches and is told {error!r}")
-            self._drop_session()
+            session.drop()
             return
         if self.uses_session:
             if response.session_id:
-                self.session_id = response.session_id
-                self.session_epoch += 1
-                self._in_session = {
+                session.id = response.session_id
+                session.epoch += 1
+                session.holds = {
                     key: (one.topic_id, one.offset, one.leader_epoch) for key, one in asked.items()
                 }
             else:
-                self._drop_session()
+                session.drop()
         stale, out_of_range = False, []
         ids = {one.topic_id: name for (name, _), one in asked.items()}
         for told in response.responses:
@@ -218,8 +247,9 @@ class SimConsumer(SimClient):
         if stale:
             yield self.pause_ms()
             yield from self.learn(self.names)
-        for key in out_of_range:
-            yield from self._reset(key)
+        if from_leader:  # a follower may not have it yet
+            for key in out_of_range:
+                yield from self._reset(key)
 
     def _advance(self, key: Key, data: Any) -> None:
         position = self.positions[key]

@@ -261,7 +261,7 @@ class WatermarksDoNotGoBack(Invariant):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._seen: dict[tuple[str, Place, int], tuple[int, int]] = {}
+        self._seen: dict[tuple[str, Place, int, str, int], tuple[int, int]] = {}
         self._inside: dict[tuple[str, Place], tuple[int, int, int]] = {}
 
     def received(self, exchange: Exchange) -> None:
@@ -269,7 +269,11 @@ class WatermarksDoNotGoBack(Invariant):
             self._ordered(exchange, one.place, one.data)
             self._below(exchange, one)
             if one.asked.leader_epoch >= 0:
-                observer = (exchange.client, one.place, one.asked.leader_epoch)
+                view = self.promises.view
+                source = ("", 0)
+                if view is not None:  # followers answer, too, each with what it knows
+                    source = (exchange.node, view.at(exchange.node).life)
+                observer = (exchange.client, one.place, one.asked.leader_epoch, *source)
                 self._onward(exchange, observer, one.data)
 
     def _ordered(self, exchange: Exchange, place: Place, data: Any) -> None:
@@ -290,7 +294,7 @@ class WatermarksDoNotGoBack(Invariant):
                     f"{exchange.client} is given {offset} of {where(one.place)}, above {bound}"
                 )
 
-    def _onward(self, exchange: Exchange, key: tuple[str, Place, int], data: Any) -> None:
+    def _onward(self, exchange: Exchange, key: tuple[str, Place, int, str, int], data: Any) -> None:
         start = data.log_start_offset if exchange.version >= 5 else 0
         last_start, last_high = self._seen.get(key, (0, 0))
         if start < last_start or data.high_watermark < last_high:
@@ -349,7 +353,17 @@ class DeletedStaysDeleted(Invariant):
                 known.append((self.world.now_ms, told.low_watermark))
         elif exchange.version >= 5:
             for one in fetched(exchange):
-                self._check(one.place, one.data.log_start_offset, exchange.sent_ms)
+                if self._leads(exchange, one):
+                    self._check(one.place, one.data.log_start_offset, exchange.sent_ms)
+
+    def _leads(self, exchange: Exchange, one: Fetched) -> bool:
+        """Whether the leader has answered, as far as anybody knows: others may be behind."""
+        view = self.promises.view
+        if view is None:
+            return True
+        return exchange.about.from_leader and not view.is_replaced(
+            view.at(exchange.node), one.asked.topic, one.asked.partition
+        )
 
     def _check(self, place: Place, log_start: int, asked_ms: float) -> None:
         floor = max((o for when, o in self._deleted.get(place, ()) if when <= asked_ms), default=0)

@@ -108,6 +108,7 @@ class Register:
         self._forgotten = 0
         self._writes: list[tuple[Exchange, Any]] = []
         self._refused: dict[Exchange, ErrorCode] = {}
+        self._unsure: dict[Exchange, ErrorCode] = {}
 
     def write(self, exchange: Exchange, value: Any) -> None:
         """A broker begins to handle a write."""
@@ -115,8 +116,7 @@ class Register:
 
     def refuse(self, exchange: Exchange, error: ErrorCode) -> None:
         """The client was told that nothing was written, or that nobody knows."""
-        if error not in UNSURE:
-            self._refused[exchange] = error
+        (self._unsure if error in UNSURE else self._refused)[exchange] = error
 
     def forget(self) -> None:
         """Power was lost: any value that was written before may be there, or none."""
@@ -132,6 +132,7 @@ class Register:
             if write in self._refused or write.handled_ms > read.answered_ms:
                 continue
             known = write.received_ms is not None and write.received_ms <= read.sent_ms
+            known = known and write not in self._unsure
             if known and number >= self._forgotten:
                 allowed = [value, *unknown]
             else:
