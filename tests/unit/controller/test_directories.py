@@ -1,0 +1,85 @@
+"""`controller.directories`: where replicas are, and what an offline directory costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controller.directories import assign_replicas
+from controller.metadata_image import MetadataImage
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages import metadata_records as m
+from protocol.messages.assign_replicas_to_dirs import (
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsRequestDirectoryData,
+    AssignReplicasToDirsRequestPartitionData,
+    AssignReplicasToDirsRequestTopicData,
+)
+from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
+from tests.unit.controller.decisions import LEADERSHIP, after, view
+
+FOO = b"f" * 16
+GOOD, GONE = bytes([1] * 15 + [0]), b"\xff" * 16
+
+
+def image(level: int = 30) -> MetadataImage:
+    return image_of(
+        m.FeatureLevelRecord("metadata.version", level),
+        broker_record(1, directories=2),
+        broker_record(2),
+        *topic_records("foo", FOO, [1, 2], [2]),
+    )
+
+
+def assign(at: MetadataImage, directory: bytes, index: int = 0, **fields: Any) -> Any:
+    topic = AssignReplicasToDirsRequestTopicData(
+        fields.get("topic_id", FOO), [AssignReplicasToDirsRequestPartitionData(index)]
+    )
+    directories = [AssignReplicasToDirsRequestDirectoryData(directory, [topic])]
+    request = AssignReplicasToDirsRequest(1, fields.get("epoch", 10), directories)
+    return assign_replicas(view(at), request, LEADERSHIP)
+
+
+def code_of(decision: Any) -> ErrorCode:
+    (answer,) = decision.reply.directories[0].topics[0].partitions
+    return ErrorCode(answer.error_code)
+
+
+def test_assigned() -> None:
+    at = image()
+    decision = assign(at, GOOD)
+    assert code_of(decision) is ErrorCode.NONE
+    assert decision.records == [m.PartitionChangeRecord(0, FOO, directories=[GOOD, bytes(16)])]
+    assert list(assign(after(at, decision.records), GOOD).records) == []
+
+
+def test_a_directory_that_is_offline_costs_the_replica_its_place() -> None:
+    at = image()
+    moved = after(at, assign(at, GONE).records).topics.partition("foo", 0)
+    assert moved is not None
+    assert (moved.leader, moved.isr, moved.directory_of(1)) == (2, (2,), GONE)
+
+
+@pytest.mark.parametrize(
+    ("index", "fields", "code"),
+    [
+        (0, {"topic_id": b"x" * 16}, ErrorCode.UNKNOWN_TOPIC_ID),
+        (9, {}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (1, {}, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+    ],
+)
+def test_refused(index: int, fields: dict[str, Any], code: ErrorCode) -> None:
+    decision = assign(image(), GOOD, index, **fields)
+    assert code_of(decision) is code
+    assert list(decision.records) == []
+
+
+@pytest.mark.parametrize(
+    ("level", "epoch", "code"),
+    [(30, 9, ErrorCode.STALE_BROKER_EPOCH), (16, 10, ErrorCode.UNSUPPORTED_VERSION)],
+)
+def test_refused_whole(level: int, epoch: int, code: ErrorCode) -> None:
+    reply = assign(image(level), GOOD, epoch=epoch).reply
+    assert isinstance(reply, ApiError)
+    assert reply.code is code
