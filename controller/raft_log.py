@@ -59,14 +59,14 @@ class RaftLog:
     """One node's copy of the metadata log. All calls come from one thread."""
 
     def __init__(self, settings: ControllerSettings, environment: LogEnvironment) -> None:
-        """Open the log, made when missing. Raises OSError."""
+        """Open the log, made when missing. Raises OSError, and MetadataRecordError where its
+        beginning is missing."""
         self._filesystem = environment.filesystem
         self._environment = environment
         self._voters = settings.voters
         self.directory = f"{settings.metadata_log_dir}/{METADATA_PARTITION}"
         self._make_directory(settings.metadata_log_dir)
         self.snapshots = self._find_snapshots()
-        oldest = self.snapshots[0].end_offset if self.snapshots else 0
         latest = self.snapshots[-1].end_offset if self.snapshots else 0
         config = LogConfig(
             segment_bytes=settings.metadata_log_segment_bytes,
@@ -96,9 +96,23 @@ class RaftLog:
         if self.snapshots and self._is_behind(self.snapshots[-1]):
             # The snapshot came from the leader and the log did not follow before the end.
             self._begin_at(self.snapshots[-1])
-        elif oldest > self._log.log_start_offset:
+        else:
+            self._begin_at_a_snapshot()
+
+    def _begin_at_a_snapshot(self) -> None:
+        """Finish a `clean` that a crash cut short: its files go one by one."""
+        start = self._log.log_start_offset
+        self._drop_snapshots([kept for kept in self.snapshots if kept.end_offset < start])
+        self.snapshots = [kept for kept in self.snapshots if kept.end_offset >= start]
+        if self.snapshots:
+            oldest = self.snapshots[0].end_offset
             self._log.update_high_watermark(oldest)
             self._log.increment_log_start_offset(oldest)
+        elif start:
+            raise MetadataRecordError(
+                f"{self.directory} begins at offset {start}, and the snapshot of all before it is "
+                "missing"
+            )
 
     def _is_behind(self, snapshot: SnapshotId) -> bool:
         """Whether the log lacks what is in `snapshot`, or has something else in its place."""

@@ -61,7 +61,8 @@ class QuorumInvariants:
         )
 
     def node_stopped(self, node: QuorumNode) -> None:
-        self._ends[node.id] = node.log.end_offset
+        if hasattr(node, "log"):  # else it died before it had opened one
+            self._ends[node.id] = node.log.end_offset
 
     def node_ran(self, node: QuorumNode) -> None:
         if not node.alive:
@@ -87,7 +88,9 @@ class QuorumInvariants:
     def _majority_has(self, leader: QuorumNode, committed: int) -> None:
         voters = [self.world.nodes[voter] for voter in self.world.voters]
         having = [
-            n for n in voters if (n.log.end_offset if n.alive else self._ends[n.id]) >= committed
+            n
+            for n in voters
+            if (n.log.end_offset if n.alive else self._ends.get(n.id, 0)) >= committed
         ]
         self._hold(
             len(having) > len(voters) // 2,

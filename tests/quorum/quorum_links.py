@@ -47,6 +47,8 @@ class QuorumLinks:
         self.chance = chance
         self.servers: dict[int, Server] = {}
         self.cut: set[tuple[int, int]] = set()
+        self.refuse: set[tuple[int, int]] = set()
+        """(from, to): new connections are refused, though the node lives."""
         self.connections: list[Connection] = []
         self.watch: Seen = lambda *_: None
         self.slow_chance = 0.02
@@ -168,7 +170,8 @@ class Connection:
 
     def _arrive(self, number: int, frame: bytes) -> None:
         server = self.links.servers[self.target]
-        if self._life is None and server.alive:
+        refuses = (self.source, self.target) in self.links.refuse
+        if self._life is None and server.alive and not refuses:
             self._life = server.life
         if not server.alive or server.life != self._life:
             refused = ChannelFailure.REFUSED if self._life is None else ChannelFailure.LOST

@@ -1,0 +1,61 @@
+"""More seeds of the quorum's simulation: `python -m tests.quorum --seeds 2000 [--voters 3 5]`.
+
+Prints each seed that fails, and ends with 1 if any did. `--mutant NAME` puts a fault in first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import sys
+import time
+
+from tests.quorum.crash_points import crash_at, crash_points
+from tests.quorum.quorum_mutants import MUTANTS, mutant
+from tests.quorum.quorum_world import storm
+
+
+def main(arguments: list[str]) -> int:
+    """Run the seeds."""
+    parser = argparse.ArgumentParser(prog="python -m tests.quorum", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--voters", type=int, nargs="+", default=[3, 5])
+    parser.add_argument("--ms", type=float, default=8_000.0, help="virtual time of faults")
+    parser.add_argument("--mutant", choices=sorted(MUTANTS))
+    parser.add_argument("--crash-points", action="store_true", help="all of C5, and no seeds")
+    options = parser.parse_args(arguments)
+    logging.disable(logging.CRITICAL)
+    if options.crash_points:
+        return _crash_points()
+    failed, began, elections = 0, time.monotonic(), 0
+    with mutant(options.mutant) if options.mutant else contextlib.nullcontext():
+        for seed in range(options.first, options.first + options.seeds):
+            for voters in options.voters:
+                try:
+                    elections += storm(seed, voters, options.ms).check.elections
+                except Exception as error:  # noqa: BLE001 - whatever ends a run is its result
+                    failed += 1
+                    print(f"seed {seed}, {voters} voters: {type(error).__name__}: {error}")
+    runs = options.seeds * len(options.voters)
+    seconds = time.monotonic() - began
+    print(f"{runs} runs, {failed} failed, {elections} elections, {seconds:.0f} s")
+    return 1 if failed else 0
+
+
+def _crash_points() -> int:
+    failed = 0
+    for point in crash_points():
+        for power in (False, True):
+            try:
+                crash_at(point, power)
+            except Exception as error:  # noqa: BLE001 - whatever ends a run is its result
+                failed += 1
+                print(f"change {point}, power {power}: {type(error).__name__}: {error}")
+    print(f"{2 * len(crash_points())} runs, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,54 @@
+"""The quorum under faults that a seed draws, and whether the invariants find a broken one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.quorum.quorum_mutants import MUTANTS, mutant
+from tests.quorum.quorum_world import storm
+
+SEEDS = 100
+PARTS = 10
+STORM_MS = 5_000.0
+
+
+def _voters(seed: int) -> int:
+    return 5 if seed % 3 == 0 else 3
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_invariants_hold(part: int) -> None:
+    elections = committed = 0
+    for seed in range(part, SEEDS, PARTS):
+        world = storm(seed, _voters(seed), STORM_MS)
+        elections += world.check.elections
+        committed += max(world.check.batches)
+    assert elections > SEEDS // PARTS, "the schedules elect too little to show anything"
+    assert committed > 10 * SEEDS // PARTS, "the schedules commit too little to show anything"
+
+
+def test_followers_load_snapshots() -> None:
+    """The schedules above are of the kind that makes logs end before their followers have them."""
+    loads = sum(
+        node.loads
+        for seed in range(6)
+        for node in storm(seed, 3, STORM_MS, snapshot_bytes=600).nodes.values()
+    )
+    assert loads > 3
+
+
+@pytest.mark.parametrize("name", sorted(MUTANTS))
+def test_mutants_are_found(name: str) -> None:
+    with mutant(name):
+        for seed in range(40):
+            try:
+                storm(seed, 3 if seed % 2 else 5, 8_000.0)
+            except Exception:  # noqa: BLE001 - an invariant, or the broken quorum itself
+                return
+    raise AssertionError(f"40 seeds did not show {name}")
+
+
+def test_a_seed_gives_the_same_run_twice() -> None:
+    one, two = storm(7, 3, STORM_MS), storm(7, 3, STORM_MS)
+    assert one.world.events_run == two.world.events_run
+    assert one.check.batches == two.check.batches
