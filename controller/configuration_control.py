@@ -65,7 +65,7 @@ class EffectiveConfig(NamedTuple):
 
 
 class ConfigurationControl:
-    """Decides on configs; holds nothing that changes."""
+    """Decides on configs; holds nothing that changes but a cache."""
 
     def __init__(
         self, settings: ControllerSettings, group_config_def: ConfigDef | None = None
@@ -75,6 +75,9 @@ class ConfigurationControl:
         self._static = settings.server_config
         self._defaults = server_defaults(settings.server_config)
         self._kafka_defaults = LOG_CONFIG_DEF.defaults()
+        # What topics without a value of their own have, while these are the configs.
+        self._inherited_of: object = None
+        self._inherited: dict[str, str | None] = {}
 
     # --- changes -------------------------------------------------------------------------------
 
@@ -248,8 +251,16 @@ class ConfigurationControl:
         ]
 
     def topic_config(self, image: MetadataImage, topic: str, key: str) -> str | None:
-        """The value of one config of a topic as it holds."""
-        return self._effective(image, key, image.config(ResourceType.TOPIC, topic)).value
+        """The value of one config of a topic as it holds. Cheap: asked for each topic when a broker
+        goes."""
+        own = image.topic_config(topic, key)
+        if own is not None:
+            return own
+        if image.configs is not self._inherited_of:
+            self._inherited_of, self._inherited = image.configs, {}
+        if key not in self._inherited:
+            self._inherited[key] = self._effective(image, key, {}).value
+        return self._inherited[key]
 
     def _effective(
         self, image: MetadataImage, key: str, overrides: Mapping[str, str]

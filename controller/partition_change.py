@@ -191,11 +191,12 @@ class _Change:
         """Name the replicas, their directories, and who comes and goes, where they change."""
         partition, record, rules = self._partition, self._record, self._rules
         replicas, removing, adding = self._reassignment
-        if rules.name_directories and replicas:
+        moved = replicas != partition.replicas or self._targets.directories is not None
+        if rules.name_directories and moved:
             directories = [self._directory(replica) for replica in replicas]
             if tuple(directories) != partition.directories:
                 record.directories = directories
-        if replicas and replicas != partition.replicas:
+        if replicas != partition.replicas:
             record.replicas = list(replicas)
         if removing != partition.removing_replicas:
             record.removing_replicas = list(removing)
