@@ -223,14 +223,18 @@ class FollowerSession(FetchSession):
 
     def settle(self, wanted: FetchPartition, read: PartitionRead) -> bool:
         idle = super().settle(wanted, read)
-        if idle:
-            assert isinstance(wanted, FollowerPartition), "a follower's session"
-            followers = wanted.partition.followers if wanted.partition is not None else None
-            replica = followers.replicas.get(self.replica_id) if followers is not None else None
-            if replica is not None:
-                replica.session = self
-                wanted.replica = replica
-        return idle
+        partition = wanted.partition
+        if not idle or partition is None or partition.followers is None:
+            return idle
+        if self.replica_id not in partition.isr:
+            # Each fetch is another try to come in sync, however long nothing is written.
+            self.changed[wanted.key] = wanted
+            return False
+        assert isinstance(wanted, FollowerPartition), "a follower's session"
+        wanted.replica = partition.followers.replicas.get(self.replica_id)
+        if wanted.replica is not None:
+            wanted.replica.session = self
+        return True
 
     def _unlisten(self, wanted: FetchPartition) -> None:
         _rest(wanted)

@@ -73,13 +73,12 @@ class Followers:
             one: known.get(one) or Replica(one) for one in registration.replicas if one != leader
         }
 
-    def begin_epoch(self, registration: PartitionRegistration, *, newly_leader: bool) -> None:
+    def begin_epoch(self, registration: PartitionRegistration) -> None:
         """A leader epoch of this broker begins, at the log's end."""
         now_ms, end = self._view.now_ms(), self._log.log_end_offset
         self.epoch_start_offset = end
         for replica in self.replicas.values():
-            in_sync = replica.broker_id in registration.isr
-            replica.reset(end, now_ms, in_sync=in_sync, forget=newly_leader)
+            replica.reset(end, now_ms, in_sync=replica.broker_id in registration.isr)
 
     def commit(self, isr: tuple[int, ...]) -> None:
         """What the controller has decided, or has left as it was."""

@@ -18,6 +18,7 @@ from typing import Protocol
 from broker.metrics import TopicMetrics
 from broker.replication.alter_partition_manager import Altered, Proposal
 from broker.replication.followers import Followers, IsrChange, LeaderView
+from broker.replication.replica import Replica
 from controller.metadata_image import RECOVERED, PartitionRegistration
 from protocol.errors import ErrorCode
 from protocol.record_batch import CorruptBatch
@@ -143,7 +144,6 @@ class Partition:
         if registration.partition_epoch < self.partition_epoch:
             return False
         assert registration.leader_epoch >= self.leader_epoch, f"{self!r}: leader epoch goes back"
-        led = self.is_leader
         begins = registration.leader_epoch > self.leader_epoch
         is_old = registration.partition_epoch == self.partition_epoch
         self.leader_id = registration.leader
@@ -153,7 +153,7 @@ class Partition:
         self.adding_replicas = registration.adding_replicas
         self.removing_replicas = registration.removing_replicas
         if self.is_leader:
-            self._lead(registration, begins=begins, newly=not led, is_old=is_old)
+            self._lead(registration, begins=begins, is_old=is_old)
         else:
             self.isr = registration.isr
             self.followers = None
@@ -161,9 +161,7 @@ class Partition:
         self._on_change(self)
         return begins
 
-    def _lead(
-        self, registration: PartitionRegistration, *, begins: bool, newly: bool, is_old: bool
-    ) -> None:
+    def _lead(self, registration: PartitionRegistration, *, begins: bool, is_old: bool) -> None:
         if begins:
             self._open(registration.leader_epoch)
         self._alone = registration.replicas == (self.node_id,)
@@ -174,7 +172,7 @@ class Partition:
                 self.followers = Followers(self.log, self._view)
             self.followers.assign(registration)
             if begins:
-                self.followers.begin_epoch(registration, newly_leader=newly)
+                self.followers.begin_epoch(registration)
         # What an answer told before stands: a proposal made since then is still under way.
         if begins or not is_old:
             self._commit_isr(registration.isr)
@@ -223,6 +221,21 @@ class Partition:
             _log.info("%r: out of sync (end %d): %s", self, self.log.log_end_offset, lags)
             self._propose(followers, followers.shrinking(late))
 
+    def brokers_changed(self) -> None:
+        """The metadata says otherwise of brokers: one that was refused may come in sync now."""
+        if self.followers is not None:
+            self._expand_isr(self.followers)
+
+    def _expand_isr(self, followers: Followers) -> None:
+        for replica in followers.replicas.values():
+            self._propose_expansion(followers, replica)
+
+    def _propose_expansion(self, followers: Followers, replica: Replica) -> None:
+        change = followers.expansion(replica)
+        if change is not None:
+            _log.info("%r: %r is in sync (ISR %s)", self, replica, self.isr)
+            self._propose(followers, change)
+
     def _propose(self, followers: Followers, change: IsrChange) -> None:
         manager = self._view.alter_partitions
         assert manager is not None, "proposed without a way to the controller"
@@ -260,6 +273,7 @@ class Partition:
         self._commit_isr(answer.isr)
         if self._advance_high_watermark():
             self._on_change(self)
+        self._expand_isr(followers)  # another may have waited for this answer
 
     # --- writing -------------------------------------------------------------------------------
 
@@ -407,10 +421,7 @@ class Partition:
         replica = followers.replicas[replica_id]
         had = replica.log_end_offset
         followers.fetched(replica, fetch_offset, log_start_offset, broker_epoch)
-        change = followers.expansion(replica)
-        if change is not None:
-            _log.info("%r: %r is in sync (ISR %s)", self, replica, self.isr)
-            self._propose(followers, change)
+        self._propose_expansion(followers, replica)
         return had != fetch_offset and followers.advance_high_watermark()
 
     def _read(

@@ -91,16 +91,8 @@ class Replica:
             self._caught_up_ms = max(self._caught_up_ms, self._last_fetch_ms)
             self.session = None
 
-    def reset(self, leader_end: int, now_ms: float, *, in_sync: bool, forget: bool) -> None:
-        """A leader epoch begins. `forget` where this broker did not lead before it."""
-        since = now_ms if in_sync else NEVER
+    def reset(self, leader_end: int, now_ms: float, *, in_sync: bool) -> None:
+        """A leader epoch begins: nobody in sync is late yet, and nobody else nearly there."""
         self.session = None
-        self._caught_up_ms = since
-        if forget:
-            self.log_end_offset = self.log_start_offset = UNKNOWN_OFFSET
-            self._last_fetch_leader_end = UNKNOWN_OFFSET
-            self._last_fetch_ms = NEVER
-            self.broker_epoch = None
-        else:
-            self._last_fetch_leader_end = leader_end
-            self._last_fetch_ms = since
+        self._caught_up_ms = self._last_fetch_ms = now_ms if in_sync else NEVER
+        self._last_fetch_leader_end = leader_end

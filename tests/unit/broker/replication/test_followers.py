@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from controller.metadata_image import PartitionRegistration
 from protocol.errors import ErrorCode
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
 
@@ -222,6 +223,40 @@ def test_the_answer_and_the_metadata_may_come_in_either_order(tmp_path: Path) ->
     assert one.high_watermark == 2
 
 
+def test_metadata_older_than_an_answer_is_left_out(tmp_path: Path) -> None:
+    one = leader(tmp_path, isr=(1,))
+    one.append(1)
+    one.fetch(2, 1)
+    assert one.proposed() == [1, 2]
+    partition, before = one.partition, one.partition.partition_epoch
+    one.answer([1, 2])
+    old = PartitionRegistration((1, 2, 3), (bytes(16),) * 3, (1,), 1, 0, before)
+    assert not partition.apply(old)
+    assert (partition.isr, partition.partition_epoch) == ((1, 2), before + 1)
+
+
+def test_one_proposal_waits_for_the_other(tmp_path: Path) -> None:
+    one = leader(tmp_path, isr=(1,))
+    one.append(1)
+    one.fetch(2, 1)
+    one.fetch(3, 1)
+    assert one.proposed() == [1, 2]
+    assert one.partition.followers is not None
+    assert one.partition.followers.maximal_isr == (1, 2)
+    one.answer([1, 2])
+    assert one.proposed() == [1, 2, 3]  # though it does not fetch again
+
+
+def test_one_that_the_controller_knows_alive_now_is_tried_again(tmp_path: Path) -> None:
+    one = leader(tmp_path, replicas=(1, 2), isr=(1,))
+    one.append(1)
+    one.replicas.register(2, 20, fenced=True)
+    one.fetch(2, 1)
+    one.replicas.register(2, 20)
+    one.partition.brokers_changed()
+    assert one.proposed() == [1, 2]
+
+
 def test_one_that_misses_this_epochs_start_is_not_proposed(tmp_path: Path) -> None:
     """What lies below it may be committed though the high watermark does not say so yet."""
     one = leader(tmp_path, isr=(1, 2))
@@ -260,10 +295,12 @@ def test_who_lags_for_too_long_is_proposed_to_leave(tmp_path: Path) -> None:
     one.run(2)
     one.partition.shrink_isr()
     assert one.proposed() == [1, 2]
+    one.append(1)
+    one.fetch(2, 3)
     assert one.high_watermark == 1  # it counts until the controller has decided
     one.answer([1, 2])
     assert one.partition.isr == (1, 2)
-    assert one.high_watermark == 2
+    assert one.high_watermark == 3
 
 
 def test_who_misses_nothing_stays_however_long_ago_it_fetched(tmp_path: Path) -> None:

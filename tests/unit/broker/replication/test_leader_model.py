@@ -95,7 +95,7 @@ class Model:
         log.extend(self.history[len(log) : len(log) + got])
 
     def pass_time(self) -> None:
-        self.leader.run(self.random.choice([1, 10, 100, LAG_MS / 4]))
+        self.leader.run(self.random.choice([1, 10, 100, LAG_MS / 4, LAG_MS]))
 
     def decide(self) -> None:
         """The controller takes or refuses a proposal; its answer may be lost."""
