@@ -19,6 +19,9 @@ from tests.simulation.sim_client import Topic, Violation, Waits
 
 LATEST = -1
 LOOKS_MAX = 10
+SETTLED = ("Stable", "Empty")
+SETTLE_WITHIN_MS = 15_000.0
+"""The longest session and rebalance of a member that fell silent before the heal."""
 OFFSETS_TOPIC = "__consumer_offsets"
 
 
@@ -98,9 +101,14 @@ class FinalReader(GroupMember):
             yield from self._find()
         partitions = [(name, p) for name in self.steady for p in sorted(self.topics[name].leaders)]
         yield from self.committed(partitions)
-        version = self.chance.randint(0, 6)
-        response = yield from self._ask(DescribeGroupsRequest([group]), version)
-        if response is None:
-            raise Violation("I18", f"{group} cannot be described")
-        state = response.groups[0].group_state
-        self.groups[group] = "Empty" if state == "Dead" else state
+        until_ms = self.world.now_ms + SETTLE_WITHIN_MS
+        while True:
+            version = self.chance.randint(0, 6)
+            response = yield from self._ask(DescribeGroupsRequest([group]), version)
+            if response is None:
+                raise Violation("I18", f"{group} cannot be described")
+            state = response.groups[0].group_state
+            self.groups[group] = "Empty" if state == "Dead" else state
+            if self.groups[group] in SETTLED or self.world.now_ms > until_ms:
+                return
+            yield 500.0

@@ -295,7 +295,7 @@ class Nemesis:
         node = self._one()
         if node is not None:
             self._did("clock", node.address)
-            node.set_clock(self._chance.choice([-3_600_000, -5_000, 5_000, 3_600_000]))
+            node.set_clock(self._chance.choice([-1_800_000, -5_000, 5_000, 1_800_000]))
 
     # --- links ---------------------------------------------------------------------------------
 

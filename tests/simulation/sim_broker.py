@@ -20,6 +20,7 @@ from broker.node import Node, NodePorts
 from broker.node_storage import format_storage, is_formatted, open_storage
 from broker.replication.replica_manager import ReplicaManager
 from broker.start_error import StartError
+from storage.log_dirs import read_meta_properties, write_meta_properties
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem
 from tests.simulation.sim_network import CLIENT_PORT, SimNetwork
 from tests.simulation.sim_node_network import SimNodeNetwork
@@ -214,10 +215,10 @@ class SimBroker:
             self.paused_ms = self.world.now_ms
             self._scheduler.resume(chance.random() < 0.5)
 
-    def set_clock(self, jump_ms: int) -> None:
-        """The clock of the day jumps."""
+    def set_clock(self, skew_ms: int) -> None:
+        """The clock of the day jumps: it is this much ahead of the others now."""
         if self._scheduler is not None:
-            self._scheduler.set_clock(jump_ms)
+            self._scheduler.set_clock(skew_ms)
 
     # --- down ----------------------------------------------------------------------------------
 
@@ -233,11 +234,15 @@ class SimBroker:
         self._end("lost power")
 
     def wipe(self) -> None:
-        """Its data folders are empty, as those of a new disk; the metadata's folder is not."""
+        """Its data folders are those of a new disk that was formatted; the metadata's is not."""
         assert self.node is None
         for folder in self.config.log_dirs:
-            if folder != self.config.metadata_log_dir:
+            known = read_meta_properties(self.disk, folder)
+            if known is not None and folder != self.config.metadata_log_dir:
+                directory_id = random.Random(f"{self.seed}/wiped-{self.life}").randbytes(16)
                 self.disk.remove_tree(folder)
+                self.disk.make_dirs(folder)
+                write_meta_properties(self.disk, folder, replace(known, directory_id=directory_id))
 
     def stop(self, done: Callable[[], None]) -> None:
         """Stop as SIGTERM does; `done` when the process is gone."""

@@ -90,9 +90,9 @@ class ProcessScheduler:
         for timer in [*arrived, *due] if arrivals_first else [*due, *arrived]:
             self._world.call_soon(lambda timer=timer: self._run(timer, self._due))  # type: ignore[misc]
 
-    def set_clock(self, jump_ms: int) -> None:
-        """The clock of the day jumps."""
-        self._skew_ms += jump_ms
+    def set_clock(self, skew_ms: int) -> None:
+        """The clock of the day jumps: it is this much ahead of the others now."""
+        self._skew_ms = skew_ms
 
     def end(self) -> None:
         """The process is dead."""

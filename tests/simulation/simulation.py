@@ -265,7 +265,7 @@ class Simulation:
 
     def read_everything(self, name: str) -> None:
         reader = self.add(FinalReader, name, groups=self.groups, steady=list(self.steady))
-        self.run_until(lambda: reader.done, 30_000)
+        self.run_until(lambda: reader.done, 45_000)
         for invariant in self.invariants:
             invariant.at_end(reader)
 
