@@ -206,8 +206,9 @@ def committed_offsets(facts: _Facts, history: History) -> Iterator[Anomaly]:
     least: dict[tuple[str, Key], tuple[list[float], list[int]]] = {}
     for place, events in commits.items():
         events.sort(key=lambda commit: commit.t1)
-        times, highest, top = [], [], -1
-        newest = -1
+        times: list[float] = []
+        highest: list[int] = []
+        top = newest = -1
         for commit in events:
             if commit.generation < newest and commit.t0 > times[-1]:
                 later = f"{commit} was taken after one of generation {newest}"
@@ -260,13 +261,15 @@ def unanswered(facts: _Facts, history: History) -> Iterator[Anomaly]:
 def progress(facts: _Facts, history: History) -> Iterator[Anomaly]:
     """I20: something is acknowledged, and something read, wherever a quorum can be reached."""
     away = [(f.t0, f.t1 + RECOVERY_S) for f in facts.faults if not f.majority]
+    ends = [send.t1 for send in facts.sends] + [poll.t1 for poll in facts.polls]
+    end = max(ends, default=0.0)
     kinds = {
-        "send": sorted(send.t1 for send in facts.sends if send.outcome == OK),
-        "poll": sorted(poll.t1 for poll in facts.polls),
+        "send": sorted([0.0, *(send.t1 for send in facts.sends if send.outcome == OK), end]),
+        "poll": sorted([0.0, *(poll.t1 for poll in facts.polls), end]),
     }
     for kind, times in kinds.items():
-        for begin, end in zip(times, times[1:], strict=False):
-            for start, stop in _without(begin, end, away):
+        for before, after in zip(times, times[1:], strict=False):
+            for start, stop in _without(before, after, away):
                 if stop - start > PROGRESS_S:
                     yield Anomaly(
                         "no-progress", f"no {kind} was answered from {start:.1f} to {stop:.1f} s"

@@ -306,7 +306,10 @@ def _no_progress(history: History, rng: random.Random) -> None:
     away = max((fault.t1 for fault in history.of(Fault)), default=0.0) + 15
     last = [send for send in history.of(Send) if send.outcome == OK][-1]
     late = max(end, away) + 21 + rng.random()
-    _with_final(history, last, late)
+    if rng.random() < 0.5:
+        _with_final(history, last, late)
+    else:  # nothing is acknowledged until the end
+        history.add(last._replace(outcome=INFO, value=10**9, sequence=10**6, t1=late))
 
 
 def _with_final(history: History, send: Send, late: float) -> None:
