@@ -77,7 +77,8 @@ class ConfigurationControl:
         self._kafka_defaults = LOG_CONFIG_DEF.defaults()
         # What topics without a value of their own have, while these are the configs.
         self._inherited_of: object = None
-        self._inherited: dict[str, str | None] = {}
+        self._inherited: dict[str, EffectiveConfig] = {}
+        self._described = sorted(key for key, one in LOG_CONFIG_DEF.items() if not one.internal)
 
     # --- changes -------------------------------------------------------------------------------
 
@@ -245,9 +246,10 @@ class ConfigurationControl:
     ) -> list[EffectiveConfig]:
         """All configs of a topic that sets `overrides`, by name, as CreateTopics answers them."""
         return [
-            self._effective(image, key, overrides)
-            for key, definition in sorted(LOG_CONFIG_DEF.items())
-            if not definition.internal
+            EffectiveConfig(key, overrides[key], ConfigSource.TOPIC_CONFIG)
+            if key in overrides
+            else self._inherited_config(image, key)
+            for key in self._described
         ]
 
     def topic_config(self, image: MetadataImage, topic: str, key: str) -> str | None:
@@ -256,17 +258,18 @@ class ConfigurationControl:
         own = image.topic_config(topic, key)
         if own is not None:
             return own
+        return self._inherited_config(image, key).value
+
+    def _inherited_config(self, image: MetadataImage, key: str) -> EffectiveConfig:
+        """What a topic without a value of its own has."""
         if image.configs is not self._inherited_of:
             self._inherited_of, self._inherited = image.configs, {}
-        if key not in self._inherited:
-            self._inherited[key] = self._effective(image, key, {}).value
-        return self._inherited[key]
+        found = self._inherited.get(key)
+        if found is None:
+            found = self._inherited[key] = self._look_up(image, key)
+        return found
 
-    def _effective(
-        self, image: MetadataImage, key: str, overrides: Mapping[str, str]
-    ) -> EffectiveConfig:
-        if key in overrides:
-            return EffectiveConfig(key, overrides[key], ConfigSource.TOPIC_CONFIG)
+    def _look_up(self, image: MetadataImage, key: str) -> EffectiveConfig:
         layers = (
             (
                 image.config(ResourceType.BROKER, str(self._settings.node_id)),

@@ -111,6 +111,7 @@ class ConfigDef(Mapping[str, ConfigKey]):
 
     def __init__(self, keys: list[ConfigKey]) -> None:
         self._keys = {key.name: key for key in keys}
+        self._defaults: dict[str, ConfigValue] | None = None
 
     def __getitem__(self, name: str) -> ConfigKey:
         return self._keys[name]
@@ -131,11 +132,15 @@ class ConfigDef(Mapping[str, ConfigKey]):
 
     def defaults(self) -> dict[str, ConfigValue]:
         """Kafka's default of every key that has one, parsed; required keys are left out."""
-        return {
-            key.name: None if key.default is None else parse_type(key.name, key.type, key.default)
-            for key in self._keys.values()
-            if not key.required
-        }
+        if self._defaults is None:
+            self._defaults = {
+                key.name: None
+                if key.default is None
+                else parse_type(key.name, key.type, key.default)
+                for key in self._keys.values()
+                if not key.required
+            }
+        return dict(self._defaults)
 
 
 def parse_type(name: str, kind: ConfigType, text: str) -> ConfigValue:
