@@ -161,7 +161,7 @@ class ReplicaManager:
                 partition = self._hosted(topic, topic_id, index, configs[topic], at_start)
                 if partition is not None:
                     self._change(partition, registration)
-        self._tell_fetchers(delta)
+        self._tell_brokers(delta)
         self._apply_configs(delta, image)
 
     def _apply_configs(self, delta: MetadataDelta, image: MetadataImage) -> None:
@@ -204,10 +204,14 @@ class ReplicaManager:
         if partition.is_leader != led or partition.leader_epoch != epoch:
             self._tell_leadership(partition, partition.is_leader)
 
-    def _tell_fetchers(self, delta: MetadataDelta) -> None:
-        if self._fetchers is not None:
-            if delta.changed_brokers:
+    def _tell_brokers(self, delta: MetadataDelta) -> None:
+        if delta.changed_brokers:
+            for partition in self._partitions.values():
+                if partition.followers is not None:
+                    partition.brokers_changed()
+            if self._fetchers is not None:
                 self._fetchers.brokers_changed()
+        if self._fetchers is not None:
             self._fetchers.close_idle()
 
     def _create(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from broker.replication.fetch_session import LAST_EPOCH
@@ -26,10 +28,14 @@ class Session:
         del self.positions[key]
         self.handler.mark(key)
 
+    def sent(self) -> bool:
+        """Whether the last request was worth sending."""
+        return self.sends
+
     def ask(self) -> tuple[tuple[int, int], dict[FetchKey, int], list[FetchKey]]:
         """(session id and epoch), what is named with its offset, what is forgotten."""
         request = FetchRequest()
-        self.any = self.handler.fill(request, self.positions, self.positions.get)
+        self.sends = self.handler.fill(request, self.positions, self.positions.get)
         named = {
             (topic.topic_id, one.partition): one.fetch_offset
             for topic in request.topics
@@ -56,7 +62,7 @@ def test_it_names_what_moved_and_forgets_what_went() -> None:
     assert session.ask() == ((7, 1), {(A, 1): 9}, [(B, 0)])
     session.handler.answered(7)
     assert session.ask() == ((7, 2), {}, [])
-    assert session.any
+    assert session.sent()
 
 
 def test_what_went_and_came_back_is_named_not_forgotten() -> None:
@@ -72,16 +78,16 @@ def test_what_went_and_came_back_is_named_not_forgotten() -> None:
 def test_there_is_nothing_to_send_once_the_last_is_forgotten() -> None:
     session = Session()
     assert session.ask() == ((0, 0), {}, [])
-    assert not session.any
+    assert not session.sent()
     session.put((A, 0), 1)
     session.ask()
     session.handler.answered(7)
     session.drop((A, 0))
     assert session.ask() == ((7, 1), {}, [(A, 0)])
-    assert session.any
+    assert session.sent()
     session.handler.answered(7)
     session.ask()
-    assert not session.any
+    assert not session.sent()
 
 
 @pytest.mark.parametrize(
@@ -94,7 +100,7 @@ def test_there_is_nothing_to_send_once_the_last_is_forgotten() -> None:
     ],
 )
 def test_a_session_that_ended_is_followed_by_another_that_names_all(
-    end: object, session_id: int
+    end: Callable[[FetchSessionHandler], None], session_id: int
 ) -> None:
     session = Session()
     session.put((A, 0), 1)
@@ -102,7 +108,6 @@ def test_a_session_that_ended_is_followed_by_another_that_names_all(
     session.ask()
     session.handler.answered(7)
     session.ask()
-    assert callable(end)
     end(session.handler)
     assert session.ask() == ((session_id, 0), {(A, 0): 1, (B, 0): 2}, [])
 

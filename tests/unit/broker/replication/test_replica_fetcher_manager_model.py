@@ -101,12 +101,10 @@ def test_r6_a_log_start_inside_a_batch_while_a_follower_is_down() -> None:
     cluster.run(3000)
     log = cluster.brokers[3].partition().log
     assert (log.log_start_offset, log.log_end_offset) == (45, 60)
-    cluster.append(b"z")
-    cluster.run(600)
     assert 3 in cluster.registration().isr
     cluster.change(3, None)
     cluster.run(600)
-    assert cluster.append(b"z") == (61, 62)
+    assert cluster.append(b"z") == (60, 61)
     cluster.run(3000)
     cluster.assert_equal_logs()
 
@@ -222,9 +220,7 @@ def _heal(cluster: ReplicaCluster) -> None:
         if not broker.running:
             cluster.restart(node_id)
             cluster.run(100)
-    for _ in range(30):
-        cluster.append(b"nudge", acks=1)
-        cluster.run(500)
+    cluster.run(15_000)
     assert sorted(cluster.registration().isr) == sorted(cluster.brokers)
     assert cluster.append(b"last") is not None
     cluster.run(3000)
