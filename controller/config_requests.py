@@ -16,7 +16,13 @@ from typing import Any
 
 from controller.change_rules import UNCLEAN_LEADER_ELECTION
 from controller.configuration_control import ConfigChange
-from controller.decision import MAX_RECORDS_PER_OPERATION, TOO_MANY_RECORDS, Decision, View
+from controller.decision import (
+    MAX_CONFIG_BYTES_PER_OPERATION,
+    MAX_RECORDS_PER_OPERATION,
+    TOO_MANY_RECORDS,
+    Decision,
+    View,
+)
 from controller.metadata_image import ResourceType
 from controller.metadata_records import MetadataRecord
 from controller.quorum_controller import QuorumController
@@ -27,6 +33,7 @@ from protocol.messages.metadata_records import ConfigRecord
 
 Respond = Callable[[Any], None]
 
+_MAX_TEXT = MAX_CONFIG_BYTES_PER_OPERATION
 _NONE = ApiError(ErrorCode.NONE)
 
 
@@ -104,7 +111,7 @@ class ConfigRequests:
                 error = altered if isinstance(altered, ApiError) else _NONE
                 records += [] if isinstance(altered, ApiError) else altered
             outcome.append(error)
-        if len(records) > MAX_RECORDS_PER_OPERATION:
+        if len(records) > MAX_RECORDS_PER_OPERATION or _text_size(records) > _MAX_TEXT:
             return Decision(TOO_MANY_RECORDS)
         if not validate_only and any(_allows_unclean(record) for record in records):
             # Partitions that lost all proven replicas before may have a leader again.
@@ -126,6 +133,10 @@ class ConfigRequests:
         return self._configuration.replace(
             view.image, resource.resource_type, resource.resource_name, configs
         )
+
+
+def _text_size(records: Sequence[MetadataRecord]) -> int:
+    return sum(len(one.value or "") for one in records if isinstance(one, ConfigRecord))
 
 
 def _allows_unclean(record: MetadataRecord) -> bool:

@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 MAX_RECORDS_PER_OPERATION = 10_000
 """A user's request that would need more is refused whole (KAFKA-14204, KAFKA-14996)."""
+MAX_CONFIG_BYTES_PER_OPERATION = 8 << 20
+"""As much text as one batch of the metadata log should hold, which followers fetch whole."""
 MAX_PARTITIONS_PER_REQUEST = 10_000
 TOO_MANY_RECORDS = ApiError(
     ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."

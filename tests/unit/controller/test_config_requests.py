@@ -59,6 +59,28 @@ def test_loggers_do_not_come_here() -> None:
     assert node.call(request, 1).responses[0].error_code == 42
 
 
+def test_five_thousand_configs_at_once() -> None:
+    """C6: applied whole."""
+    node = node_with_topics()
+    configs = [change.AlterableConfig(f"key-{i}", 0, "v") for i in range(5_000)]
+    request = change.IncrementalAlterConfigsRequest(
+        [change.AlterConfigsResource(BROKER, "1", configs)]
+    )
+    assert [r.error_code for r in node.call(request, 1).responses] == [0]
+    assert len(node.node.image.config(BROKER, "1")) == 5_000
+
+
+def test_more_text_than_a_batch_should_hold_is_refused_whole() -> None:
+    node = node_with_topics()
+    before = dict(node.node.image.configs)
+    configs = [change.AlterableConfig(f"key-{i}", 0, "v" * 30_000) for i in range(300)]
+    request = change.IncrementalAlterConfigsRequest(
+        [change.AlterConfigsResource(BROKER, "1", configs)]
+    )
+    assert [r.error_code for r in node.call(request, 1).responses] == [44]
+    assert dict(node.node.image.configs) == before
+
+
 def test_too_many_records_are_refused_whole() -> None:
     """C6, KAFKA-14996: an alter that is larger than a batch may be."""
     node = node_with_topics()
