@@ -38,6 +38,11 @@ Respond = Callable[[Any], None]
 
 _TOPIC = METADATA_PARTITION.topic
 
+_MESSAGES = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "This node does not lead the metadata quorum.",
+}
+
 API_KEYS = (
     voting.VoteRequest.API_KEY,
     begin.BeginQuorumEpochRequest.API_KEY,
@@ -384,7 +389,7 @@ def _describe_refusal(topics: list[Any], code: ErrorCode) -> Any:
                 topic.topic_name,
                 [
                     describe.DescribeQuorumResponsePartitionData(
-                        partition.partition_index, code, current_voters=[], observers=[]
+                        partition.partition_index, code, _MESSAGES[code]
                     )
                     for partition in topic.partitions
                 ],

@@ -28,6 +28,7 @@ MAX_WAITING = 1_000
 MAX_DIRECTORIES = 1_000
 VERSION_WITH_IDS = 13
 VERSION_WITH_REPLICA_STATE = 15
+VERSION_WITH_LEADER_ENDPOINT = 17
 
 
 class RequestContext(Protocol):
@@ -48,6 +49,7 @@ class _Asked:
     high_watermark: int
     """What its sender knows to be committed."""
     respond: Callable[[Any], None]
+    version: int
     timer: Timer | None = None
 
 
@@ -93,9 +95,7 @@ class RaftFetches:
             or not 0 <= partition.last_fetched_epoch <= partition.current_leader_epoch
             or replica_id == self._settings.node_id
         ):
-            respond(
-                self._refusal(ErrorCode.INVALID_REQUEST, self._raft.epoch, self._raft.leader_id)
-            )
+            respond(self._refusal(ErrorCode.INVALID_REQUEST, self._position(), version))
             return
         message = m.Fetch(
             partition.current_leader_epoch,
@@ -105,7 +105,9 @@ class RaftFetches:
         )
         limit = self._settings.quorum_fetch_max_bytes
         max_bytes = max(0, min(limit, request.max_bytes, partition.partition_max_bytes))
-        asked = _Asked(message, max_bytes, request.max_wait_ms, partition.high_watermark, respond)
+        asked = _Asked(
+            message, max_bytes, request.max_wait_ms, partition.high_watermark, respond, version
+        )
         self._note_directory(replica_id, partition.replica_directory_id)
         self._raft.receive(
             m.Received(replica_id, message, lambda reply: self._answered(asked, reply))
@@ -124,7 +126,7 @@ class RaftFetches:
         if isinstance(reply, m.EpochReply):
             self._send_away(asked, reply)
         elif reply.read_from is None:
-            asked.respond(self._response(reply, b""))
+            asked.respond(self._response(reply, b"", asked.version))
         elif asked.max_wait_ms == 0 or self._has_news(asked) or len(self._waiting) >= MAX_WAITING:
             self._answer(asked)
         else:
@@ -161,6 +163,9 @@ class RaftFetches:
             return True
         return self._known_high_watermark() > asked.high_watermark
 
+    def _position(self) -> m.EpochReply:
+        return m.EpochReply(self._raft.epoch, self._raft.leader_id)
+
     def _known_high_watermark(self) -> int:
         high_watermark = self._raft.high_watermark
         return -1 if high_watermark is None else high_watermark
@@ -171,13 +176,13 @@ class RaftFetches:
         if epoch != reply.epoch:
             fenced = epoch < reply.epoch
             code = ErrorCode.FENCED_LEADER_EPOCH if fenced else ErrorCode.UNKNOWN_LEADER_EPOCH
-        asked.respond(self._refusal(code, reply.epoch, reply.leader_id))
+        asked.respond(self._refusal(code, reply, asked.version))
 
     def _answer(self, asked: _Asked) -> None:
         """With what there is now: Raft has found that its log is a part of this one."""
         raft, message = self._raft, asked.message
         if not self._leads(asked):
-            self._send_away(asked, m.EpochReply(raft.epoch, raft.leader_id))
+            self._send_away(asked, self._position())
             return
         offset, end = message.offset, self._log.end_offset
         records = b""
@@ -187,14 +192,14 @@ class RaftFetches:
                 records = self._log.read_slice(offset, end, asked.max_bytes)
         except MetadataLogFailure:
             code = ErrorCode.UNKNOWN_SERVER_ERROR
-            asked.respond(self._refusal(code, raft.epoch, raft.leader_id))
+            asked.respond(self._refusal(code, self._position(), asked.version))
             return
         fetched = (offset, message.last_fetched_epoch)
         high_watermark = raft.high_watermark
         reply = m.FetchReply(message.epoch, self._settings.node_id, high_watermark, fetched)
-        asked.respond(self._response(reply, records))
+        asked.respond(self._response(reply, records, asked.version))
 
-    def _response(self, reply: m.FetchReply, records: bytes) -> Any:
+    def _response(self, reply: m.FetchReply, records: bytes, version: int) -> Any:
         partition = self._partition(ErrorCode.NONE, reply.epoch, reply.leader_id)
         if reply.high_watermark is not None:
             partition.high_watermark = reply.high_watermark
@@ -203,10 +208,11 @@ class RaftFetches:
             partition.diverging_epoch = fetching.EpochEndOffset(*reply.diverging)
         if reply.snapshot is not None:
             partition.snapshot_id = fetching.SnapshotId(*reply.snapshot)
-        return self._whole(partition, reply.leader_id)
+        return self._whole(partition, reply.leader_id, version)
 
-    def _refusal(self, code: ErrorCode, epoch: int, leader_id: int | None) -> Any:
-        return self._whole(self._partition(code, epoch, leader_id), leader_id)
+    def _refusal(self, code: ErrorCode, reply: m.EpochReply, version: int) -> Any:
+        partition = self._partition(code, reply.epoch, reply.leader_id)
+        return self._whole(partition, reply.leader_id, version)
 
     def _partition(self, code: ErrorCode, epoch: int, leader_id: int | None) -> Any:
         return fetching.PartitionData(
@@ -218,9 +224,11 @@ class RaftFetches:
             records=b"",
         )
 
-    def _whole(self, partition: Any, leader_id: int | None) -> Any:
+    def _whole(self, partition: Any, leader_id: int | None, version: int) -> Any:
         nodes = []
-        if leader_id is not None and leader_id in self._settings.voter_endpoints:
+        knows = leader_id is not None and leader_id in self._settings.voter_endpoints
+        if knows and version >= VERSION_WITH_LEADER_ENDPOINT:
+            assert leader_id is not None
             nodes = [fetching.NodeEndpoint(leader_id, *self._settings.voter_endpoints[leader_id])]
         topic = fetching.FetchableTopicResponse(
             METADATA_PARTITION.topic, METADATA_TOPIC_ID, [partition]
