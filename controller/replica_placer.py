@@ -31,27 +31,37 @@ class UsableBroker(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Rack:
-    unfenced: list[int] = field(default_factory=list)
-    fenced: list[int] = field(default_factory=list)
-    start: int = 0
-    taken: int = 0
+class _Brokers:
+    """Brokers that take turns: each partition that asks here begins one broker further."""
 
-    def next_partition(self) -> None:
-        self.taken = 0
-        self.start += 1
+    ids: list[int] = field(default_factory=list)
+    _partition: int = -1
+    _start: int = -1
+    _taken: int = 0
 
-    def next(self, unfenced_only: bool = False) -> int | None:
-        """The next broker of this rack for the present partition."""
-        live = len(self.unfenced)
-        if self.taken < live:
-            broker = self.unfenced[(self.start + self.taken) % live]
-        elif not unfenced_only and self.taken < live + len(self.fenced):
-            broker = self.fenced[(self.start + self.taken - live) % len(self.fenced)]
-        else:
+    def next(self, partition: int) -> int | None:
+        """The next broker for `partition`; None when it has them all."""
+        if not self.ids:
             return None
-        self.taken += 1
+        if partition != self._partition:
+            self._partition, self._taken = partition, 0
+            self._start = (self._start + 1) % len(self.ids)
+        if self._taken >= len(self.ids):
+            return None
+        broker = self.ids[(self._start + self._taken) % len(self.ids)]
+        self._taken += 1
         return broker
+
+
+@dataclass(slots=True)
+class _Rack:
+    unfenced: _Brokers = field(default_factory=_Brokers)
+    fenced: _Brokers = field(default_factory=_Brokers)
+
+    def next(self, partition: int) -> int | None:
+        """The next broker for `partition`, one that is alive if there is one left."""
+        broker = self.unfenced.next(partition)
+        return self.fenced.next(partition) if broker is None else broker
 
 
 def place_replicas(
@@ -65,12 +75,12 @@ def place_replicas(
     if error is not None:
         return ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, error)
     racks = _racks(brokers)
-    live = sum(len(rack.unfenced) for rack in racks)
+    live = sum(len(rack.unfenced.ids) for rack in racks)
     placed: list[list[int]] = []
     for number in range(partitions):
         if number % live == 0:
             _shuffle_all(racks, draw)
-        placed.append(_place_one(racks, number % len(racks), replication_factor))
+        placed.append(_place_one(racks, number, replication_factor))
     return placed
 
 
@@ -95,15 +105,15 @@ def _racks(brokers: Sequence[UsableBroker]) -> list[_Rack]:
     racks: dict[str | None, _Rack] = {}
     for broker in sorted(brokers, key=lambda b: b.id):
         rack = racks.setdefault(broker.rack, _Rack())
-        (rack.fenced if broker.fenced else rack.unfenced).append(broker.id)
+        (rack.fenced if broker.fenced else rack.unfenced).ids.append(broker.id)
     return list(racks.values())
 
 
 def _shuffle_all(racks: list[_Rack], draw: Draw) -> None:
     _shuffle(racks, draw)
     for rack in racks:
-        _shuffle(rack.unfenced, draw)
-        _shuffle(rack.fenced, draw)
+        _shuffle(rack.unfenced.ids, draw)
+        _shuffle(rack.fenced.ids, draw)
 
 
 def _shuffle(items: list[T], draw: Draw) -> None:
@@ -113,19 +123,21 @@ def _shuffle(items: list[T], draw: Draw) -> None:
         items[last], items[other] = items[other], items[last]
 
 
-def _place_one(racks: list[_Rack], first: int, replication_factor: int) -> list[int]:
-    for rack in racks:
-        rack.next_partition()
-    order = racks[first:] + racks[:first]
-    while not order[0].unfenced:
-        order = order[1:] + order[:1]
-    leader = order[0].next(unfenced_only=True)
+def _place_one(racks: list[_Rack], partition: int, replication_factor: int) -> list[int]:
+    """A rack for the leader, from the one whose turn it is on; then all the others in a round."""
+    turn = partition % len(racks)
+    leader_rack = next(rack for rack in (*racks[turn:], *racks[:turn]) if rack.unfenced.ids)
+    leader = leader_rack.unfenced.next(partition)
     assert leader is not None, "a rack with a live broker has a leader to give"
     replicas = [leader]
-    turn = 0
+    skip: _Rack | None = leader_rack  # in the first round: it has given its share
     while len(replicas) < replication_factor:
-        turn = (turn + 1) % len(order)
-        replica = order[turn].next()
+        rack = racks[turn % len(racks)]
+        turn += 1
+        if rack is skip:
+            skip = None
+            continue
+        replica = rack.next(partition)
         if replica is not None:
             replicas.append(replica)
     return replicas

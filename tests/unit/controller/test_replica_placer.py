@@ -40,6 +40,18 @@ def test_each_partition_is_on_every_rack() -> None:
     assert set(Counter(replicas[0] for replicas in placed).values()) == {10}
 
 
+def test_a_rack_that_is_left_out_does_not_lose_its_turn() -> None:
+    """With fewer replicas than racks each broker still leads as often as the others."""
+    placed = place(brokers("a", "a", "b", "b"), 40, 1)
+    assert set(Counter(replicas[0] for replicas in placed).values()) == {10}
+
+
+def test_a_rack_without_a_live_broker_follows() -> None:
+    placed = place(brokers("a", "b", "c", fenced=(2,)), 30, 2)
+    assert 2 not in [leader for leader, _ in placed]
+    assert 2 in [follower for _, follower in placed]
+
+
 def test_uneven_racks_still_give_distinct_replicas() -> None:
     placed = place(brokers("a", "b", "b", "b"), 40, 3)
     assert all(len(dict.fromkeys(replicas)) == 3 for replicas in placed)
