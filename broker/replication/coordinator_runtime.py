@@ -241,14 +241,19 @@ class CoordinatorRuntime(Generic[S]):
     def on_elected(self, partition: int, leader_epoch: int) -> None:
         """This node leads `partition` from `leader_epoch` on: load it.
 
-        Told again of the same or an older epoch, nothing happens; a newer one loads afresh, since
-        another node may have led in between.
+        Told again of the same or an older epoch, nothing happens. Told of a newer one, a live shard
+        goes on under it: a leader's log is cut only when it has followed another, and then the
+        shard was unloaded. One that is still loading begins again.
         """
         entry = self._shards.get(partition)
         if entry is not None:
-            if entry[0].leader_epoch >= leader_epoch:
+            context = entry[0]
+            if context.leader_epoch >= leader_epoch:
                 return
-            entry[0].close()
+            if context.state is ShardState.ACTIVE:
+                context.leader_epoch = leader_epoch
+                return
+            context.close()
         context = ShardContext(
             partition, leader_epoch, self._log, self._scheduler, self._commit_timeout_ms
         )

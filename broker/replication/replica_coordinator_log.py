@@ -117,14 +117,15 @@ class ReplicaCoordinatorLog:
             return _decode(records.read(), offset)
 
         def loaded(result: tuple[int, Loaded] | None, error: Exception | None) -> None:
-            if isinstance(error, OSError):
+            if not partition.is_leader or partition.leader_epoch != leader_epoch:
+                # First: what was read of a log that follows another leader may have been cut.
+                done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            elif isinstance(error, OSError):
                 done(ErrorCode.KAFKA_STORAGE_ERROR)
             elif isinstance(error, CorruptBatch):
                 done(ErrorCode.CORRUPT_MESSAGE)
             elif error is not None or result is None:
                 raise AssertionError(f"loading {partition!r} failed") from error
-            elif not partition.is_leader or partition.leader_epoch != leader_epoch:
-                done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             else:
                 next_offset, slice_records = result
                 deliver(slice_records)

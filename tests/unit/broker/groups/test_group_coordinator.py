@@ -137,5 +137,10 @@ def test_it_is_told_again_what_it_knows() -> None:
     node.coordinator.on_elected(partition, node.epoch)
     node.coordinator.on_resigned(partition, node.epoch - 1)
     assert wire.call(beat("g", 1, member, "i"), 4).error_code == ErrorCode.NONE
+    # The leader still, in another epoch: nobody has to join again.
     node.coordinator.on_elected(partition, node.epoch + 1)
+    assert wire.call(beat("g", 1, member, "i"), 4).error_code == ErrorCode.NONE
+    # After another one led in between, only what is in the log is known: no member was.
+    node.coordinator.on_resigned(partition, node.epoch + 1)
+    node.coordinator.on_elected(partition, node.epoch + 2)
     assert wire.call(beat("g", 1, member, "i"), 4).error_code == ErrorCode.UNKNOWN_MEMBER_ID

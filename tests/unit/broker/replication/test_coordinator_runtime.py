@@ -14,7 +14,6 @@ from broker.replication.coordinator_log import (
 from broker.replication.coordinator_runtime import (
     CoordinatorRuntime,
     ShardContext,
-    ShardState,
 )
 from protocol.errors import ErrorCode, ProtocolError
 from tests.simulation.sim_scheduler import SimScheduler
@@ -207,18 +206,32 @@ def test_a_log_that_cannot_be_loaded(damage: str, caplog: pytest.LogCaptureFixtu
     world.runtime.on_resigned(0, 1)
 
 
-def test_epochs_only_go_up() -> None:
+def test_a_live_shard_goes_on_under_a_later_epoch_of_the_same_leader() -> None:
+    """As after a reassignment: its members need not join again, and what waits goes on waiting."""
     world = led()
     first = world.shard()
+    world.log.commit_at_once = False
+    first.write(b"a")
     world.runtime.on_elected(0, 1)
     world.runtime.on_elected(0, 0)
     world.runtime.on_resigned(0, 0)
     world.runtime.on_resigned(5, 1)
-    assert world.shard() is first
+    assert (world.shard(), first.context.leader_epoch) == (first, 1)
     world.runtime.on_elected(0, 2)
-    assert world.shard() is not first
-    assert first.context.state is ShardState.CLOSED
-    assert first.seen[-1] == "unloaded"
+    assert (world.shard(), first.context.leader_epoch) == (first, 2)
+    world.runtime.on_resigned(0, 1)  # late word of the epoch before
+    assert world.shard() is first
+    world.log.commit(0)
+    assert first.answers == [ErrorCode.NONE]
+
+
+def test_a_shard_that_could_not_be_loaded_is_loaded_again_in_the_next_epoch() -> None:
+    world = World()
+    world.log.load_error = ErrorCode.KAFKA_STORAGE_ERROR
+    world.runtime.on_elected(0, 1)
+    world.log.load_error = ErrorCode.NONE
+    world.runtime.on_elected(0, 2)
+    assert world.shard().context.leader_epoch == 2
 
 
 def test_markers_reach_their_shard() -> None:

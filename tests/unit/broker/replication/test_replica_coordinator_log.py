@@ -293,6 +293,23 @@ def test_a_load_ends_with_the_leadership(tmp_path: Path, lose: Callable[[Replica
     assert log.done == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
+def test_a_log_that_was_cut_while_it_was_read_is_no_damage(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It follows another leader by then: what was read may be of two histories."""
+    log.replicas.create(TOPIC, replicas=[1, OTHER_NODE])
+    log.append(b"a")
+    log.load()
+
+    def mixed(*_: object) -> bytes:
+        raise ValueError("not a record")
+
+    monkeypatch.setattr("broker.replication.replica_coordinator_log._decode", mixed)
+    log.replicas.move_leader(TOPIC, OTHER_NODE)
+    log.run()
+    assert log.done == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+
+
 def test_a_damaged_batch_ends_the_load(log: Log) -> None:
     partition = log.replicas.create(TOPIC)
     log.append(b"a")
