@@ -24,6 +24,8 @@ _NEVER_EMPTY = (
     "process.roles",
     "group.consumer.assignors",
 )
+# What `broker.replication.replica_selector` does; not imported, for a start must stay fast.
+_RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 _MEGABYTE = 1024 * 1024
 _COMPRESSION_CODEC_MAX = 4
 
@@ -179,6 +181,12 @@ def _check_replication(config: BrokerConfig) -> None:
         "replica.fetch.wait.max.ms",
         "replica.fetch.wait.max.ms should always be less than or equal to replica.lag.time.max.ms "
         "to prevent frequent changes in ISR",
+    )
+    _require(
+        config.replica_selector_class in (None, "", _RACK_AWARE),
+        "replica.selector.class",
+        f"replica.selector.class is set, but Java classes cannot be loaded; only {_RACK_AWARE} is "
+        "served, or none: remove the line",
     )
 
 

@@ -49,7 +49,7 @@ class FetchApi:
         self._scheduler = replicas.scheduler
         self._max_bytes = config.fetch_max_bytes
         self._inter_broker_listener = config.inter_broker_listener_name
-        self._selects_replicas = config.replica_selector_class is not None
+        self._selects_replicas = bool(config.replica_selector_class)
         replicas.sessions.serves_consumers_from_followers = self._selects_replicas
 
     def apis(self) -> list[Api]:

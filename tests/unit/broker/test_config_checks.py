@@ -68,6 +68,7 @@ CONTROLLER_ONLY = {"process.roles": "controller", "listeners": "CONTROLLER://:90
             {"replica.fetch.wait.max.ms": "30000", "replica.lag.time.max.ms": "29999"},
             "to prevent frequent changes in ISR",
         ),
+        ({"replica.selector.class": "a.B"}, "Java classes cannot be loaded; only org.apache.kafka"),
         ({"offsets.topic.compression.codec": "9"}, "Unknown compression type id: 9"),
         ({"max.connections.per.ip": "0"}, "max.connections.per.ip can be set to zero only if"),
         ({"connections.max.idle.ms": "0"}, "should always be less than connections.max.idle.ms=0"),

@@ -51,7 +51,11 @@ def test_what_is_taken(name: str, text: str) -> None:
         ("min.insync.replicas", "0", "Invalid value 0 for configuration min.insync.replicas: Val"),
         ("log.cleanup.policy", "foo", "Invalid value foo for configuration log.cleanup.policy: S"),
         ("log.retention.ms", "0", "log.retention.ms must be unlimited (-1) or"),
-        ("leader.replication.throttled.rate", "x", "Invalid value x for configuration leader.repli"),
+        (
+            "leader.replication.throttled.rate",
+            "x",
+            "Invalid value x for configuration leader.repli",
+        ),
         ("follower.replication.throttled.rate", "-1", "Value must be at least 0"),
         ("replica.alter.log.dirs.io.max.bytes.per.second", "5", "Cannot update these configs dyn"),
     ],

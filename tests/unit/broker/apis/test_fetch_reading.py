@@ -199,20 +199,6 @@ def test_a_follower_that_wants_a_partition_no_more_is_late_in_time(leader: Leade
     assert leader.proposed() == [1]
 
 
-def test_a_parked_fetch_that_looks_again_says_nothing_new(leader: Leader) -> None:
-    """Its position is as of when it came; what it has read since is not on its disk yet."""
-    follower = Fetcher(leader, 2)
-    follower.open(0)
-    follower.fetch(None, wait_ms=20_000)
-    leader.run(19_000)
-    replica = leader.partition.followers
-    assert replica is not None
-    came_ms = replica.replicas[2].caught_up_ms
-    leader.append(1)
-    assert offsets(follower.one()) == [0]
-    assert replica.replicas[2].caught_up_ms == came_ms
-
-
 def test_a_session_belongs_to_who_opened_it(leader: Leader) -> None:
     follower, consumer = Fetcher(leader, 2), Fetcher(leader)
     follower.open(0)
