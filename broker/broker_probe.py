@@ -14,6 +14,7 @@ never decides.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -38,7 +39,7 @@ class BrokerProbe:
         self._shared = shared
         # Connection → (broker id, broker epoch) of the heartbeats that came over it.
         self._brokers: dict[str, tuple[int, int]] = {}
-        shared.controller.on_leader_change(self._leader_changed)
+        shared.controller.controller.add_claim_listener(self._claimed)
 
     def heard(self, connection_id: str, heartbeat: BrokerHeartbeatRequest) -> None:
         """A heartbeat came over this connection."""
@@ -50,11 +51,10 @@ class BrokerProbe:
         if known is not None and self._shared.controller.controller.is_active:
             self._look(*known, tries=_TRIES)
 
-    def _leader_changed(self, leader_id: int | None) -> None:
-        if leader_id != self._shared.config.node_id:
-            return
-        for broker in self._shared.image.brokers.values():
-            if not broker.fenced and broker.id != leader_id:
+    def _claimed(self, unfenced: Sequence[BrokerRegistration]) -> None:
+        """This node is the active controller from now on."""
+        for broker in unfenced:
+            if broker.id != self._shared.config.node_id:
                 self._look(broker.id, broker.epoch, tries=1)
 
     def _look(self, broker_id: int, epoch: int, tries: int) -> None:

@@ -101,11 +101,18 @@ class Node:
             self.broker.start(advertised, done)
 
     def hand_over(self, done: Callable[[], None]) -> None:
-        """Before the stop, while everything still runs: others take over what is led here."""
+        """Before the stop, while everything still runs: others take over what is led here, first
+        the partitions, then the quorum."""
+        leave = self._leave_quorum(done)
         if self.broker is None:
-            done()
+            leave()
         else:
-            self.broker.hand_over(done)
+            self.broker.hand_over(leave)
+
+    def _leave_quorum(self, done: Callable[[], None]) -> Callable[[], None]:
+        if self.shared.alone:
+            return done
+        return lambda: self.controller.hand_over(done)
 
     def begin_stop(self) -> None:
         """Begin nothing new; answer whoever waits."""

@@ -38,18 +38,20 @@ class World:
         )
         self.brokers = {OTHER: broker, ME: broker._replace(id=ME)}
         controller = SimpleNamespace(
-            is_active=active, broker_gone=lambda *broker: self.gone.append(broker)
+            is_active=active,
+            broker_gone=lambda *broker: self.gone.append(broker),
+            add_claim_listener=self._listen,
         )
         shared: Any = SimpleNamespace(
             config=SimpleNamespace(node_id=ME, inter_broker_listener_name="IN"),
             ports=SimpleNamespace(network=self, scheduler=self.scheduler),
             image=self,
-            controller=SimpleNamespace(controller=controller, on_leader_change=self._listen),
+            controller=SimpleNamespace(controller=controller),
         )
         self.probe = BrokerProbe(shared)
 
     def _listen(self, listener: Any) -> None:
-        self.leader_changed = listener
+        self.claimed = listener
 
     def channel(self, host: str, port: int, _: str) -> Channel:
         self.probed.append((host, port))
@@ -105,9 +107,7 @@ def test_nobody_is_looked_at_without_need() -> None:
 
 def test_a_new_controller_looks_at_all_that_are_not_fenced_but_itself() -> None:
     world = World()
-    world.leader_changed(OTHER)
-    assert world.probed == []
-    world.leader_changed(ME)
+    world.claimed(list(world.brokers.values()))
     assert world.probed == [("host", 9)]
     world.seen(ChannelFailure.REFUSED)
     assert world.gone == [(OTHER, EPOCH)]
