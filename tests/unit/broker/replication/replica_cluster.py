@@ -134,6 +134,7 @@ class Broker:
         self.logs.lock()
         self.logs.load()
         self.running = True
+        cluster.prepare(self)
         self.image = MetadataImage()
         self.catch_up()
         self.logs.start()
@@ -260,15 +261,23 @@ class MemoryNetwork:
 class ReplicaCluster:
     """Brokers 1 to `count`, all running, with one topic `t` of one partition on all of them."""
 
-    def __init__(self, seed: int, count: int = 3, delay_ms: float = 3.0, **configs: str) -> None:
+    def __init__(
+        self,
+        seed: int,
+        count: int = 3,
+        delay_ms: float = 3.0,
+        prepare: Callable[[Broker], None] = lambda _: None,
+        **configs: str,
+    ) -> None:
+        """`prepare` sees each broker at each start, before it hears of metadata."""
         self.world = SimScheduler(seed)
         self.chance = random.Random(f"{seed}/cluster")
         self.overrides: dict[str, str] = {}
         self.delay_ms = delay_ms
         self.cuts: dict[tuple[int, int], None] = {}
         self.channels: dict[MemoryChannel, None] = {}
+        self.prepare = prepare
         self.image = MetadataImage()
-        self.partitions: dict[str, PartitionRegistration] = {}
         self._offset = 0
         self.brokers = {one: Broker(self, one) for one in range(1, count + 1)}
         for broker in self.brokers.values():

@@ -109,6 +109,52 @@ def test_r6_a_log_start_inside_a_batch_while_a_follower_is_down() -> None:
     cluster.assert_equal_logs()
 
 
+def test_r5_after_an_unclean_election_the_old_leader_is_cut_below_its_watermark() -> None:
+    """Chosen by unclean.leader.election.enable: what only the lost leader had is gone everywhere,
+    and what it had before the election's point is not copied again."""
+    cluster = ReplicaCluster(5, min_insync_replicas="1")
+    cluster.run(600)
+    cluster.append(b"common", 4)
+    cluster.run(600)
+    cluster.kill(2)
+    cluster.kill(3)
+    cluster.run(100)
+    for _ in range(3):
+        cluster.append(b"gone", 2)
+    assert cluster.brokers[1].partition().log.high_watermark == 10
+    cluster.run(600)
+    cluster.kill(1)
+    cluster.restart(2)
+    cluster.change(2, [2])
+    cluster.run(100)
+    assert cluster.append(b"new") == (4, 5)
+    for node_id in (1, 3):
+        cluster.restart(node_id)
+    cluster.run(5000)
+    assert cluster.brokers[1].partition().log.leader_epochs.entries[0] == (0, 0)
+    cluster.assert_equal_logs()
+    assert b"gone" not in cluster.bytes_of(1, 0, 5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whoever_is_elected_the_logs_agree_in_the_end(seed: int) -> None:
+    """Unclean elections too: I7 alone. Small segments, so that truncations go over several."""
+    chance = random.Random(seed)
+    cluster = ReplicaCluster(seed, min_insync_replicas="1", segment_bytes="1048576")
+    cluster.run(600)
+    for _ in range(60):
+        _one_event(cluster, chance)
+        running = [one for one, broker in cluster.brokers.items() if broker.running]
+        if chance.random() < 0.15:
+            leader = chance.choice(running)
+            cluster.change(leader, [leader])
+        cluster.append(chance.randbytes(300_000), chance.randint(1, 3))
+        cluster.run(chance.random() * chance.choice((5, 50, 500)))
+    cluster.change(running[0], [running[0]])
+    _heal(cluster)
+    cluster.assert_equal_logs()
+
+
 def test_a_follower_far_behind_the_log_start_begins_anew() -> None:
     cluster = ReplicaCluster(3)
     cluster.run(600)
