@@ -4,7 +4,9 @@ For each way of going a topic of its own, six partitions, three replicas, acks=a
 min.insync.replicas=2, and the shipped configuration of the peer. The figure is the longest time
 between two acknowledgements of one partition, the worst of all partitions. `raw` is a client that
 asks for metadata again as soon as it is in doubt and waits one second for an answer; the others are
-stock clients with their defaults. What was acknowledged is read back each time.
+stock clients with their defaults: they wait 30 s and more for the answer of a broker that is paused
+or cut off, whatever the cluster does, so that they are not asked that. What was acknowledged is
+read back each time.
 """
 
 from __future__ import annotations
@@ -12,8 +14,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import random
 import sys
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 from protocol.errors import ErrorCode
@@ -38,6 +42,7 @@ CASES = (
     "pause-leader",
     "cut-off-leader",
 )
+RAW_ONLY = ("pause-leader", "cut-off-leader")
 
 
 class RawProducer(StockProducer):
@@ -57,8 +62,6 @@ class RawProducer(StockProducer):
         await asyncio.gather(*(self._one(partition) for partition in range(self.partitions)))
 
     async def _one(self, partition: int) -> None:
-        import random
-
         client = RawClient(f"raw-{partition}", self._addresses, random.Random(partition))
         key = key_of(self.topic, partition)
         producer_id = await self._id(client)
@@ -128,7 +131,6 @@ def measure(
     topic = f"gap-{number}"
     leaders = view.create_topic(topic, PARTITIONS, min_insync_replicas="2")
     victim = _victim(view, case, leaders)
-    # The victim is not asked first: a client that starts later would not know it either.
     producer = maker(cluster.bootstrap, topic, PARTITIONS, number * 1_000_000)
     producer.start()
     _until(lambda: producer.acknowledged() >= 10 * PARTITIONS, producer)
@@ -184,9 +186,9 @@ def _heal(cluster: ClusterProcesses, victim: int) -> None:
         cluster.start_node(victim)
 
 
-def _until(condition: object, producer: StockProducer) -> None:
+def _until(condition: Callable[[], bool], producer: StockProducer) -> None:
     deadline = time.monotonic() + PATIENCE_S
-    while not condition():  # type: ignore[operator]
+    while not condition():
         assert producer.failure is None, producer.failure
         assert time.monotonic() < deadline, f"{producer.client}: no acknowledgement any more"
         time.sleep(0.02)
@@ -195,7 +197,8 @@ def _until(condition: object, producer: StockProducer) -> None:
 def main() -> int:
     clients = {maker.client: maker for maker in (RawProducer, *STOCK)}
     parser = argparse.ArgumentParser(
-        prog="python -m tests.chaos.failover_gap", description=__doc__.splitlines()[0]
+        prog="python -m tests.chaos.failover_gap",
+        description="How long nothing is acknowledged when a leader goes away.",
     )
     parser.add_argument("--peer", choices=(OTTLA, KAFKA), default=OTTLA)
     parser.add_argument("--cases", default=",".join(CASES))
@@ -208,6 +211,8 @@ def main() -> int:
         for _ in range(options.rounds):
             for client in options.clients.split(","):
                 for case in options.cases.split(","):
+                    if case in RAW_ONLY and client != RawProducer.client:
+                        continue
                     number += 1
                     found = measure(cluster, case, clients[client], number)
                     wrong += bool(found.anomalies or found.errors)

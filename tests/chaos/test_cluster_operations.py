@@ -1,0 +1,295 @@
+"""What operators do to a cluster while stock clients use it: none of them may notice.
+
+A restart of one node after the other, a fourth broker that takes over partitions, and a storm of
+clients that join a group. On real processes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from protocol.errors import ErrorCode
+from protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.describe_groups import DescribeGroupsRequest
+from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from tests.chaos.checker import check
+from tests.chaos.cluster_view import ClusterView
+from tests.chaos.history import History
+from tests.chaos.raw_client import Connection, Hung, NotSent, RawClient
+from tests.chaos.replicas import logged_faults
+from tests.chaos.stock_producers import STOCK, Confluent, StockProducer
+from tests.cluster_processes import HOST, ClusterProcesses
+from tests.wire_client import WireClient
+
+pytestmark = pytest.mark.timeout(180)
+
+PARTITIONS = 3
+PAUSE_S = 10
+"""A bound that a loaded machine keeps; the figure is that of `tests.chaos.failover_gap`."""
+PROPERTIES = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "3"}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[ClusterProcesses]:
+    with ClusterProcesses(3, properties=PROPERTIES) as running:
+        yield running
+        assert running.unexpected_deaths() == []
+        faults = [logged_faults(node.log_text()) for node in running.nodes.values()]
+        assert not any(faults), faults
+
+
+class Member(threading.Thread):
+    """A confluent-kafka consumer in a group, its assignments counted."""
+
+    def __init__(self, bootstrap: str, topics: list[str], group: str) -> None:
+        super().__init__(daemon=True)
+        self.values: dict[str, list[int]] = {topic: [] for topic in topics}
+        self.assignments = 0
+        self.errors: list[str] = []
+        self.committed: list[TopicPartition] = []
+        self._topics = topics
+        self._stopping = threading.Event()
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": group,
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                "error_cb": lambda _: None,
+                "log_level": 0,
+            }
+        )
+
+    def run(self) -> None:
+        self._consumer.subscribe(self._topics, on_assign=self._assigned)
+        beat = time.monotonic()
+        while not self._stopping.is_set():
+            self._take(0.1)
+            if time.monotonic() - beat > 0.5 and self._consumer.assignment():
+                beat = time.monotonic()
+                self._consumer.commit(asynchronous=True)
+        self._take_the_rest()
+        self.committed = self._consumer.commit(asynchronous=False) or []
+        self.positions = self._consumer.position(self._consumer.assignment())
+        self._consumer.close()
+
+    def _take_the_rest(self) -> None:
+        deadline = time.monotonic() + 2
+        while time.monotonic() < deadline:
+            if self._take(0.2):
+                deadline = time.monotonic() + 2
+
+    def _take(self, seconds: float) -> bool:
+        message = self._consumer.poll(seconds)
+        if message is None:
+            return False
+        error = message.error()
+        if error is None:
+            self.values[message.topic()].append(int(message.value()))
+        elif error.fatal() or error.code() == KafkaError._AUTO_OFFSET_RESET:
+            self.errors.append(str(error))
+        return True
+
+    def _assigned(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
+        self.assignments += 1
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self.join(60)
+        assert not self.is_alive()
+
+
+def progress(producers: list[StockProducer], count: int) -> None:
+    """Until each producer has so many more acknowledgements."""
+    before = [producer.acknowledged() for producer in producers]
+    deadline = time.monotonic() + 30
+    while any(
+        producer.acknowledged() < old + count
+        for producer, old in zip(producers, before, strict=True)
+    ):
+        assert all(producer.failure is None for producer in producers)
+        assert time.monotonic() < deadline, "nothing is acknowledged"
+        time.sleep(0.05)
+
+
+def finish(view: ClusterView, producers: list[StockProducer]) -> None:
+    """Everything was delivered, once and in order."""
+    for producer in producers:
+        producer.stop()
+    for producer in producers:
+        assert producer.errors == [], producer.client
+        assert producer.acknowledged() == producer.sent, producer.client
+        keys = [f"{producer.topic}-{partition}" for partition in range(producer.partitions)]
+        history = History([*producer.history().events, *view.read_all(keys)])
+        assert check(history) == [], producer.client
+
+
+def test_one_node_after_the_other_is_restarted_under_stock_clients(
+    cluster: ClusterProcesses,
+) -> None:
+    """G1 too: the group sees no rebalance, and stands where it has read."""
+    view = ClusterView(cluster)
+    producers: list[StockProducer] = []
+    for number, maker in enumerate(STOCK):
+        topic = f"roll-{maker.client}"
+        view.create_topic(topic, PARTITIONS, min_insync_replicas="2")
+        producers.append(maker(cluster.bootstrap, topic, PARTITIONS, number * 10**6))
+    member = Member(cluster.bootstrap, [producer.topic for producer in producers], "roll")
+    for one in (*producers, member):
+        one.start()
+    progress(producers, 50)
+    deadline = time.monotonic() + 30
+    while not all(member.values.values()):
+        assert time.monotonic() < deadline, "the group does not read"
+        time.sleep(0.05)
+    keys = {f"{p.topic}-{n}": 3 for p in producers for n in range(PARTITIONS)}
+    begun = time.monotonic()
+    for node_id in list(cluster.nodes):
+        cluster.restart(node_id)
+        view.full_isr(keys)
+        progress(producers, 20)
+    pauses = {producer.client: producer.longest_pause(begun) for producer in producers}
+    finish(view, producers)
+    member.stop()
+    assert max(pauses.values()) < PAUSE_S, pauses
+    assert member.errors == []
+    assert member.assignments == 1, "the group was rebalanced"
+    for producer in producers:
+        got = member.values[producer.topic]
+        assert len(got) == len(set(got)) == producer.sent, producer.client
+    positions = {(p.topic, p.partition): p.offset for p in member.positions}
+    assert {(p.topic, p.partition): p.offset for p in member.committed} == positions
+
+
+def move(cluster: ClusterProcesses, topic: str, replicas: dict[int, list[int]]) -> None:
+    """Reassign partitions; taken when the answer says so."""
+    parts = [ReassignablePartition(number, to) for number, to in replicas.items()]
+    request = AlterPartitionReassignmentsRequest(10_000, topics=[ReassignableTopic(topic, parts)])
+    with WireClient(cluster.brokers[0].client_door) as client:
+        answer = client.call(request, 0)
+    codes = {part.error_code for answered in answer.responses for part in answered.partitions}
+    assert (answer.error_code, codes) == (0, {0}), answer
+
+
+def test_a_fourth_broker_joins_and_takes_partitions_over(cluster: ClusterProcesses) -> None:
+    view = ClusterView(cluster)
+    topic = "growing"
+    view.create_topic(topic, PARTITIONS, min_insync_replicas="2")
+    producer = Confluent(cluster.bootstrap, topic, PARTITIONS, 10**8)
+    member = Member(cluster.bootstrap, [topic], "growing")
+    producer.start()
+    member.start()
+    progress([producer], 100)
+    fourth = cluster.add_broker()
+    cluster.start_node(fourth.node_id)
+    # It leads the first partition from now on, follows in the second, and is not in the third.
+    wanted = {0: [4, 1, 2], 1: [2, 3, 4], 2: [3, 1, 2]}
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            move(cluster, topic, wanted)
+            break
+        except AssertionError:  # the controller has not unfenced it yet
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+    while view.replicas(topic) != {
+        f"{topic}-{number}": (nodes, nodes) for number, nodes in wanted.items()
+    } and any(
+        sorted(isr) != sorted(wanted[int(key[-1])]) or nodes != wanted[int(key[-1])]
+        for key, (nodes, isr) in view.replicas(topic).items()
+    ):
+        assert time.monotonic() < deadline + 30, view.replicas(topic)
+        time.sleep(0.2)
+    progress([producer], 100)
+    # Whoever led the first partition is no replica of it any more, or the new one can take over.
+    for node_id in (1, 2, 3):
+        if view.leaders(topic)[f"{topic}-0"] == 4:
+            break
+        cluster.restart(node_id)
+        view.full_isr({f"{topic}-{number}": 3 for number in wanted})
+    finish(view, [producer])
+    member.stop()
+    assert member.errors == []
+    got = member.values[topic]
+    assert len(got) == len(set(got)) == producer.sent
+    cluster.terminate(fourth.node_id)
+
+
+async def storm(node_port: int, group: str, seconds: float, clients: int) -> int:
+    """Clients that connect, join a group and hang up, over and over; how many joined."""
+    deadline = time.monotonic() + seconds
+    joined = 0
+
+    async def client(number: int) -> None:
+        nonlocal joined
+        rng = random.Random(number)
+        while time.monotonic() < deadline:
+            connection = Connection((HOST, node_port), f"storm-{number}")
+            protocols = [JoinGroupRequestProtocol("any", b"")]
+            request = JoinGroupRequest(group, 6_000, 6_000, "", None, "storm", protocols)
+            try:
+                answer = await connection.call(request, 3, rng.uniform(0.05, 0.5))
+                joined += answer.error_code == ErrorCode.NONE
+            except (NotSent, Hung):
+                pass
+            joined += 1
+            connection.close()
+
+    await asyncio.gather(*(client(number) for number in range(clients)))
+    return joined
+
+
+def test_a_storm_of_joins_ends(cluster: ClusterProcesses) -> None:
+    """G4: the group and the coordinator's memory stay bounded, and the group comes to an end."""
+    view = ClusterView(cluster)
+    group = "storm"
+    coordinator = cluster.nodes[view.coordinator(group)]
+    assert coordinator.process is not None
+    process = psutil.Process(coordinator.process.pid)
+    before = process.memory_info().rss
+    attempts = asyncio.run(storm(coordinator.client_door, group, 6, 100))
+    assert attempts > 200
+    assert process.memory_info().rss - before < 64_000_000
+    deadline = time.monotonic() + 40
+    with WireClient(coordinator.client_door) as client:
+        while True:
+            described = client.call(DescribeGroupsRequest([group]), 4).groups[0]
+            if described.group_state in ("Empty", "Dead") and not described.members:
+                break
+            assert time.monotonic() < deadline, described.group_state
+            time.sleep(0.5)
+
+
+def test_every_answer_names_the_same_leaders(cluster: ClusterProcesses) -> None:
+    """After all of that each broker says the same of every partition."""
+
+    async def ask() -> list[dict[str, tuple[int, int]]]:
+        answers = []
+        for node in cluster.brokers:
+            if node.running:
+                addresses = {node.node_id: (HOST, node.client_door)}
+                client = RawClient("same", addresses, random.Random(1))
+                await client.metadata(node.node_id)
+                answers.append(dict(client.leaders))
+                client.close()
+        return answers
+
+    deadline = time.monotonic() + 20
+    while True:
+        first, *others = asyncio.run(ask())
+        if first and all(other == first for other in others):
+            return
+        assert time.monotonic() < deadline, (first, others)
+        time.sleep(0.2)
