@@ -26,7 +26,8 @@ from typing import Any
 from controller import raft_messages as m
 from controller.epoch_index import EpochIndex
 from controller.quorum_state import ElectionState
-from controller.raft import Raft, RaftConfig
+from controller.raft import Raft
+from controller.raft_roles import RaftConfig
 
 
 @dataclass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from controller.quorum_state import QuorumStateError, Role
@@ -12,13 +14,13 @@ from tests.quorum.quorum_world import QuorumNode, QuorumWorld
 SEEDS = range(8)
 
 
-def quorum(seed: int, voters: int = 3, observers: int = 1, **settings: int) -> QuorumWorld:
+def quorum(seed: int, voters: int = 3, observers: int = 1, **settings: Any) -> QuorumWorld:
     world = QuorumWorld(seed, voters, observers, **settings)
     world.links.slow_chance = 0.0
     return world
 
 
-def elected(seed: int, voters: int = 3, observers: int = 1, **settings: int) -> QuorumWorld:
+def elected(seed: int, voters: int = 3, observers: int = 1, **settings: Any) -> QuorumWorld:
     world = quorum(seed, voters, observers, **settings).start()
     world.wait_for_leader()
     return world
@@ -267,6 +269,8 @@ def test_an_observer_finds_the_leader_and_votes_for_nobody() -> None:
         leader = world.leader
         assert leader is not None and observer.raft.leader_id == leader.id
         assert observer.raft._raft.role is Role.FOLLOWER
+    leader = world.leader
+    assert leader is not None
     leader.stop()
     world.wait_for_leader(beside=leader.id)
     commit(world, 3)
@@ -319,10 +323,6 @@ def test_a_snapshot_that_was_renamed_before_the_log_was_cut() -> None:
             node.filesystem.remove(f"{folder}/{name}")
     later = latest._replace(epoch=latest.epoch + 1)
     node.filesystem.replace_atomically(f"{folder}/{later.file_name}", content)
-    log = RaftLog(node.settings(), _environment(node))
+    log = RaftLog(node.settings(), node.log._environment)
     assert (log.start_offset, log.end_offset) == (later.end_offset, later.end_offset)
     assert log.epoch_index().last_epoch == later.epoch
-
-
-def _environment(node: QuorumNode) -> object:
-    return node.log._environment

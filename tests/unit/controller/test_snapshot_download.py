@@ -1,0 +1,111 @@
+"""`controller.snapshot_download`: parts become a file, checked and durable, or nothing at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller import raft_messages as m
+from controller.metadata_image import MetadataImage
+from controller.metadata_snapshot import encode_image
+from controller.raft_log import RaftLog
+from controller.settings import ControllerSettings
+from controller.snapshot_download import AGAIN_AFTER_MS, SnapshotDownload
+from storage.log_dir_failure import LogDirFailureChannel
+from storage.recoverable_log import LogEnvironment
+from tests.simulation.memory_filesystem import MemoryFilesystem
+from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
+
+SNAPSHOT = (40, 3)
+NAME = "00000000000000000040-0000000003.checkpoint"
+CONTENT = encode_image(MetadataImage(39, 3, 5, features={"metadata.version": 30}), 7)
+
+
+class Download:
+    """A download and what Raft is told of it."""
+
+    def __init__(self) -> None:
+        self.filesystem, self.scheduler = MemoryFilesystem(), SimScheduler()
+        self.filesystem.make_dirs("/d")
+        environment = LogEnvironment(
+            self.filesystem, self.scheduler, SimBlocking(self.scheduler), LogDirFailureChannel()
+        )
+        settings = ControllerSettings(
+            node_id=1, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=(1, 2)
+        )
+        self.log = RaftLog(settings, environment)
+        self.told: list[m.Event] = []
+        self.failures: list[Exception] = []
+        self.download = SnapshotDownload(
+            self.log, self.scheduler, self.told.append, self.failures.append
+        )
+
+    def part(self, position: int, size: int, content: bytes = CONTENT) -> None:
+        data = content[position : position + size]
+        self.download.write(m.SnapshotPart(SNAPSHOT, position, len(content), data))
+        self.scheduler.run_for(0)
+
+    def files(self) -> list[str]:
+        names = self.filesystem.list_dir(self.log.directory)
+        return [name for name in names if "checkpoint" in name and "leader-epoch" not in name]
+
+
+def test_in_parts() -> None:
+    download = Download()
+    download.part(0, 50)
+    assert download.told == [m.SnapshotWritten(SNAPSHOT, 50)]
+    assert download.files() == [f"{NAME}.part"]
+    download.part(50, 1_000)
+    assert download.told[1:] == [m.SnapshotStored(SNAPSHOT)]
+    assert download.files() == [NAME]
+    image = download.download.image(SNAPSHOT)
+    assert (image.offset, image.epoch, image.metadata_level) == (39, 3, 30)
+    assert download.filesystem.read(f"{download.log.directory}/{NAME}") == CONTENT
+    assert [tuple(kept) for kept in download.log.snapshots] == [SNAPSHOT]
+
+
+def test_it_begins_anew_at_position_zero() -> None:
+    download = Download()
+    download.part(0, 50, bytes(100))
+    download.part(0, 1_000)
+    assert download.told[-1] == m.SnapshotStored(SNAPSHOT)
+
+
+@pytest.mark.parametrize("position", [10, 60], ids=["too early", "a gap"])
+def test_a_part_that_does_not_follow(position: int) -> None:
+    download = Download()
+    download.part(0, 50)
+    download.part(position, 10)
+    assert len(download.told) == 1
+    download.scheduler.run_for(AGAIN_AFTER_MS)
+    assert download.told[-1] == m.SnapshotUnusable(SNAPSHOT)
+
+
+def test_damage_is_found_and_nothing_is_left() -> None:
+    download = Download()
+    download.part(0, 1_000, CONTENT[:130] + b"\xff" + CONTENT[131:])
+    download.scheduler.run_for(AGAIN_AFTER_MS)
+    assert download.told == [m.SnapshotUnusable(SNAPSHOT)]
+    assert download.files() == [] and not download.failures
+    download.part(0, 1_000)
+    assert download.told[-1] == m.SnapshotStored(SNAPSHOT)
+
+
+@pytest.mark.parametrize("operation", ["append", "sync", "rename"])
+def test_a_disk_that_fails_ends_it(operation: str) -> None:
+    download = Download()
+    download.filesystem.inject(operation, path_part=".checkpoint")
+    download.part(0, 1_000)
+    assert isinstance(download.failures[0], OSError)
+    assert download.told == []
+
+
+def test_a_part_file_of_the_last_life_is_removed() -> None:
+    download = Download()
+    download.part(0, 50)
+    RaftLog(
+        ControllerSettings(
+            node_id=1, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=(1, 2)
+        ),
+        download.log._environment,
+    )
+    assert download.files() == []
