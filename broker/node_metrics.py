@@ -79,7 +79,11 @@ def _replicas(node: Node, broker: BrokerServer) -> None:
         "Requests that wait",
         lambda: (
             ({"delayedOperation": purgatory.name}, float(len(purgatory)))
-            for purgatory in (replicas.produce_purgatory, replicas.fetch_purgatory)
+            for purgatory in (
+                replicas.produce_purgatory,
+                replicas.fetch_purgatory,
+                replicas.delete_records_purgatory,
+            )
         ),
     )
     metrics.gauge(

@@ -1,10 +1,11 @@
 """DeleteRecords: v0-2 (KIP-107).
 
 Behaviour: moves a partition's log start up to an offset, -1 for the high watermark, and answers
-with the new start, its low watermark. Refused for internal topics (INVALID_TOPIC_EXCEPTION), for
-topics that are only compacted (POLICY_VIOLATION), and beyond the high watermark. Where a partition
-is named twice the last one counts. With the leader as its only replica the low watermark is the
-leader's own log start, so nothing waits for `timeout_ms`.
+when all live replicas have moved theirs, or after `timeout_ms`, with the low watermark: the
+earliest of their log starts. A leader that was cut off would otherwise promise what its successor
+does not know of. Refused for internal topics (INVALID_TOPIC_EXCEPTION), for topics that are only
+compacted (POLICY_VIOLATION), and beyond the high watermark. Where a partition is named twice the
+last one counts.
 
 Versions: v1 throttles after answering, v2 flexible.
 """
@@ -12,6 +13,11 @@ Versions: v1 throttles after answering, v2 flexible.
 from __future__ import annotations
 
 from broker.apis.context import Api, RequestContext, Respond
+from broker.purgatory.delayed_operations import (
+    DelayedDeleteRecords,
+    PendingAck,
+    ReplicatedPartition,
+)
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from controller.topic_names import is_internal
@@ -32,6 +38,7 @@ class DeleteRecordsApi:
 
     def __init__(self, replicas: ReplicaManager) -> None:
         self._replicas = replicas
+        self._purgatory = replicas.delete_records_purgatory
 
     def apis(self) -> list[Api]:
         return [Api(ApiKey.DELETE_RECORDS, 0, 2, self.handle, refuse_delete_records)]
@@ -40,12 +47,31 @@ class DeleteRecordsApi:
         self, context: RequestContext, request: DeleteRecordsRequest, respond: Respond
     ) -> None:
         topics = []
+        pending: dict[ReplicatedPartition, PendingAck] = {}
         for name, offsets in _by_topic(request).items():
-            partitions = [self._delete(name, index, offset) for index, offset in offsets.items()]
+            partitions = [
+                self._delete(name, index, offset, pending) for index, offset in offsets.items()
+            ]
             topics.append(DeleteRecordsTopicResult(name, partitions))
-        respond(DeleteRecordsResponse(topics=topics))
+        response = DeleteRecordsResponse(topics=topics)
+        waiting = DelayedDeleteRecords(pending, lambda: respond(response))
+        partitions_waited_for = [one for one in pending if isinstance(one, Partition)]
+        if waiting.settle_all():
+            respond(response)
+            return
+        for partition in partitions_waited_for:
+            partition.listeners[self] = None
+        self._purgatory.watch(waiting, waiting.pending, max(request.timeout_ms, 0))
 
-    def _delete(self, topic: str, index: int, offset: int) -> DeleteRecordsPartitionResult:
+    def partition_changed(self, partition: Partition) -> None:
+        """A partition moved on which a request may wait (`PartitionListener`)."""
+        self._purgatory.check(partition)
+        if not self._purgatory.is_watched(partition):
+            partition.listeners.pop(self, None)
+
+    def _delete(
+        self, topic: str, index: int, offset: int, pending: dict[ReplicatedPartition, PendingAck]
+    ) -> DeleteRecordsPartitionResult:
         partition = self._replicas.partition(topic, index)
         if partition is None:
             return _failed(index, self._replicas.why_absent(topic, index))
@@ -53,8 +79,20 @@ class DeleteRecordsApi:
             return _failed(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
         if _only_compacted(partition):
             return _failed(index, ErrorCode.POLICY_VIOLATION)
-        error, low_watermark = partition.delete_records(offset)
-        return DeleteRecordsPartitionResult(index, low_watermark, int(error))
+        if offset == NO_WATERMARK:
+            offset = partition.log.high_watermark
+        error, _ = partition.delete_records(offset)
+        if error:
+            return _failed(index, error)
+        answer = DeleteRecordsPartitionResult(index, NO_WATERMARK)
+        pending[partition] = PendingAck(offset, lambda verdict: _settle(answer, partition, verdict))
+        return answer
+
+
+def _settle(answer: DeleteRecordsPartitionResult, partition: Partition, verdict: ErrorCode) -> None:
+    answer.error_code = int(verdict)
+    if verdict != ErrorCode.NOT_LEADER_OR_FOLLOWER:
+        answer.low_watermark = partition.low_watermark
 
 
 def _only_compacted(partition: Partition) -> bool:

@@ -314,8 +314,10 @@ class FollowerFetch(ConsumerFetch):
             ):
                 self.moved.append(partition)
             read.high_watermark = partition.log.high_watermark
-        if self.tells_high_watermark and read.high_watermark != wanted.told_high_watermark:
-            self.is_urgent = True
+        if read.log_start_offset != wanted.told_log_start_offset or (
+            self.tells_high_watermark and read.high_watermark != wanted.told_high_watermark
+        ):
+            self.is_urgent = True  # a DeleteRecords waits for it, or a consumer of the follower
         return read
 
     def _is_throttled(self, partition: Partition) -> bool:

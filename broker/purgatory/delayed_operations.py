@@ -1,13 +1,14 @@
 """The operations that wait in a purgatory: for all replicas, for data, for a group's members.
 
 They know what completes them, and nothing of logs or messages: partitions and answers come in as
-callables. Follows Kafka's `DelayedProduce`, `DelayedFetch` and `DelayedJoin`.
+callables. Follows Kafka's `DelayedProduce`, `DelayedDeleteRecords`, `DelayedFetch` and
+`DelayedJoin`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Protocol
+from typing import Protocol, cast
 
 from broker.purgatory.purgatory import DelayedOperation
 from protocol.errors import ErrorCode
@@ -69,6 +70,27 @@ class DelayedProduce(DelayedOperation):
 
     def on_complete(self) -> None:
         self._respond()
+
+
+class TrimmedPartition(ReplicatedPartition, Protocol):
+    """A partition that a DeleteRecords waits for."""
+
+    def is_deleted_to(self, required_offset: int) -> ErrorCode | None:
+        """None while live replicas have older records, else the verdict."""
+
+
+class DelayedDeleteRecords(DelayedProduce):
+    """A DeleteRecords: complete when no live replica has the records any more, or refused."""
+
+    __slots__ = ()
+
+    def _settle(self, partition: ReplicatedPartition) -> None:
+        ack = self.pending[partition]
+        trimmed = cast(TrimmedPartition, partition)
+        verdict = trimmed.is_deleted_to(ack.required_offset)
+        if verdict is not None:
+            del self.pending[partition]
+            ack.settle(verdict)
 
 
 class DelayedFetch(DelayedOperation):

@@ -82,6 +82,10 @@ class Purgatory:
         self._waiting += 1
         operation._timer = self._scheduler.call_later(timeout_ms, lambda: self._expire(operation))
 
+    def is_watched(self, key: Hashable) -> bool:
+        """Whether an operation waits under `key`."""
+        return key in self._watchers
+
     def check(self, key: Hashable) -> int:
         """Complete what waits under `key` and is complete now; how many those were."""
         watchers = self._watchers.get(key)

@@ -216,6 +216,7 @@ class FollowerSession(FetchSession):
         if (
             self.wakes_on_high_watermark
             or wanted.fetch_offset != partition.log.log_end_offset
+            or wanted.told_log_start_offset != partition.log.log_start_offset
             or wanted.current_leader_epoch != partition.leader_epoch
             or not partition.is_leader
         ):

@@ -125,6 +125,15 @@ class Followers:
             leader_end, view.now_ms(), view.lag_max_ms
         ) and self._is_eligible(replica)
 
+    def low_watermark(self, start: int) -> int:
+        """The earliest log start of the leader, which is `start`, and all live followers."""
+        brokers = self._view.brokers()
+        for broker_id, replica in self.replicas.items():
+            broker = brokers.get(broker_id)
+            if replica.log_start_offset < start and broker is not None and not broker.fenced:
+                start = replica.log_start_offset
+        return start
+
     # --- who comes in and who leaves -------------------------------------------------------------
 
     def is_stale(self, broker_id: int, broker_epoch: int) -> bool:

@@ -346,6 +346,18 @@ class Partition:
         self._on_change(self)
         return ErrorCode.NONE, self.log.log_start_offset
 
+    @property
+    def low_watermark(self) -> int:
+        """Where the log starts at the latest of all live replicas."""
+        start = self.log.log_start_offset
+        return start if self.followers is None else self.followers.low_watermark(start)
+
+    def is_deleted_to(self, required_offset: int) -> ErrorCode | None:
+        """For DeleteRecords: None while live replicas have records below `required_offset`."""
+        if not self.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return None if self.low_watermark < required_offset else ErrorCode.NONE
+
     # --- reading -------------------------------------------------------------------------------
 
     def upper_offset(self, isolation: int) -> int:
@@ -415,14 +427,15 @@ class Partition:
         self, replica_id: int, fetch_offset: int, log_start_offset: int, broker_epoch: int
     ) -> bool:
         """A follower has all before `fetch_offset`: a read for it went well, and told it of no
-        other history (KAFKA-13141). Whether the high watermark moved."""
+        other history (KAFKA-13141). Whether its word moved the high watermark, or a log start."""
         followers = self.followers
         assert followers is not None, "a read that went well"
         replica = followers.replicas[replica_id]
-        had = replica.log_end_offset
+        had, started = replica.log_end_offset, replica.log_start_offset
         followers.fetched(replica, fetch_offset, log_start_offset, broker_epoch)
         self._propose_expansion(followers, replica)
-        return had != fetch_offset and followers.advance_high_watermark()
+        moved = had != fetch_offset and followers.advance_high_watermark()
+        return moved or started != log_start_offset
 
     def _read(
         self,

@@ -79,6 +79,7 @@ class ReplicaManager:
         self.scheduler = scheduler
         self.produce_purgatory = Purgatory("Produce", scheduler)
         self.fetch_purgatory = Purgatory("Fetch", scheduler)
+        self.delete_records_purgatory = Purgatory("DeleteRecords", scheduler)
         self.sessions = FetchSessionCache(
             config.max_incremental_fetch_session_cache_slots,
             SESSION_EVICTION_MS,
@@ -316,6 +317,7 @@ class ReplicaManager:
         self._stopped = True
         self.fetch_purgatory.complete_everything()
         self.produce_purgatory.complete_everything()
+        self.delete_records_purgatory.complete_everything()
 
     def wake(self, partitions: Iterable[Partition]) -> None:
         """Tell of appends whose answers are on their way."""

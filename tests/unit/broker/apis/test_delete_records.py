@@ -4,15 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from broker.apis.context import RequestContext
 from broker.apis.delete_records import DeleteRecordsApi, refuse_delete_records
 from protocol.errors import ErrorCode
 from protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
+    DeleteRecordsResponse,
     DeleteRecordsTopic,
 )
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
+from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
 
 VERSIONS = range(3)
 
@@ -88,3 +91,85 @@ def test_refusal_names_every_partition() -> None:
     request = DeleteRecordsRequest([DeleteRecordsTopic("t", partitions)])
     (topic,) = refuse_delete_records(request, ErrorCode.UNKNOWN_SERVER_ERROR).topics
     assert [one.error_code for one in topic.partitions] == [-1]
+
+
+# --- with followers ------------------------------------------------------------------------------
+
+
+class Deletion:
+    """A request on a leader with two followers, in sync up to offset 3."""
+
+    def __init__(self, folder: Path) -> None:
+        self.leader = Leader(str(folder))
+        self.leader.append(3)
+        self.answers: list[DeleteRecordsResponse] = []
+        for broker_id in (2, 3):
+            self.fetch(broker_id, 0)
+
+    def fetch(self, broker_id: int, log_start: int) -> None:
+        partition, epoch = self.leader.partition, self.leader.partition.leader_epoch
+        partition.read_for_follower(broker_id, broker_id * 10, 3, 1, True, epoch, epoch)
+        if partition.follower_fetched(broker_id, 3, log_start, broker_id * 10):
+            partition.changed()
+
+    def send(self, offset: int) -> None:
+        request = DeleteRecordsRequest(
+            [DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(0, offset)])], 1000
+        )
+        context = RequestContext(21, 2, 1, "me", "here", "PLAINTEXT", "c")
+        DeleteRecordsApi(self.leader.replicas.manager).handle(context, request, self.answers.append)
+
+    def told(self) -> list[tuple[int, int]]:
+        """(low watermark, error) of each answer."""
+        return [
+            (one.low_watermark, one.error_code)
+            for answer in self.answers
+            for topic in answer.topics
+            for one in topic.partitions
+        ]
+
+
+@pytest.fixture
+def deletion(tmp_path: Path) -> Deletion:
+    return Deletion(tmp_path)
+
+
+def test_it_waits_until_no_live_replica_has_the_records(deletion: Deletion) -> None:
+    deletion.send(2)
+    assert deletion.leader.partition.log.log_start_offset == 2
+    deletion.fetch(2, 2)
+    assert deletion.told() == []
+    deletion.fetch(3, 1)
+    assert deletion.told() == []
+    deletion.fetch(3, 2)
+    assert deletion.told() == [(2, 0)]
+    assert not deletion.leader.partition.listeners
+
+
+def test_it_does_not_wait_for_ever(deletion: Deletion) -> None:
+    deletion.send(2)
+    deletion.fetch(2, 2)
+    deletion.leader.run(1000)
+    assert deletion.told() == [(0, ErrorCode.REQUEST_TIMED_OUT)]
+    deletion.fetch(3, 2)
+    assert len(deletion.answers) == 1
+    assert not deletion.leader.partition.listeners
+
+
+def test_nor_for_a_dead_replica(deletion: Deletion) -> None:
+    deletion.leader.replicas.register(3, 30, fenced=True)
+    deletion.send(2)
+    deletion.fetch(2, 2)
+    assert deletion.told() == [(2, 0)]
+
+
+def test_a_lost_leadership_ends_it(deletion: Deletion) -> None:
+    deletion.send(-1)
+    deletion.leader.replicas.move_leader(TOPIC, 2)
+    assert deletion.told() == [(-1, ErrorCode.NOT_LEADER_OR_FOLLOWER)]
+
+
+def test_a_stop_answers_it(deletion: Deletion) -> None:
+    deletion.send(2)
+    deletion.leader.replicas.manager.complete_waiting()
+    assert deletion.told() == [(0, ErrorCode.REQUEST_TIMED_OUT)]

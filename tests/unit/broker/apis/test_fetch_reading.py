@@ -207,6 +207,16 @@ def test_a_session_belongs_to_who_opened_it(leader: Leader) -> None:
     assert consumer.answers[-1].error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
+def test_a_follower_is_told_at_once_where_the_log_starts_now(leader: Leader) -> None:
+    """A DeleteRecords waits for its word."""
+    leader.append(2)
+    follower = Fetcher(leader, 2)
+    follower.open(2)
+    follower.fetch(None, wait_ms=500)
+    leader.partition.delete_records(1)
+    assert follower.one().log_start_offset == 1
+
+
 # --- the leader's throttle -----------------------------------------------------------------------
 
 
