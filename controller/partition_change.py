@@ -135,7 +135,7 @@ class _Change:
         lost = self._rules.unclean_shutdown
         return tuple(
             replica
-            for replica in self._partition.replicas
+            for replica in self._reassignment.replicas
             if replica in before and replica not in self._isr and replica not in lost
         )
 

@@ -1,0 +1,79 @@
+"""`controller.cluster_requests`: registrations of controllers, levels, and who is in the quorum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.metadata_snapshot import SnapshotId, decode_snapshot, encode_image, image_of
+from protocol.errors import ErrorCode
+from protocol.messages.controller_registration import (
+    ControllerRegistrationRequest,
+    Feature,
+    Listener,
+)
+from protocol.messages.describe_cluster import DescribeClusterRequest
+from protocol.messages.unregister_broker import UnregisterBrokerRequest
+from tests.unit.controller.controller_fixture import CLUSTER_ID, Context, OneNode
+
+
+def started() -> OneNode:
+    node = OneNode().start()
+    node.register()
+    return node
+
+
+def register(node: OneNode, controller_id: int, incarnation: bytes = bytes(16)) -> Any:
+    return node.call(
+        ControllerRegistrationRequest(
+            controller_id,
+            incarnation,
+            listeners=[Listener("CONTROLLER", f"c-{controller_id}", 9093, 0)],
+            features=[Feature("metadata.version", 7, 30)],
+        ),
+        0,
+    )
+
+
+def test_a_controller_registers_and_a_snapshot_keeps_it() -> None:
+    node = started()
+    assert register(node, 1, b"x" * 16).error_code == ErrorCode.NONE
+    image = node.node.image
+    kept = image.controllers[1]
+    assert (kept.incarnation_id, kept.features) == (b"x" * 16, {"metadata.version": (7, 30)})
+    assert (kept.endpoints["CONTROLLER"].host, kept.endpoints["CONTROLLER"].port) == ("c-1", 9093)
+    content = decode_snapshot(encode_image(image, 0))
+    assert image_of(content, SnapshotId(image.offset + 1, image.epoch)) == image
+
+
+def test_describe_cluster_tells_of_the_controllers() -> None:
+    node = started()
+    for controller_id in (1, 2):
+        register(node, controller_id)
+    answer = node.call(DescribeClusterRequest(endpoint_type=2), 2)
+    assert (answer.cluster_id, answer.controller_id, answer.endpoint_type) == (CLUSTER_ID, 1, 2)
+    found = [(one.broker_id, one.host, one.port) for one in answer.brokers]
+    assert found == [(1, "c-1", 9093), (2, "c-2", 9093)]
+
+
+def test_a_listener_that_a_controller_does_not_have() -> None:
+    node = started()
+    register(node, 1)
+    answers: list[Any] = []
+    context = Context(2, 60, "OTHER")
+    node.node.apis.handle(context, DescribeClusterRequest(endpoint_type=2), answers.append)
+    assert answers[0].brokers == []
+
+
+def test_brokers_are_asked_of_brokers() -> None:
+    node = started()
+    wrong = node.call(DescribeClusterRequest(endpoint_type=1), 2)
+    assert wrong.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
+    unknown = node.call(DescribeClusterRequest(endpoint_type=7), 2)
+    assert unknown.error_code == ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
+
+
+def test_unregister() -> None:
+    node = started()
+    node.register(2)
+    assert node.call(UnregisterBrokerRequest(2), 0).error_code == ErrorCode.NONE
+    assert list(node.node.image.brokers) == [1]
