@@ -207,7 +207,8 @@ class UnifiedLog(RecoverableLog):
             if first < self.log_end_offset:
                 self.truncate_fully_and_start_at(first)
             for _, header in batches:
-                self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
+                if header.partition_leader_epoch != self.leader_epochs.latest:
+                    self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
             now_ms = self._environment.scheduler.wall_ms()
             self._write(records[:size], batches, first, last, now_ms)
         except OSError as error:
@@ -279,7 +280,9 @@ class UnifiedLog(RecoverableLog):
             last = base + header.last_offset_delta
             segment.note(last, header.max_timestamp, start + position, header.size_in_bytes)
             if header.has_producer_id:
-                self._producers.replay(header._replace(base_offset=base))
+                if base != header.base_offset:
+                    header = header._replace(base_offset=base)
+                self._producers.replay(header)
             offset = last + 1
         self.log_end_offset = last_offset + 1
 
