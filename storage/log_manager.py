@@ -169,6 +169,9 @@ class LogManager:
             )
             log.update_high_watermark(watermarks.get(partition, 0))
             self._take(log_dir, log)
+        known = log_dir.watermarks()
+        if any(known.get(partition, -1) < offset for partition, offset in watermarks.items()):
+            self.checkpoint_soon()  # what names a log that is gone would hold for its successor
         self._tell(log_dir)
 
     def _read_topic_id(self, directory: str) -> bytes | None:
@@ -395,8 +398,9 @@ class LogManager:
             log_dir.high_watermarks.write(log_dir.watermarks())
 
     def checkpoint_soon(self) -> None:
-        """Write recovery points and log starts after what runs now: once for all logs of a topic
-        that is deleted, or that were truncated."""
+        """Write all checkpoints after what runs now: once for all logs of a topic that is deleted,
+        or that were truncated. What one says of a deleted log would be taken for its successor of
+        the same name: a high watermark there, of records that nobody has committed."""
         if not self._checkpoint_due:
             self._checkpoint_due = True
             self._environment.scheduler.call_soon(self._checkpoint_now)
@@ -406,6 +410,7 @@ class LogManager:
         if not self._closed:
             self.checkpoint_recovery_points()
             self.checkpoint_log_starts()
+            self.checkpoint_high_watermarks()
 
     def _online(self) -> list[LogDirState]:
         return [self._dirs[path] for path in self.online_dirs]

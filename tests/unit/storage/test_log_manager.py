@@ -482,3 +482,33 @@ def test_a_log_that_may_lie_in_a_failed_directory_is_not_made_anew() -> None:
         manager.get_or_create(("old", 0), TOPIC_ID, is_new=False)
     assert manager.get_or_create(("new", 0), OTHER_ID).log_dir == A
     assert [log.partition.topic for log in manager.logs] == ["new"]
+
+
+def test_a_deleted_logs_high_watermark_is_not_its_successors() -> None:
+    """Found by the simulator: records that nobody had committed were below a high watermark."""
+    node = started(3)
+    node.scheduler.run_for(5_000)
+    node.manager.delete(("t", 2))
+    successor = node.manager.get_or_create(("t", 2), OTHER_ID)
+    node.scheduler.run_for(0)
+    append_uncommitted(successor)
+    node.die()
+    log = node.start().get(("t", 2))
+    assert log is not None and (log.high_watermark, log.log_end_offset) == (0, 1)
+
+
+def test_a_high_watermark_without_its_log_does_not_wait_for_a_successor() -> None:
+    node = started(1)
+    node.scheduler.run_for(5_000)
+    node.filesystem.remove_tree("/a/t-0")  # deleted right before the end
+    node.die()
+    node.start()
+    node.scheduler.run_for(0)
+    append_uncommitted(node.manager.get_or_create(("t", 0), OTHER_ID))
+    node.die()
+    log = node.start().get(("t", 0))
+    assert log is not None and (log.high_watermark, log.log_end_offset) == (0, 1)
+
+
+def append_uncommitted(log: UnifiedLog) -> None:
+    assert log.append_as_leader(batch(b"v" * 50), 0, NOW_MS).error is ErrorCode.NONE
