@@ -28,6 +28,7 @@ def controller_settings(config: BrokerConfig, storage: LogDirectories) -> Contro
         delete_topic_enable=config.delete_topic_enable,
         server_config=config.originals,
         broker_session_timeout_ms=config.broker_session_timeout_ms,
+        broker_heartbeat_interval_ms=config.broker_heartbeat_interval_ms,
         leader_imbalance_check_interval_ms=(
             config.leader_imbalance_check_interval_seconds * 1000
             if config.auto_leader_rebalance_enable

@@ -53,6 +53,10 @@ class BrokerHeartbeats:
         heard = self._heard_ms.get(broker_id)
         return heard is not None and heard > now_ms - self._session_timeout_ms
 
+    def silent_for_ms(self, broker_id: int, now_ms: float) -> float:
+        """Time since the broker was heard of, or since this node leads."""
+        return now_ms - self._heard_ms.get(broker_id, now_ms)
+
     def expired(self, image: MetadataImage, now_ms: float) -> list[int]:
         """Unfenced brokers whose session has run out, the longest silent first."""
         limit = now_ms - self._session_timeout_ms

@@ -44,6 +44,8 @@ from protocol.primitives import uuid_to_string
 _FENCED = 1
 _UNFENCED = -1
 _SHUTTING_DOWN = 1
+_OVERDUE = 1.5
+"""Heartbeat intervals without a heartbeat of a broker that is to be taken for dead."""
 
 
 class HeartbeatReply(NamedTuple):
@@ -142,6 +144,7 @@ class ClusterControl:
             before is not None
             and before.incarnation_id != request.incarnation_id
             and self._has_session(before, view.now_ms)
+            and not self._is_succeeded(before, request, view.now_ms)
         ):
             text = "Another broker is registered with that broker id."
             return ApiError(ErrorCode.DUPLICATE_BROKER_REGISTRATION, text)
@@ -156,6 +159,17 @@ class ClusterControl:
             # Our own earlier process held a lock on its folders that we hold now.
             return False
         return self.heartbeats.has_session(broker.id, now_ms)
+
+    def _is_succeeded(
+        self, before: BrokerRegistration, request: BrokerRegistrationRequest, now_ms: float
+    ) -> bool:
+        """Whether `request` comes from the process after that of `before`: it holds the locks of
+        the same directories. A heartbeat that is overdue as well keeps a copy of the disks from
+        pushing out a broker that lives."""
+        if sorted(request.log_dirs) != sorted(before.log_dirs):
+            return False
+        silence_ms = _OVERDUE * self._settings.broker_heartbeat_interval_ms
+        return self.heartbeats.silent_for_ms(before.id, now_ms) >= silence_ms
 
     # --- heartbeats ----------------------------------------------------------------------------
 

@@ -60,6 +60,7 @@ class ControllerSettings:
     check_broker_config: BrokerConfigCheck = _accept
 
     broker_session_timeout_ms: int = 9_000
+    broker_heartbeat_interval_ms: int = 2_000
     leader_imbalance_check_interval_ms: int = 300_000
     """How often leadership goes back to preferred replicas; 0: never, as where
     `auto.leader.rebalance.enable` is false."""

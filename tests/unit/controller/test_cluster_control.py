@@ -88,6 +88,22 @@ def test_two_processes_with_one_id() -> None:
 
 
 @pytest.mark.parametrize(
+    ("now_ms", "same", "taken"),
+    [(2_999, True, False), (3_000, True, True), (8_000, False, False)],
+)
+def test_the_next_process_on_the_same_disks(now_ms: float, same: bool, taken: bool) -> None:
+    """It holds their locks, so the process before it is dead; a heartbeat must be overdue too."""
+    image = image_of(broker_record(1))
+    control = cluster()
+    control.heartbeats.activate(image, 0)
+    directories = list(image.brokers[1].log_dirs) if same else [b"x" * 16]
+    request = registration(1, 2, log_dirs=directories)
+    outcome = control.register(view(image, now_ms), request).reply
+    assert (outcome == 101) is taken
+    assert taken or outcome.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
+
+
+@pytest.mark.parametrize(
     ("more", "code"),
     [
         ({"cluster_id": "other"}, ErrorCode.INCONSISTENT_CLUSTER_ID),
