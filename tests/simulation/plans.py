@@ -140,7 +140,7 @@ class Plan:
         )
         kind = seed % 5
         faults = Faults.cluster(
-            mean_interval_ms=chance.choice([1_500.0, 3_000.0, 5_000.0]),
+            mean_interval_ms=chance.choice([800.0, 1_500.0, 3_000.0]),
             destroys=kind == 4,
             breaks_disks=kind == 3,
         )
@@ -148,9 +148,9 @@ class Plan:
         if seed % 10 == 7:
             layout = Layout.apart(brokers, 3)
         return Plan(
-            duration_ms=16_000.0,
+            duration_ms=18_000.0,
             settle_ms=4_000.0,
-            think_ms=350.0,
+            think_ms=250.0,
             weather=weather,
             faults=faults,
             log_dirs="/data,/more" if kind == 3 and seed % 2 else "/data",

@@ -80,6 +80,9 @@ class SimBroker:
             }
         )
 
+        self.is_broker = bool(self.config.is_broker)
+        """Whether it has the broker's role."""
+
     @property
     def alive(self) -> bool:
         """Whether there is a process, serving or not."""
@@ -93,11 +96,6 @@ class SimBroker:
     def stopping(self) -> bool:
         """Whether a clean stop is under way."""
         return self._stopping and self.alive
-
-    @property
-    def is_broker(self) -> bool:
-        """Whether it has the broker's role."""
-        return bool(self.config.is_broker)
 
     @property
     def replicas(self) -> ReplicaManager:
