@@ -169,6 +169,11 @@ class Followers:
         self.pending = IsrChange(self.maximal_isr, expands=True)
         return self.pending
 
+    def has_time(self, replica: Replica) -> bool:
+        """Whether it had all that the leader had, no longer ago than it may lag."""
+        view = self._view
+        return view.now_ms() - replica.caught_up_ms <= view.lag_max_ms
+
     def out_of_sync(self) -> tuple[int, ...]:
         """Members of the ISR that miss what the leader had `replica.lag.time.max.ms` ago."""
         if self.pending is not None or self._view.alter_partitions is None:

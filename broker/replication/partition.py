@@ -227,8 +227,11 @@ class Partition:
             self._expand_isr(self.followers)
 
     def _expand_isr(self, followers: Followers) -> None:
+        # Not at a fetch: so only who has fetched lately, lest one that was just found to lag
+        # comes back, as it would where the high watermark stands.
         for replica in followers.replicas.values():
-            self._propose_expansion(followers, replica)
+            if followers.has_time(replica):
+                self._propose_expansion(followers, replica)
 
     def _propose_expansion(self, followers: Followers, replica: Replica) -> None:
         change = followers.expansion(replica)

@@ -303,6 +303,23 @@ def test_who_lags_for_too_long_is_proposed_to_leave(tmp_path: Path) -> None:
     assert one.high_watermark == 3
 
 
+def test_who_left_for_its_lag_does_not_come_back_without_a_fetch(tmp_path: Path) -> None:
+    """Though it has all that is committed, for the high watermark stands."""
+    one = leader(tmp_path, min_isr=3)
+    for broker_id in (2, 3):
+        one.fetch(broker_id, 0)
+    one.append(1)
+    one.fetch(2, 1)
+    one.run(LAG_MS + 1)
+    one.partition.shrink_isr()
+    assert one.proposed() == [1, 2]
+    one.answer([1, 2])
+    one.partition.brokers_changed()
+    assert one.proposed() is None
+    one.fetch(3, 0)
+    assert one.proposed() == [1, 2, 3]
+
+
 def test_who_misses_nothing_stays_however_long_ago_it_fetched(tmp_path: Path) -> None:
     one = leader(tmp_path)
     one.append(1)
