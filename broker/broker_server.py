@@ -21,6 +21,7 @@ from broker.groups.group_coordinator import GroupCoordinator
 from broker.lifecycle import BrokerIdentity, BrokerLifecycle
 from broker.node_apis import node_apis
 from broker.replication.alter_partition_manager import AlterPartitionManager
+from broker.replication.assignments_manager import AssignmentsManager
 from broker.replication.partition import Partition
 from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.replication.replica_fetcher_manager import ReplicaFetcherManager
@@ -87,6 +88,15 @@ class BrokerServer:
             shared.to_controller(self.refuse).send,
             config.node_id,
             self.broker_epoch,
+        )
+        self.replicas.assign_with(
+            AssignmentsManager(
+                ports.scheduler,
+                shared.to_controller(self.refuse).send,
+                config.node_id,
+                self.broker_epoch,
+                {path: self.storage.directory_ids[path] for path in config.log_dirs},
+            )
         )
         if ports.network is not None:
             self._fetchers = ReplicaFetcherManager(

@@ -17,6 +17,7 @@ from broker.config import BrokerConfig
 from broker.dynamic_config import topic_defaults
 from broker.metrics import Metrics
 from broker.purgatory.purgatory import Purgatory
+from broker.replication.assignments_manager import AssignmentsManager
 from broker.replication.fetch_session import FetchSession, FetchSessionCache
 from broker.replication.followers import LeaderView
 from broker.replication.partition import Partition
@@ -95,6 +96,7 @@ class ReplicaManager:
         self._offline: dict[TopicPartition, None] = {}
         self._image: MetadataImage | None = None
         self._fetchers: Fetchers | None = None
+        self._assignments: AssignmentsManager | None = None
         self._stopped = False
         self.leader_view = LeaderView(
             scheduler,
@@ -159,7 +161,9 @@ class ReplicaManager:
             for (topic, topic_id, index), registration in kind.items():
                 if topic not in configs:
                     configs[topic] = self.topic_config(topic)
-                partition = self._hosted(topic, topic_id, index, configs[topic], at_start)
+                partition = self._hosted(
+                    topic, topic_id, index, configs[topic], at_start, self._named_dir(registration)
+                )
                 if partition is not None:
                     self._change(partition, registration)
         self._tell_brokers(delta)
@@ -180,19 +184,33 @@ class ReplicaManager:
                 self.log_manager.update_config(topic, self.topic_config(topic))
 
     def _hosted(
-        self, topic: str, topic_id: bytes, index: int, config: LogConfig, at_start: bool
+        self,
+        topic: str,
+        topic_id: bytes,
+        index: int,
+        config: LogConfig,
+        at_start: bool,
+        log_dir: str | None,
     ) -> Partition | None:
-        """The replica here, with its log made where it is new; None where the log is offline."""
+        """The replica here, with its log made where it is new: in `log_dir`, unless that is None.
+        None where the log is offline."""
         partition = self._partitions.get((topic, index))
         if partition is not None and partition.topic_id == topic_id:
             return partition
         is_new = not at_start and (topic, index) not in self._offline
         try:
-            return self._create(topic, topic_id, index, config, is_new)
+            return self._create(topic, topic_id, index, config, is_new, log_dir)
         except LogDirFailure as failure:
             _log.error("%s-%d is offline: %s", topic, index, failure)
             self._offline[(topic, index)] = None
             return None
+
+    def _named_dir(self, registration: PartitionRegistration) -> str | None:
+        """The log directory that the metadata names for the replica here, if it is online."""
+        if self._assignments is None:
+            return None
+        named = self._assignments.directory_for(registration)
+        return named if named in self.log_manager.online_dirs else None
 
     def _change(self, partition: Partition, registration: PartitionRegistration) -> None:
         led, epoch = partition.is_leader, partition.leader_epoch
@@ -200,6 +218,8 @@ class ReplicaManager:
         if fetchers is not None and registration.leader == self.node_id:
             fetchers.stop(partition)  # before the epoch opens at the log's end
         partition.apply(registration)
+        if self._assignments is not None:
+            self._assignments.placed(partition, registration)
         if fetchers is not None and not partition.is_leader:
             fetchers.follow(partition)
         if partition.is_leader != led or partition.leader_epoch != epoch:
@@ -216,9 +236,17 @@ class ReplicaManager:
             self._fetchers.close_idle()
 
     def _create(
-        self, topic: str, topic_id: bytes, index: int, config: LogConfig, is_new: bool
+        self,
+        topic: str,
+        topic_id: bytes,
+        index: int,
+        config: LogConfig,
+        is_new: bool,
+        log_dir: str | None,
     ) -> Partition:
-        log = self.log_manager.get_or_create((topic, index), topic_id, config, is_new=is_new)
+        log = self.log_manager.get_or_create(
+            (topic, index), topic_id, config, log_dir=log_dir, is_new=is_new
+        )
         counts = self.metrics.topic(topic)
         partition = Partition(
             topic,
@@ -242,6 +270,8 @@ class ReplicaManager:
             return
         if self._fetchers is not None:
             self._fetchers.stop(partition)
+        if self._assignments is not None:
+            self._assignments.forget(partition)
         del self._partitions[(topic, index)]
         del self._by_topic_id[(partition.topic_id, index)]
         led = partition.is_leader
@@ -289,6 +319,10 @@ class ReplicaManager:
         for partition in self._partitions.values():
             if not partition.is_leader:
                 fetchers.follow(partition)
+
+    def assign_with(self, assignments: AssignmentsManager) -> None:
+        """From now on `assignments` tells the controller where logs lie."""
+        self._assignments = assignments
 
     def _check_isrs_later(self) -> None:
         period_ms = self._config.replica_lag_time_max_ms / 2

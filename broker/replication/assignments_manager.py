@@ -1,0 +1,147 @@
+"""Tells the controller in which log directory a replica lies: AssignReplicasToDirs (KIP-858).
+
+The broker chooses the directory of a new replica where it has several, or where the one that the
+metadata names is not there any more (a disk that was replaced). Until the controller knows, it
+takes the replica for offline as soon as that directory is gone, and never lets it lead.
+
+Owns what the controller does not know yet: one directory a partition, one request at a time. Never
+chooses a directory for a log that exists. Follows Kafka's `AssignmentsManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from broker.replication.partition import Partition
+from controller.metadata_image import PartitionRegistration
+from protocol.errors import ErrorCode
+from protocol.messages.assign_replicas_to_dirs import (
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsRequestDirectoryData,
+    AssignReplicasToDirsRequestPartitionData,
+    AssignReplicasToDirsRequestTopicData,
+    AssignReplicasToDirsResponse,
+)
+from storage.ports import Scheduler
+
+_log = logging.getLogger("ottla.replicas")
+
+ASSIGNMENTS_MAX = 2250
+"""Partitions in one request, as in Kafka."""
+FIRST_BACKOFF_MS = 500
+LAST_BACKOFF_MS = 10_000
+
+PartitionKey = tuple[bytes, int]
+
+# The partition is gone, or not ours: the metadata that says so is on its way.
+_GONE = (
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+)
+
+
+class AssignmentsManager:
+    """The directories of this broker's replicas, as far as the controller has them wrong."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        to_controller: Callable[[Any, Callable[[Any], None]], None],
+        node_id: int,
+        broker_epoch: Callable[[], int],
+        directory_ids: Mapping[str, bytes],
+    ) -> None:
+        """`directory_ids` are the ids of the log directories by their paths."""
+        self._scheduler = scheduler
+        self._to_controller = to_controller
+        self._node_id = node_id
+        self._broker_epoch = broker_epoch
+        self._ids = directory_ids
+        self._paths = {directory: path for path, directory in directory_ids.items()}
+        self._wanted: dict[PartitionKey, bytes] = {}
+        self._under_way = False
+        self._failures = 0
+
+    def __len__(self) -> int:
+        """Replicas of which the controller does not know where they lie."""
+        return len(self._wanted)
+
+    def directory_for(self, registration: PartitionRegistration) -> str | None:
+        """The path that the metadata names for the replica here; None where it names none of
+        this broker's."""
+        return self._paths.get(registration.directory_of(self._node_id))
+
+    def placed(self, partition: Partition, registration: PartitionRegistration) -> None:
+        """The log of `partition` is open: tell the controller where it lies, if it must know."""
+        key = (partition.topic_id, partition.index)
+        directory = self._ids.get(partition.log.log_dir)
+        if directory is None or registration.directory_of(self._node_id) == directory:
+            self._wanted.pop(key, None)
+            return
+        self._wanted[key] = directory
+        if not self._under_way:
+            self._under_way = True
+            self._scheduler.call_soon(self._send)
+
+    def forget(self, partition: Partition) -> None:
+        """It is not here any more."""
+        self._wanted.pop((partition.topic_id, partition.index), None)
+
+    def _send(self) -> None:
+        sent = dict(list(self._wanted.items())[:ASSIGNMENTS_MAX])
+        if not sent:
+            self._under_way = False
+            return
+        directories: dict[bytes, AssignReplicasToDirsRequestDirectoryData] = {}
+        topics: dict[tuple[bytes, bytes], AssignReplicasToDirsRequestTopicData] = {}
+        for (topic_id, index), directory_id in sent.items():
+            topic = topics.get((directory_id, topic_id))
+            if topic is None:
+                topic = AssignReplicasToDirsRequestTopicData(topic_id)
+                topics[(directory_id, topic_id)] = topic
+                directories.setdefault(
+                    directory_id, AssignReplicasToDirsRequestDirectoryData(directory_id)
+                ).topics.append(topic)
+            topic.partitions.append(AssignReplicasToDirsRequestPartitionData(index))
+        request = AssignReplicasToDirsRequest(
+            self._node_id, self._broker_epoch(), list(directories.values())
+        )
+        self._to_controller(request, lambda response: self._answered(sent, response))
+
+    def _answered(
+        self, sent: dict[PartitionKey, bytes], response: AssignReplicasToDirsResponse | None
+    ) -> None:
+        again = response is None or bool(response.error_code)
+        if response is not None and not response.error_code:
+            again = self._take(sent, response)
+        if not again:
+            self._failures = 0
+            self._send()
+            return
+        delay_ms = min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS << min(self._failures, 16))
+        self._failures += 1
+        code = ErrorCode(response.error_code).name if response is not None else "no answer"
+        _log.info("AssignReplicasToDirs: %s; trying again in %d ms", code, delay_ms)
+        self._scheduler.call_later(delay_ms, self._send)
+
+    def _take(
+        self, sent: dict[PartitionKey, bytes], response: AssignReplicasToDirsResponse
+    ) -> bool:
+        """Whether some must be told again."""
+        codes = {
+            (topic.topic_id, one.partition_index): ErrorCode(one.error_code)
+            for directory in response.directories
+            for topic in directory.topics
+            for one in topic.partitions
+        }
+        again = False
+        for key, directory_id in sent.items():
+            code = codes.get(key, ErrorCode.UNKNOWN_SERVER_ERROR)
+            if code and code not in _GONE:
+                again = True
+            elif self._wanted.get(key) == directory_id:
+                del self._wanted[key]
+        return again
