@@ -7,6 +7,8 @@ clients that join a group. On real processes.
 from __future__ import annotations
 
 import asyncio
+import gc
+import logging
 import random
 import threading
 import time
@@ -14,7 +16,7 @@ from collections.abc import Iterator
 
 import psutil
 import pytest
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_reassignments import (
@@ -58,6 +60,7 @@ class Member(threading.Thread):
         self.values: dict[str, list[int]] = {topic: [] for topic in topics}
         self.assignments = 0
         self.errors: list[str] = []
+        self.positions: list[TopicPartition] = []
         self.committed: list[TopicPartition] = []
         self._topics = topics
         self._stopping = threading.Event()
@@ -81,8 +84,13 @@ class Member(threading.Thread):
                 beat = time.monotonic()
                 self._consumer.commit(asynchronous=True)
         self._take_the_rest()
-        self.committed = self._consumer.commit(asynchronous=False) or []
+        try:
+            self._consumer.commit(asynchronous=False)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError._NO_OFFSET:  # all of it is committed already
+                self.errors.append(str(error))
         self.positions = self._consumer.position(self._consumer.assignment())
+        self.committed = self._consumer.committed(self.positions, timeout=20)
         self._consumer.close()
 
     def _take_the_rest(self) -> None:
@@ -136,10 +144,14 @@ def finish(view: ClusterView, producers: list[StockProducer]) -> None:
         assert check(history) == [], producer.client
 
 
+# kafka-python leaves the socket of a refused connection to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_one_node_after_the_other_is_restarted_under_stock_clients(
-    cluster: ClusterProcesses,
+    cluster: ClusterProcesses, caplog: pytest.LogCaptureFixture
 ) -> None:
     """G1 too: the group sees no rebalance, and stands where it has read."""
+    for client in ("kafka", "aiokafka"):  # what they log of refused connections keeps the sockets
+        caplog.set_level(logging.CRITICAL + 1, client)
     view = ClusterView(cluster)
     producers: list[StockProducer] = []
     for number, maker in enumerate(STOCK):
@@ -163,6 +175,7 @@ def test_one_node_after_the_other_is_restarted_under_stock_clients(
     pauses = {producer.client: producer.longest_pause(begun) for producer in producers}
     finish(view, producers)
     member.stop()
+    gc.collect()  # here, where its warnings are expected
     assert max(pauses.values()) < PAUSE_S, pauses
     assert member.errors == []
     assert member.assignments == 1, "the group was rebalanced"
@@ -204,10 +217,8 @@ def test_a_fourth_broker_joins_and_takes_partitions_over(cluster: ClusterProcess
         except AssertionError:  # the controller has not unfenced it yet
             assert time.monotonic() < deadline
             time.sleep(0.2)
-    while view.replicas(topic) != {
-        f"{topic}-{number}": (nodes, nodes) for number, nodes in wanted.items()
-    } and any(
-        sorted(isr) != sorted(wanted[int(key[-1])]) or nodes != wanted[int(key[-1])]
+    while any(
+        nodes != wanted[int(key[-1])] or sorted(isr) != sorted(nodes)
         for key, (nodes, isr) in view.replicas(topic).items()
     ):
         assert time.monotonic() < deadline + 30, view.replicas(topic)
