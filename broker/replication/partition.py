@@ -395,7 +395,11 @@ class Partition:
         error = self.check_leader_epoch(current_leader_epoch, only_leader)
         if error:
             return PartitionRead(error)
-        upper = self.upper_offset(isolation)
+        upper = (
+            self.log.high_watermark
+            if isolation == READ_UNCOMMITTED
+            else self.upper_offset(isolation)
+        )
         return self._read(fetch_offset, max_bytes, upper, min_one_message, last_fetched_epoch)
 
     def read_for_follower(
