@@ -83,6 +83,10 @@ class _Assignment:
         if broker_id not in partition.replicas:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         rules = self._leadership.rules.of(self._image, topic)
+        before = partition.directory_of(broker_id)
+        if before != directory and not has_directory(self._image.brokers[broker_id], before):
+            # Not moved but made anew: the disk that had it is gone, and with it all proof.
+            rules = rules._replace(lost=(broker_id,))
         record = partition_change(
             topic.id, index, partition, rules, Targets(directories={broker_id: directory})
         )

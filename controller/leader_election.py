@@ -36,7 +36,8 @@ class Candidates(NamedTuple):
     elr: Sequence[int] = ()
     """Counts only where the ISR is empty."""
     last_known_elr: Sequence[int] = ()
-    """The last leader, where it is one broker; counts only where ISR and ELR are empty."""
+    """The last leader, then others that were proven; counts only where ISR and ELR are empty.
+    Without those whose disk is gone."""
     elr_enabled: bool = False
 
 
@@ -76,8 +77,8 @@ def _without_proof(
 ) -> ElectionResult:
     """Nobody alive is known to have everything: the last leader may return, or one takes risks."""
     if candidates.elr_enabled and not candidates.isr and not candidates.elr:
-        known = candidates.last_known_elr
-        if len(known) == 1 and is_active(known[0]):
+        known = candidates.last_known_elr[:1]  # the next one has its turn when this one is lost
+        if known and is_active(known[0]):
             return ElectionResult(known[0], unclean=True)
     if election is Election.UNCLEAN:
         for replica in candidates.replicas:

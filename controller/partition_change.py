@@ -48,6 +48,8 @@ class ChangeRules(NamedTuple):
     name_directories: bool = False
     """Whether the finalized metadata.version has directories in its records (3.7-IV2)."""
     election: Election = Election.ONLINE
+    lost: tuple[int, ...] = ()
+    """Brokers that have nothing of the partition any more, as after a disk was replaced."""
 
 
 class Targets(NamedTuple):
@@ -120,7 +122,8 @@ class _Change:
             _or(targets.adding, partition.adding_replicas),
         )
         isr = _or(targets.isr, partition.isr)
-        self._isr = tuple(replica for replica in isr if replica not in rules.unclean_shutdown)
+        self._unproven = (*rules.unclean_shutdown, *rules.lost)
+        self._isr = tuple(replica for replica in isr if replica not in self._unproven)
         completed = complete(self._reassignment, self._isr)
         if completed is not None:
             self._isr = completed.isr
@@ -132,19 +135,48 @@ class _Change:
         if not self._rules.elr_enabled or len(self._isr) >= self._rules.min_insync_replicas:
             return ()
         before = (*self._partition.isr, *self._partition.elr)
-        lost = self._rules.unclean_shutdown
         return tuple(
             replica
             for replica in self._reassignment.replicas
-            if replica in before and replica not in self._isr and replica not in lost
+            if replica in before and replica not in self._isr and replica not in self._unproven
         )
+
+    def _last_known(self) -> tuple[int, ...]:
+        """Who may lead when nobody is proven any more, once ISR and ELR are what they will be.
+
+        First the last leader. After it those that were proven until an unclean restart: below the
+        minimum nothing was acknowledged without them, so they have all of it unless they lost what
+        was not flushed. Kafka keeps the last leader only; should its disk be gone, nobody is left.
+        """
+        partition, rules = self._partition, self._rules
+        if not rules.elr_enabled or len(self._isr) >= rules.min_insync_replicas:
+            return ()
+        proven = (*partition.isr, *partition.elr)
+        restarted = [replica for replica in rules.unclean_shutdown if replica in proven]
+        first = [] if self._isr or partition.leader == NO_LEADER else [partition.leader]
+        known = dict.fromkeys((*first, *partition.last_known_elr, *restarted))
+        out = (*self._isr, *self._elr, *rules.lost)
+        staying = self._reassignment.replicas
+        # The last leader is named beside the ELR too, as Kafka does.
+        return tuple(
+            replica
+            for replica in known
+            if replica in staying
+            and (replica not in out or (replica in self._elr and not self._isr))
+        )
+
+    def _readable(self, replica: int) -> bool:
+        """Whether the broker, as it has registered, still has the directory of its replica."""
+        broker = self._rules.brokers.get(replica)
+        return has_directory(broker, self._partition.directory_of(replica))
 
     def find_leader(self) -> None:
         """Elect, and name the leader, the ISR and the ELR that come of it."""
         partition, record, elr_enabled = self._partition, self._record, self._rules.elr_enabled
         replicas = self._reassignment.replicas
+        known = [replica for replica in self._last_known() if self._readable(replica)]
         candidates = Candidates(
-            replicas, self._isr, partition.leader, self._elr, partition.last_known_elr, elr_enabled
+            replicas, self._isr, partition.leader, self._elr, known, elr_enabled
         )
         result = elect_leader(candidates, self._rules.election, self._may_lead)
         if result.leader != partition.leader:
@@ -163,29 +195,12 @@ class _Change:
             record.eligible_leader_replicas = list(self._elr)
         if self._isr != partition.isr and (self._isr or elr_enabled):
             record.isr = list(self._isr)
-        self._name_last_leader()
+        last_known = () if result.unclean else self._last_known()
+        if last_known != partition.last_known_elr:
+            record.last_known_elr = list(last_known)
 
     def _may_lead(self, replica: int) -> bool:
-        if not self._rules.is_active(replica):
-            return False
-        broker = self._rules.brokers.get(replica)
-        return has_directory(broker, self._partition.directory_of(replica))
-
-    def _name_last_leader(self) -> None:
-        """The last known ELR holds the last leader, who may return when all proof is gone."""
-        partition, record = self._partition, self._record
-        known = partition.last_known_elr
-        if not self._rules.elr_enabled:
-            if known:
-                record.last_known_elr = []
-            return
-        if record.isr is not None and not record.isr:
-            if partition.leader != NO_LEADER and known != (partition.leader,):
-                record.last_known_elr = [partition.leader]
-        elif known:
-            leader = partition.leader if record.leader == NO_LEADER_CHANGE else record.leader
-            if leader != NO_LEADER:
-                record.last_known_elr = []
+        return self._rules.is_active(replica) and self._readable(replica)
 
     def name_assignment(self) -> None:
         """Name the replicas, their directories, and who comes and goes, where they change."""

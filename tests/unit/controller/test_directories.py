@@ -83,3 +83,71 @@ def test_refused_whole(level: int, epoch: int, code: ErrorCode) -> None:
     reply = assign(image(level), GOOD, epoch=epoch).reply
     assert isinstance(reply, ApiError)
     assert reply.code is code
+
+
+ELR = m.FeatureLevelRecord("eligible.leader.replicas.version", 1)
+MINIMUM = m.ConfigRecord(2, "foo", "min.insync.replicas", "2")
+OLD, NEW = bytes([3] * 15 + [0]), b"\xee" * 16
+
+
+def everybody_died() -> MetadataImage:
+    """R12: three brokers were killed; 1 and 2 have come back, and 3, the last in sync, comes with
+    an empty disk."""
+    at = image_of(
+        m.FeatureLevelRecord("metadata.version", 30),
+        ELR,
+        MINIMUM,
+        *(broker_record(i) for i in (1, 2, 3)),
+        *topic_records("foo", FOO, [3, 1, 2]),
+        m.PartitionChangeRecord(0, FOO, directories=[OLD, bytes(16), bytes(16)]),
+    )
+    for broker_id in (1, 2, 3):
+        left = LEADERSHIP.broker_left(at, broker_id, unclean=True)
+        log_dirs = [NEW] if broker_id == 3 else list(at.brokers[broker_id].log_dirs)
+        returned = broker_record(broker_id, fenced=True)
+        returned.log_dirs = log_dirs
+        at = after(at, [*left, returned])
+    return at
+
+
+def unfenced(at: MetadataImage, broker_id: int) -> MetadataImage:
+    change = m.BrokerRegistrationChangeRecord(broker_id, broker_id * 10, fenced=-1)
+    return after(at, [*LEADERSHIP.broker_unfenced(at, broker_id), change])
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (1, 3, 2), (2, 1, 3), (3, 2, 1), (3, 1, 2)])
+def test_who_lost_its_disk_never_leads_and_who_was_proven_before_does(order: Any) -> None:
+    at = everybody_died()
+    one = at.topics.partition("foo", 0)
+    assert one is not None
+    assert (one.isr, one.elr, one.last_known_elr) == ((), (), (3, 2))
+    for broker_id in order:
+        at = unfenced(at, broker_id)
+        if broker_id == 3:
+            request = AssignReplicasToDirsRequest(
+                3,
+                30,
+                [
+                    AssignReplicasToDirsRequestDirectoryData(
+                        NEW,
+                        [
+                            AssignReplicasToDirsRequestTopicData(
+                                FOO, [AssignReplicasToDirsRequestPartitionData(0)]
+                            )
+                        ],
+                    )
+                ],
+            )
+            at = after(at, assign_replicas(view(at), request, LEADERSHIP).records)
+    one = at.topics.partition("foo", 0)
+    assert one is not None
+    assert (one.leader, one.isr) == (2, (2,))
+    assert one.directory_of(3) == NEW
+
+
+def test_a_replica_that_moves_between_live_directories_stays_in_sync() -> None:
+    at = image()
+    at = after(at, assign(at, GOOD).records)
+    moved = after(at, assign(at, bytes([1] * 15 + [1])).records).topics.partition("foo", 0)
+    assert moved is not None
+    assert (moved.leader, moved.isr) == (1, (1, 2))
