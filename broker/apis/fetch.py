@@ -67,7 +67,10 @@ class FetchApi:
         kind = RackConsumerFetch if self._selects_replicas and request.rack_id else ConsumerFetch
         max_bytes = min(request.max_bytes, self._max_bytes)
         fetch = kind(self._replicas, context, request, session, max_bytes)
-        self._answer(fetch, request, respond)
+        if fetch.read() or request.max_wait_ms <= 0 or not fetch.wanted:
+            respond(fetch.response())
+        else:
+            self._park(fetch, request, respond)
 
     def _handle_follower(
         self,
@@ -87,14 +90,14 @@ class FetchApi:
         max_bytes = min(request.max_bytes, self._max_bytes)
         fetch = FollowerFetch(self._replicas, context, request, session, max_bytes, replica)
         try:
-            self._answer(fetch, request, respond)
+            if fetch.read() or request.max_wait_ms <= 0 or not fetch.wanted:
+                respond(fetch.response())
+            else:
+                self._park(fetch, request, respond)
         finally:
             self._replicas.wake(fetch.moved)
 
-    def _answer(self, fetch: ConsumerFetch, request: FetchRequest, respond: Respond) -> None:
-        if fetch.read() or request.max_wait_ms <= 0 or not fetch.wanted:
-            respond(fetch.response())
-            return
+    def _park(self, fetch: ConsumerFetch, request: FetchRequest, respond: Respond) -> None:
         waiting = DelayedFetch(fetch.read, lambda: respond(fetch.response()))
         self._replicas.fetch_purgatory.watch(waiting, fetch.keys(), request.max_wait_ms)
 

@@ -44,6 +44,11 @@ Reads = dict[FetchKey, tuple[FetchPartition, PartitionRead]]
 class ConsumerFetch:
     """A consumer's request."""
 
+    has_errors = False
+    """Whether the last read met an error, or another history."""
+    is_urgent = False
+    """Whether there is something to say besides records and errors."""
+
     def __init__(
         self,
         replicas: ReplicaManager,
@@ -62,8 +67,6 @@ class ConsumerFetch:
         # A full response names every partition; a session that goes on only those with news.
         self.full = session is None or request.session_epoch == INITIAL_EPOCH
         self.reads: Reads = {}
-        self.has_errors = False
-        self.is_urgent = False  # whether there is something to say besides records and errors
         self.named = self._named_partitions(request)
         if session is not None:
             for key, wanted in self.named.items():
@@ -97,8 +100,10 @@ class ConsumerFetch:
                 enough = True
             if left <= 0 and not self.full:
                 break
-        self.has_errors = enough
-        return enough or self.is_urgent or self.max_bytes - left >= self.min_bytes
+        if enough:
+            self.has_errors = True
+            return True
+        return self.is_urgent or self.max_bytes - left >= self.min_bytes
 
     def _read_one(self, wanted: FetchPartition, left: int) -> PartitionRead:
         partition = wanted.partition
@@ -218,7 +223,8 @@ class ConsumerFetch:
         data.aborted_transactions = [] if self.isolation == READ_COMMITTED else None
         if read.diverging_epoch is not None:
             data.diverging_epoch = EpochEndOffset(*read.diverging_epoch)
-        data.preferred_read_replica = read.preferred_read_replica
+        if read.unsettled:
+            data.preferred_read_replica = read.preferred_read_replica
         return data
 
 
@@ -250,6 +256,7 @@ class RackConsumerFetch(ConsumerFetch):
             high_watermark=log.high_watermark,
             last_stable_offset=log.last_stable_offset,
             log_start_offset=log.log_start_offset,
+            unsettled=True,
             preferred_read_replica=preferred,
         )
 

@@ -68,7 +68,7 @@ class FetchPartition:
             or read.diverging_epoch
             or read.high_watermark != self.told_high_watermark
             or read.log_start_offset != self.told_log_start_offset
-            or read.preferred_read_replica >= 0
+            or (read.unsettled and read.preferred_read_replica >= 0)
         )
 
     def told(self, read: PartitionRead) -> None:
@@ -186,13 +186,7 @@ class FetchSession:
         What had data or an error goes behind the others, so that all get their turn (KIP-74).
         """
         self.changed.pop(wanted.key, None)
-        if (
-            read.error
-            or read.size
-            or read.starved
-            or read.diverging_epoch
-            or read.preferred_read_replica >= 0
-        ):
+        if read.error or read.size or read.unsettled or read.diverging_epoch:
             self.changed[wanted.key] = wanted
             return False
         return True

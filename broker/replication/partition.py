@@ -59,14 +59,12 @@ class PartitionRead:
     last_stable_offset: int = NO_OFFSET
     log_start_offset: int = NO_OFFSET
     diverging_epoch: tuple[int, int] | None = None  # (epoch, end offset), KIP-595
-    starved: bool = False  # there is more, and no bytes were left for it
-    preferred_read_replica: int = NO_EPOCH  # the broker to read from instead (KIP-392)
-
-    @property
-    def size(self) -> int:
-        """Bytes of records."""
-        records = self.records
-        return len(records) if isinstance(records, bytes) else records.size
+    size: int = 0
+    """Bytes of records."""
+    unsettled: bool = False
+    """There is more, for which no bytes were left, or it is elsewhere: look again next time."""
+    preferred_read_replica: int = NO_EPOCH
+    """The broker to read from instead (KIP-392); -1 for this one."""
 
 
 class Partition:
@@ -460,13 +458,14 @@ class Partition:
         if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
             return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
         records: FileRecords | bytes = b""
-        starved = False
+        size, starved = 0, False
         if fetch_offset < upper:
             if max_bytes > 0 or min_one_message:
                 data = log.read(fetch_offset, max_bytes, upper, min_one_message)
                 if data.error:
                     return PartitionRead(data.error)
                 records = data.records
+                size = len(records)
             else:
                 starved = True
         return PartitionRead(
@@ -476,6 +475,7 @@ class Partition:
             log.last_stable_offset,
             log.log_start_offset,
             None,
+            size,
             starved,
         )
 

@@ -72,7 +72,7 @@ def test_what_had_data_goes_behind_the_others() -> None:
     for index in range(3):
         put(session, index)
     first = next(iter(session.changed.values()))
-    session.settle(first, PartitionRead(records=b"data"))
+    session.settle(first, PartitionRead(records=b"data", size=4))
     assert [index for _, index in session.changed] == [1, 2, 0]
 
 
@@ -92,7 +92,7 @@ def test_news_are_data_errors_and_moved_watermarks() -> None:
     wanted.told(read)
     assert not wanted.is_news(read)
     assert wanted.is_news(PartitionRead(high_watermark=3, log_start_offset=1))
-    assert wanted.is_news(PartitionRead(records=b"x", high_watermark=3, log_start_offset=0))
+    assert wanted.is_news(PartitionRead(size=1, high_watermark=3, log_start_offset=0))
     assert wanted.is_news(PartitionRead(diverging_epoch=(1, 2), high_watermark=3))
 
 
