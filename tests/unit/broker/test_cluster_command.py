@@ -22,8 +22,8 @@ import pytest
 from broker import cluster_command
 from broker.broker_process import READY
 from broker.cluster_command import run_cluster
-from broker.cluster_layout import PORTS
 from broker.start_error import StartError
+from tests.free_ports import free_base
 
 SERVES = (
     "import os, signal; signal.signal(15, lambda *_: os._exit(0)); "
@@ -34,22 +34,6 @@ STUBBORN = (
     f"import signal; signal.signal(15, lambda *_: 0); print('{READY}')\nwhile 1: signal.pause()"
 )
 DEADLINE_S = 20
-
-
-def free_base() -> int:
-    """A port from which on as many are free as a cluster takes."""
-    for base in range(21_000 + os.getpid() % 1000 * 25, 60_000, PORTS):
-        probes = [socket.socket() for _ in range(PORTS)]
-        try:
-            for number, probe in enumerate(probes):
-                probe.bind(("127.0.0.1", base + number))
-        except OSError:
-            continue
-        finally:
-            for probe in probes:
-                probe.close()
-        return base
-    raise AssertionError("no ports are free")
 
 
 @pytest.fixture

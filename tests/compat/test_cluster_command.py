@@ -1,0 +1,180 @@
+"""`ottla cluster` and `ottla status` as a newcomer uses them: three nodes, one of which dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from tests.free_ports import free_base
+from tests.java_tools import PROJECT_DIR
+
+DEADLINE_S = 60
+
+
+def ottla(*arguments: str) -> list[str]:
+    return [sys.executable, "-P", "-m", "broker", *arguments]
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROJECT_DIR)}
+
+
+class Cluster:
+    """The command, running; what it said, line by line."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.process = subprocess.Popen(
+            ottla("cluster", "--dir", str(folder), *options),
+            env=ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def wait_for(self, pattern: str, since: int = 0) -> re.Match[str]:
+        """The first line from number `since` on that matches."""
+        deadline = time.monotonic() + DEADLINE_S
+        while True:
+            for line in self.lines[since:]:
+                if found := re.search(pattern, line):
+                    return found
+            assert time.monotonic() < deadline and self.process.poll() is None, self.lines
+            time.sleep(0.02)
+
+    def end(self, number: int = signal.SIGINT) -> int:
+        """Its exit code after a signal."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(DEADLINE_S)
+        self._reader.join()
+        return code
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as out:
+            for line in out:
+                self.lines.append(line.rstrip("\n"))
+
+
+@pytest.fixture
+def clusters() -> Iterator[list[Cluster]]:
+    """Clusters that are stopped whatever happens."""
+    started: list[Cluster] = []
+    yield started
+    for one in started:
+        if one.process.poll() is None:
+            one.process.send_signal(signal.SIGINT)
+            one.process.send_signal(signal.SIGTERM)  # the second kills
+        one.end()
+
+
+def status(servers: str) -> tuple[int, dict[str, Any]]:
+    done = subprocess.run(
+        ottla("status", "--json", "--bootstrap-server", servers),
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+    )
+    return done.returncode, json.loads(done.stdout) if done.stdout else {}
+
+
+def wait_for_status(servers: str, code: int) -> dict[str, Any]:
+    deadline = time.monotonic() + DEADLINE_S
+    while True:
+        found, told = status(servers)
+        if found == code:
+            return told
+        assert time.monotonic() < deadline, told
+        time.sleep(0.2)
+
+
+def produce(servers: str, values: Sequence[bytes]) -> None:
+    refused: list[object] = []
+    producer = Producer({"bootstrap.servers": servers, "acks": "all"})
+    for value in values:
+        producer.produce("greetings", value, on_delivery=lambda error, _: refused.append(error))
+    assert producer.flush(DEADLINE_S) == 0
+    assert refused == [None] * len(values)
+
+
+def consume(servers: str, count: int) -> list[bytes | None]:
+    settings = {"group.id": f"readers-{count}", "auto.offset.reset": "earliest"}
+    consumer = Consumer({"bootstrap.servers": servers, **settings})
+    consumer.subscribe(["greetings"])
+    values = [message.value() for message in consumer.consume(count, DEADLINE_S)]
+    consumer.close()
+    return values
+
+
+@pytest.mark.timeout(300)
+def test_a_cluster_lives_loses_a_node_and_stops(tmp_path: Path, clusters: list[Cluster]) -> None:
+    folder = tmp_path / "cluster"
+    cluster = Cluster(folder, "--brokers", "3", "--port", str(free_base()))
+    clusters.append(cluster)
+    servers = cluster.wait_for(r"the cluster serves: bootstrap servers (\S+)$")[1]
+    assert len(servers.split(",")) == 3
+    cluster.wait_for("the cluster is healthy")
+
+    addresses = servers.split(",")
+    values = [b"%d" % one for one in range(20)]
+    produce(servers, values)
+    assert consume(servers, 20) == values
+    told = wait_for_status(addresses[1], 0)
+    assert [broker["node_id"] for broker in told["brokers"]] == [1, 2, 3]
+    assert len(told["quorum"]["voters"]) == 3 and told["topics"] == 2
+
+    pid = int(cluster.wait_for(r"node 2 serves on port \d+ \(process (\d+)\)")[1])
+    said = len(cluster.lines)
+    os.kill(pid, signal.SIGKILL)
+    dead = cluster.wait_for(r"node 2 is dead \(killed by SIGKILL.*start it again with: (.*)$", said)
+    cluster.wait_for(r"the cluster is degraded: .*under-replicated", said)
+    told = wait_for_status(addresses[0], 1)
+    assert told["offline"] == [] and told["under_replicated"] != []
+    produce(servers, [b"after"])
+    assert consume(servers, 21) == [*values, b"after"]
+
+    by_hand = subprocess.Popen(
+        shlex.split(dead[1]), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+    )
+    try:
+        cluster.wait_for("node 2 was started again by hand", said)
+        wait_for_status(servers, 0)
+    finally:
+        by_hand.terminate()
+        assert by_hand.wait(DEADLINE_S) == 0
+
+    assert cluster.end() == 1, "a node was killed"
+    assert any(line.endswith("node 3 stopped") for line in cluster.lines)
+    assert status(servers) == (2, {})
+
+
+@pytest.mark.timeout(200)
+def test_it_goes_on_where_it_was_and_ends_cleanly(tmp_path: Path, clusters: list[Cluster]) -> None:
+    folder = tmp_path / "cluster"
+    for round_number in (1, 2):
+        options = ("--brokers", "3", "--port", str(free_base())) if round_number == 1 else ()
+        cluster = Cluster(folder, *options)
+        clusters.append(cluster)
+        servers = cluster.wait_for(r"bootstrap servers (\S+)$")[1]
+        if round_number == 1:
+            produce(servers, [b"kept"])
+        else:
+            assert consume(servers, 1) == [b"kept"]
+        assert cluster.end(signal.SIGTERM) == 0, cluster.lines
+    assert cluster.lines[0].startswith("ottla: cluster ")
