@@ -6,7 +6,8 @@ A leader shrinks or grows its ISR only through the controller, which refuses wha
     FENCED_LEADER_EPOCH     an older leader
     INVALID_REQUEST         not the leader; or an ISR that cannot be
     INVALID_UPDATE_VERSION  the partition has changed since
-    INELIGIBLE_REPLICA      a broker in the new ISR is fenced, shutting down, or another incarnation
+    INELIGIBLE_REPLICA      a broker in the new ISR is fenced, shutting down, another incarnation,
+                            or has lost the directory of its replica
     NEW_LEADER_ELECTED      taken in, and the reassignment that it ended moved the leadership
 
 A broker that wants to be in an ISR must be alive in the same incarnation that fetched: otherwise a
@@ -32,7 +33,7 @@ from controller.metadata_image import (
     TopicImage,
 )
 from controller.metadata_records import MetadataRecord
-from controller.partition_change import Targets, partition_change
+from controller.partition_change import Targets, has_directory, partition_change
 from controller.topics_delta import merge
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition import (
@@ -141,15 +142,17 @@ def _isr_fault(
         return ErrorCode.INVALID_REQUEST
     if state == RECOVERING and (len(isr) > 1 or partition.leader_recovery_state == RECOVERED):
         return ErrorCode.INVALID_REQUEST
-    if any(not _eligible(image, state) for state in states):
+    if any(not _eligible(image, partition, state) for state in states):
         return ErrorCode.INELIGIBLE_REPLICA
     return ErrorCode.NONE
 
 
-def _eligible(image: MetadataImage, state: BrokerState) -> bool:
+def _eligible(image: MetadataImage, partition: PartitionRegistration, state: BrokerState) -> bool:
     broker = image.brokers.get(state.broker_id)
     if broker is None or not broker.active:
         return False
+    if not has_directory(broker, partition.directory_of(state.broker_id)):
+        return False  # it could not lead either, and is still to say where its new copy is
     return state.broker_epoch in (ANY_EPOCH, broker.epoch)
 
 

@@ -84,8 +84,10 @@ class _Assignment:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         rules = self._leadership.rules.of(self._image, topic)
         before = partition.directory_of(broker_id)
-        if before != directory and not has_directory(self._image.brokers[broker_id], before):
-            # Not moved but made anew: the disk that had it is gone, and with it all proof.
+        gone = before != directory and not has_directory(self._image.brokers[broker_id], before)
+        if gone and len(partition.replicas) > 1:
+            # Not moved but made anew: the disk that had it is gone, and with it all proof. (Of an
+            # only replica nobody else has anything: it begins anew, as in Kafka.)
             rules = rules._replace(lost=(broker_id,))
         record = partition_change(
             topic.id, index, partition, rules, Targets(directories={broker_id: directory})

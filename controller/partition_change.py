@@ -166,9 +166,10 @@ class _Change:
         )
 
     def _readable(self, replica: int) -> bool:
-        """Whether the broker, as it has registered, still has the directory of its replica."""
+        """Whether the broker, as it has registered, has the directory that its replica is in."""
         broker = self._rules.brokers.get(replica)
-        return has_directory(broker, self._partition.directory_of(replica))
+        named = self._targets.directories or {}
+        return has_directory(broker, named.get(replica) or self._partition.directory_of(replica))
 
     def find_leader(self) -> None:
         """Elect, and name the leader, the ISR and the ELR that come of it."""

@@ -120,6 +120,16 @@ def test_who_is_not_alive_is_never_in_sync(gone: Any) -> None:
     assert answer_of(alter(image(gone), [1, 2, 3])).error_code == ErrorCode.INELIGIBLE_REPLICA
 
 
+def test_a_copy_on_a_new_disk_is_in_sync_once_its_directory_is_known() -> None:
+    """Whoever is in the ISR may be elected; who lost its disk may not."""
+    old = m.PartitionChangeRecord(0, FOO, directories=[bytes(16), bytes(16), b"\xee" * 16])
+    refused = alter(image(old), [1, 2, 3], partition_epoch=3)
+    assert answer_of(refused).error_code == ErrorCode.INELIGIBLE_REPLICA
+    own = bytes([3] * 15 + [0])
+    new = m.PartitionChangeRecord(0, FOO, directories=[bytes(16), bytes(16), own])
+    assert answer_of(alter(image(new), [1, 2, 3], partition_epoch=3)).error_code == 0
+
+
 def test_an_older_incarnation_asks() -> None:
     request = AlterPartitionRequest(1, 9, [])
     at = image()

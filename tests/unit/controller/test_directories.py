@@ -151,3 +151,18 @@ def test_a_replica_that_moves_between_live_directories_stays_in_sync() -> None:
     moved = after(at, assign(at, bytes([1] * 15 + [1])).records).topics.partition("foo", 0)
     assert moved is not None
     assert (moved.leader, moved.isr) == (1, (1, 2))
+
+
+def test_an_only_replica_begins_anew_on_its_new_disk() -> None:
+    """Nobody else has anything of it."""
+    at = image_of(
+        m.FeatureLevelRecord("metadata.version", 30),
+        ELR,
+        broker_record(1),
+        *topic_records("foo", FOO, [1]),
+        m.PartitionChangeRecord(0, FOO, directories=[b"\xdd" * 16], isr=[], leader=-1),
+        m.PartitionChangeRecord(0, FOO, last_known_elr=[1]),
+    )
+    began = after(at, assign(at, GOOD).records).topics.partition("foo", 0)
+    assert began is not None
+    assert (began.leader, began.isr) == (1, (1,))
