@@ -14,8 +14,12 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from confluent_kafka import Producer
 
+from tests.chaos.checker import check
 from tests.chaos.cluster_view import ClusterView
+from tests.chaos.history import History
+from tests.chaos.stock_producers import Confluent
 from tests.cluster_processes import KAFKA, OTTLA, ClusterProcesses
 from tests.kafka_tools import KafkaTools
 
@@ -156,38 +160,84 @@ def test_partitions_are_reassigned(
     assert sum(tools.offsets(topic, "latest")) == 30
 
 
+def fill(bootstrap: str, topic: str, megabytes: int) -> None:
+    """So much into partition 0."""
+    producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
+    for _ in range(megabytes * 10):
+        producer.produce(topic, bytes(100_000), partition=0)
+    assert producer.flush(60) == 0
+
+
 def test_a_reassignment_is_cancelled(
     cluster: ClusterProcesses, tools: KafkaTools, topic: str, tmp_path: Path
 ) -> None:
-    """Towards a broker that is down it cannot end, and goes back to what was."""
+    """Throttled to next to nothing it does not end, and goes back to what was."""
     plan = tmp_path / "plan.json"
+    file = ("--reassignment-json-file", str(plan))
     narrow = [{"topic": topic, "partition": 0, "replicas": [1, 2]}]
     plan.write_text(json.dumps({"version": 1, "partitions": narrow}))
-    file = ("--reassignment-json-file", str(plan))
     tools("kafka-reassign-partitions", *file, "--execute")
     eventually(lambda: described(tools, topic)[0]["Replicas"] == "1,2", "it does not narrow")
-    cluster.kill(3)
+    fill(cluster.bootstrap, topic, 12)  # a fetch of 10 MB may pass before a throttle acts
     wide = [{"topic": topic, "partition": 0, "replicas": [1, 2, 3]}]
     plan.write_text(json.dumps({"version": 1, "partitions": wide}))
-    eventually(
-        lambda: (
-            tools.run(
-                *("kafka-reassign-partitions", "--bootstrap-server", cluster.bootstrap),
-                *(*file, "--execute"),
-            ).exit
-            == 0
-        ),
-        "it is not begun",
-    )
+    tools("kafka-reassign-partitions", *file, "--execute", "--throttle", "100")
     listed = tools("kafka-reassign-partitions", "--list").stdout
     assert f"{topic}-0: replicas: 1,2,3. adding: 3." in listed, listed
-    # Its throttles are left alone: for those the tool would wait for the broker that is down.
-    cancel = (*file, "--cancel", "--preserve-throttles")
-    cancelled = tools("kafka-reassign-partitions", *cancel).stdout
+    in_progress = tools("kafka-reassign-partitions", *file, "--verify", "--preserve-throttles")
+    assert f"Reassignment of partition {topic}-0 is still in progress." in in_progress.stdout
+    cancelled = tools("kafka-reassign-partitions", *file, "--cancel").stdout
     assert f"Successfully cancelled partition reassignment for: {topic}-0" in cancelled
     assert described(tools, topic)[0]["Replicas"] == "1,2"
-    cluster.start_node(3)
-    ClusterView(cluster).full_isr({f"{topic}-1": 3, f"{topic}-2": 3})
+    assert (
+        "No partition reassignments found." in tools("kafka-reassign-partitions", "--list").stdout
+    )
+
+
+def test_a_fourth_broker_takes_partitions_over_under_load(
+    cluster: ClusterProcesses, tools: KafkaTools, topic: str, tmp_path: Path
+) -> None:
+    """Nothing lost, nothing repeated, no error of the client."""
+    producer = Confluent(cluster.bootstrap, topic, PARTITIONS, 1)
+    producer.start()
+    fourth = cluster.add_broker()
+    cluster.start_node(fourth.node_id)
+    plan = tmp_path / "plan.json"
+    moves = [
+        {"topic": topic, "partition": 0, "replicas": [4, 1, 2]},
+        {"topic": topic, "partition": 1, "replicas": [2, 3, 4]},
+        {"topic": topic, "partition": 2, "replicas": [3, 4, 1]},
+    ]
+    plan.write_text(json.dumps({"version": 1, "partitions": moves}))
+    file = ("--reassignment-json-file", str(plan))
+    tools("kafka-reassign-partitions", *file, "--execute")
+    eventually(
+        lambda: (
+            tools("kafka-reassign-partitions", *file, "--verify").stdout.count("is completed.")
+            == PARTITIONS
+        ),
+        "the reassignment does not end",
+    )
+    tools(
+        "kafka-leader-election",
+        "--election-type",
+        "preferred",
+        "--topic",
+        topic,
+        "--partition",
+        "0",
+    )
+    eventually(lambda: described(tools, topic)[0]["Leader"] == "4", "the new one does not lead")
+    moved = producer.acknowledged()
+    eventually(lambda: producer.acknowledged() > moved + 100, "nothing is acknowledged")
+    producer.stop()
+    assert producer.errors == []
+    keys = [f"{topic}-{number}" for number in range(PARTITIONS)]
+    read = ClusterView(cluster).read_all(keys)
+    assert check(History([*producer.history().events, *read])) == []
+    assert sum(len(final.records) for final in read) == producer.sent
+    cluster.terminate(fourth.node_id)
+    del cluster.nodes[fourth.node_id]
 
 
 def test_the_quorum_is_described(cluster: ClusterProcesses, tools: KafkaTools) -> None:
@@ -201,8 +251,10 @@ def test_the_quorum_is_described(cluster: ClusterProcesses, tools: KafkaTools) -
     replication = tools("kafka-metadata-quorum", "describe", "--replication").lines
     assert replication[0].split()[:3] == ["NodeId", "DirectoryId", "LogEndOffset"]
     roles = {line.split()[0]: line.split()[-1] for line in replication[1:]}
-    assert sorted(roles) == ["1", "2", "3"]
-    assert sorted(roles.values()) == ["Follower", "Follower", "Leader"]
+    # A fourth node that was there before is still remembered as an observer.
+    voters = {node: role for node, role in roles.items() if role != "Observer"}
+    assert sorted(voters) == ["1", "2", "3"]
+    assert sorted(voters.values()) == ["Follower", "Follower", "Leader"]
     assert roles[columns["LeaderId"]] == "Leader"
 
     by_controller = tools.run(
