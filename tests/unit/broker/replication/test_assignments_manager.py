@@ -147,3 +147,21 @@ def test_a_request_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     broker.run()
     broker.answer(ErrorCode.NONE)
     assert len(broker.asked()) == 2
+
+
+@pytest.mark.parametrize(("own", "named"), [(NAMED, True), (OTHER, False)])
+def test_a_new_log_is_made_where_the_metadata_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: bytes, named: bool
+) -> None:
+    """If it names a directory of this broker; else where there is room."""
+    broker = Broker(str(tmp_path), own)
+    wanted: list[object] = []
+    real = broker.replicas.logs.get_or_create
+
+    def get_or_create(*arguments: Any, log_dir: str | None, **rest: Any) -> Any:
+        wanted.append(log_dir)
+        return real(*arguments, log_dir=log_dir, **rest)
+
+    monkeypatch.setattr(broker.replicas.logs, "get_or_create", get_or_create)
+    broker.replicas.create("t")
+    assert wanted == [str(tmp_path) if named else None]
