@@ -44,7 +44,7 @@ def run_cluster(folder: str, brokers: int | None, first_port: int | None) -> int
     """
     opened = open_folder(folder, brokers, first_port)
     _refuse_taken_ports(opened.layout)
-    _say(_introduction(opened))
+    _say(introduction(opened))
     cluster = _Cluster(opened)
     with _signals_into(cluster.on_signal):
         return cluster.run()
@@ -225,7 +225,8 @@ def _say(text: str) -> None:
     print(f"{PREFIX}{text}", flush=True)
 
 
-def _introduction(folder: ClusterFolder) -> str:
+def introduction(folder: ClusterFolder) -> str:
+    """The line with which a start begins: which cluster, where, who controls it."""
     ids = folder.layout.controllers
     number = len(folder.layout.nodes)
     what = "a new cluster" if folder.is_new else "cluster"

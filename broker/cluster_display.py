@@ -77,7 +77,11 @@ class ClusterView:
 
     def changes(self) -> list[str]:
         """Lines for what is not as it was at the last call."""
-        now = {f"node {one.node.node_id}": _sentence(one) for one in self.nodes.values()}
+        now = {
+            f"node {one.node.node_id}": _sentence(one)
+            for one in self.nodes.values()
+            if one.state is not NodeState.STARTING
+        }
         if self.all_serve:
             now["servers"] = (
                 f"the cluster serves: bootstrap servers {self.layout.bootstrap_servers}"

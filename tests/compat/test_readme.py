@@ -7,12 +7,25 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from broker.broker_process import READY, BrokerProcess
 from broker.cli import ottla
+from broker.cluster_command import introduction
+from broker.cluster_display import ClusterView, NodeState, NodeView
+from broker.cluster_folder import ClusterFolder
+from broker.cluster_layout import new_layout
+from broker.cluster_status import (
+    BrokerState,
+    ClusterStatus,
+    PartitionState,
+    QuorumState,
+    VoterState,
+)
+from broker.status_report import report
 from tests.java_tools import java_home_bin, spark_jars
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -133,3 +146,66 @@ def test_the_fixture_has_what_the_table_says() -> None:
         name for name in names if not hasattr(type(process), name) and name not in vars(process)
     ] == []
     process.close()
+
+
+def console(word: str) -> list[str]:
+    """The lines of the one console example that contains a word."""
+    found = [
+        text for text in re.findall(r"```console\n(.*?)```", README, re.DOTALL) if word in text
+    ]
+    assert len(found) == 1, found
+    return str(found[0]).splitlines()
+
+
+def test_what_cluster_and_status_say() -> None:
+    """Every line shown is one that the code writes, for the cluster that is shown."""
+    layout = new_layout(3)
+    nodes = {
+        node.node_id: NodeView(
+            node,
+            4710 + node.node_id,
+            f"ottla serve --config cluster/broker-{node.node_id}.properties",
+            f"cluster/broker-{node.node_id}/ottla.log",
+            NodeState.SERVING,
+        )
+        for node in layout.nodes
+    }
+    voters = [VoterState(one, 0, 0) for one in (1, 2, 3)]
+    shown = ClusterStatus(
+        cluster_id="jk6M3w4xSRu0i0cJm8WJpw",
+        brokers=[BrokerState(one, "localhost", 9091 + one, None, False) for one in (1, 2, 3)],
+        quorum=QuorumState(1, 1, 0, voters, []),
+        topics=2,
+        partitions=51,
+        under_replicated=[],
+        under_min_isr=[],
+        offline=[],
+    )
+    view = ClusterView(layout, nodes, shown)
+    first = console("ottla cluster --brokers 3")
+    new = ClusterFolder(Path("cluster"), layout, shown.cluster_id, is_new=True)
+    assert first[1:] == [f"ottla: {introduction(new)}", *view.changes()]
+    assert console("ottla status --bootstrap-server")[1:] == report(shown)
+    nodes[2].state, nodes[2].exit_code = NodeState.DEAD, -9
+    lacking = [PartitionState("t", one, 1, [1, 2, 3], [1, 3]) for one in range(51)]
+    fenced = [replace(one, fenced=one.node_id == 2) for one in shown.brokers]
+    view.status = replace(shown, brokers=fenced, under_replicated=lacking)
+    assert console("kill -9 4712")[1:] == view.changes()
+
+
+def test_the_nodes_of_conf_start_as_the_readme_says() -> None:
+    lines = console("ottla format --config conf/broker-1.properties")
+    (said,) = (line for line in lines if line.startswith("ottla: "))
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "broker", *lines[0].split()[2:]],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OTTLA_CLUSTER_ID": ""},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 2
+    assert done.stderr.rpartition(" ")[0] == said.rpartition(" ")[0]
+    serve = lines[-1].split()[2:]
+    assert serve[0] == "serve" and serve[1::2] == ["--config", "--cluster-id"]
+    assert (ROOT / serve[2]).exists()
