@@ -137,7 +137,18 @@ class FetchSession:
         """A partition of ours has news (`PartitionListener`)."""
         wanted = self.by_partition[partition]
         self.changed[wanted.key] = wanted
-        self._on_change(self, partition)
+        if partition.followers is None or self._sees_news(wanted, partition):
+            self._on_change(self, partition)
+
+    def _sees_news(self, wanted: FetchPartition, partition: Partition) -> bool:
+        """Whether a consumer of a partition with followers would see more than it was told: an
+        append shows when the high watermark passes it."""
+        log = partition.log
+        return (
+            log.high_watermark != wanted.told_high_watermark
+            or log.log_start_offset != wanted.told_log_start_offset
+            or wanted.current_leader_epoch not in (NO_EPOCH, partition.leader_epoch)
+        )
 
     def put(self, wanted: FetchPartition, partition: Partition | None) -> None:
         """Add a partition, or take a new position of one, keeping what it was told."""

@@ -156,6 +156,30 @@ def test_a_consumer_is_woken_when_all_have_what_it_waits_for(leader: Leader) -> 
     assert offsets(consumer.one()) == [0]
 
 
+def test_an_append_alone_wakes_no_consumer(leader: Leader, monkeypatch: Any) -> None:
+    """It would read again for nothing: what is not replicated is not shown."""
+    consumer, follower = Fetcher(leader), Fetcher(leader, 2)
+    follower.fetch(0)
+    consumer.open(0)
+    consumer.fetch(None, wait_ms=5000)
+    looked: list[object] = []
+    purgatory = leader.replicas.manager.fetch_purgatory
+    check = purgatory.check
+    monkeypatch.setattr(purgatory, "check", lambda key: (looked.append(key), check(key))[1])
+    leader.append(1)
+    assert looked == [leader.partition]  # nobody waits for that without a session
+    follower.fetch(1)
+    assert offsets(consumer.one()) == [0]
+
+
+def test_a_consumer_hears_of_a_new_leader_though_the_watermark_stands(leader: Leader) -> None:
+    consumer = Fetcher(leader)
+    consumer.open(0)
+    consumer.fetch(None, wait_ms=5000)
+    leader.replicas.move_leader(TOPIC, 1)
+    assert consumer.one().error_code == ErrorCode.FENCED_LEADER_EPOCH
+
+
 def test_a_session_stands_in_for_its_idle_partitions(leader: Leader) -> None:
     """A follower in sync that goes on fetching is not late when something is written at last."""
     leader.append(1)

@@ -189,6 +189,46 @@ def test_acks_all_ends_when_leadership_is_lost(produce: Produce) -> None:
     assert produce.last().error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
+def test_who_asks_the_wrong_broker_is_told_the_leader(produce: Produce) -> None:
+    """KIP-951, at once and where the leadership is lost while it waits."""
+    produce.replicas.register(2, 20)
+    produce.replicas.create("t", replicas=[1, 2])
+    produce.replicas.create("other", replicas=[1, 2], leader=2)
+    values = [PartitionProduceData(0, produce.replicas.batch(b"v"))]
+    produce.send(
+        ProduceRequest(
+            None,
+            -1,
+            1000,
+            [
+                TopicProduceData("t", partition_data=values),
+                TopicProduceData(
+                    "other", partition_data=[PartitionProduceData(0, produce.replicas.batch(b"v"))]
+                ),
+            ],
+        )
+    )
+    assert produce.answers == []
+    produce.replicas.move_leader("t", 2)
+    response: ProduceResponse = produce.answers[-1]
+    told = [topic.partition_responses[0] for topic in response.responses]
+    assert [one.error_code for one in told] == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 2
+    leaders = [one.current_leader for one in told]
+    assert all(one is not None for one in leaders)
+    assert [(one.leader_id, one.leader_epoch) for one in leaders if one] == [(2, 1), (2, 0)]
+    assert [(one.node_id, one.host) for one in response.node_endpoints] == [(2, "host-2")]
+
+
+def test_a_client_that_does_not_know_of_it_is_told_no_leader(produce: Produce) -> None:
+    produce.replicas.register(2, 20)
+    produce.replicas.create("t", replicas=[1, 2], leader=2)
+    data = [PartitionProduceData(0, produce.replicas.batch(b"v"))]
+    produce.send(ProduceRequest(None, 1, 1000, [TopicProduceData("t", partition_data=data)]), 9)
+    assert produce.last().error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert produce.last().current_leader is None
+    assert produce.answers[-1].node_endpoints == []
+
+
 def test_a_failure_of_ours_is_said_for_every_partition() -> None:
     data = [PartitionProduceData(0), PartitionProduceData(1)]
     request = ProduceRequest(None, 1, 0, [TopicProduceData("t", partition_data=data)])

@@ -13,6 +13,8 @@ from protocol.errors import ErrorCode
 
 
 class FakePartition:
+    followers = None
+
     def __init__(self) -> None:
         self.listeners: dict[FetchSession, None] = {}
 
