@@ -128,7 +128,7 @@ class InSyncMeansInSync(ClusterInvariant):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._high: dict[tuple[str, Place], int] = {}
+        self._high: dict[tuple[str, Place], tuple[int, int]] = {}
         self._ends: dict[tuple[int, Place], int] = {}
 
     def node_ran(self, broker: SimBroker) -> None:
@@ -140,8 +140,9 @@ class InSyncMeansInSync(ClusterInvariant):
             if not partition.is_leader:
                 continue
             high = partition.log.high_watermark
-            if self._high.get((broker.address, place)) != high:
-                self._high[(broker.address, place)] = high
+            state = (high, partition.partition_epoch)
+            if self._high.get((broker.address, place)) != state:
+                self._high[(broker.address, place)] = state
                 self._check(partition, place, high)
 
     def _check(self, partition: Partition, place: Place, high: int) -> None:

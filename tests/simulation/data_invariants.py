@@ -12,7 +12,7 @@ from typing import Any
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.simulation.admins import Deleting
-from tests.simulation.consumers import Asked, Fetching, records_of
+from tests.simulation.consumers import Asked, Fetching, Key, records_of
 from tests.simulation.invariants import Invariant
 from tests.simulation.producers import IDEMPOTENT, Sending
 from tests.simulation.sim_broker import SimBroker
@@ -326,6 +326,50 @@ class WatermarksDoNotGoBack(Invariant):
                 self._inside[(broker.address, place)] = state
 
 
+class EpochsAreFenced(Invariant):
+    """I5: who asks in a leader epoch is answered in that one, and refused by any other (KIP-320)."""
+
+    name = "I5"
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._in_epochs: dict[Exchange, dict[Key, list[int]]] = {}
+
+    def handled(self, exchange: Exchange) -> None:
+        if isinstance(exchange.about, Fetching) and self.in_cluster:
+            self._in_epochs[exchange] = {}
+            self._note(exchange)
+
+    def answered(self, exchange: Exchange) -> None:
+        if exchange in self._in_epochs:
+            self._note(exchange)
+
+    def _note(self, exchange: Exchange) -> None:
+        view = self.promises.view
+        assert view is not None
+        broker = view.at(exchange.node)
+        for key in exchange.about.asked:
+            partition = broker.replicas.partition(*key)
+            if partition is not None:
+                epochs = self._in_epochs[exchange].setdefault(key, [])
+                epochs.append(partition.leader_epoch)
+
+    def received(self, exchange: Exchange) -> None:
+        known = self._in_epochs.pop(exchange, None)
+        if known is None:
+            return
+        for one in fetched(exchange):
+            key, asked = (one.asked.topic, one.asked.partition), one.asked.leader_epoch
+            if asked >= 0 and asked not in known.get(key, ()):
+                raise self.broken(
+                    f"{exchange.client} asks {exchange.node} for {key} in leader epoch {asked}, "
+                    f"and is answered in {known.get(key)}"
+                )
+
+    def given_up(self, exchange: Exchange) -> None:
+        self._in_epochs.pop(exchange, None)
+
+
 class DeletedStaysDeleted(Invariant):
     """I5: what DeleteRecords took away is not read again, once a checkpoint has kept it."""
 
@@ -438,6 +482,7 @@ DATA_INVARIANTS = (
     AcknowledgedIsReadable,
     OrderIsKept,
     WatermarksDoNotGoBack,
+    EpochsAreFenced,
     DeletedStaysDeleted,
     LongPollsWake,
 )

@@ -90,7 +90,8 @@ class MetadataIsNeverLost(Invariant):
     def _take_deletion(self, exchange: Exchange) -> None:
         for told in exchange.response.responses:
             if told.error_code:
-                sure = ErrorCode(told.error_code) not in UNSURE
+                # A broker sends again what a controller may have done already.
+                sure = ErrorCode(told.error_code) not in UNSURE and not self.in_cluster
                 (self._refused if sure else self._unsure)[exchange] = None
                 continue
             if exchange.version >= TOPIC_ID_IN_DELETE_FROM:

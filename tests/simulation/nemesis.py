@@ -7,7 +7,8 @@ both ways, one way, or partly; processes pause; clocks jump. Whom a fault hits i
 strikes.
 
 Never more than the promise covers: what destroys data (loss of power, an empty disk) hits one node
-of a cluster while all are in sync, and until that one is in sync again no process dies.
+of a cluster while another is in sync with each partition, and until it is in sync again itself no
+process dies.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Faults:
 
     mean_interval_ms: float = 5_000.0
     longest_downtime_ms: float = 3_000.0
+    quick_restarts: float = 0.0
+    """The part of dead processes that is back within 100 ms."""
 
     kill: float = 5.0
     die_in_a_write: float = 4.0
@@ -41,6 +44,7 @@ class Faults:
     kill_coordinator: float = 0.0
     kill_controller: float = 0.0
     kill_all: float = 0.0
+    kill_voters: float = 0.0
     wipe: float = 0.0
     disk_full: float = 0.0
     pause: float = 0.0
@@ -62,6 +66,7 @@ class Faults:
         return Faults(
             mean_interval_ms,
             longest_downtime_ms=5_000.0,
+            quick_restarts=0.3,
             kill=2.0,
             die_in_a_write=3.0,
             stop=2.0,
@@ -73,6 +78,7 @@ class Faults:
             kill_coordinator=2.0,
             kill_controller=2.0,
             kill_all=1.0,
+            kill_voters=1.0,
             pause=1.0,
             pause_leader=2.0,
             pause_controller=1.0,
@@ -88,16 +94,16 @@ class Faults:
         )
 
 
-NOT_KINDS = ("mean_interval_ms", "longest_downtime_ms")
+NOT_KINDS = ("mean_interval_ms", "longest_downtime_ms", "quick_restarts")
 DESTROYING = ("power_loss", "wipe")
 DEADLY = (
     "kill",
     "die_in_a_write",
-    "stop",
     "kill_leader",
     "kill_coordinator",
     "kill_controller",
     "kill_all",
+    "kill_voters",
     "disk_error",
     "disk_full",
     *DESTROYING,
@@ -163,7 +169,7 @@ class Nemesis:
         if self._damaged is not None and self._view.is_healthy(self._damaged):
             self._damaged = None
         if kind in DESTROYING:
-            return self._view.all_healthy() and self._about_to_die() is None
+            return self._damaged is None and self._about_to_die() is None
         return self._damaged is None or kind not in DEADLY
 
     def _about_to_die(self) -> SimBroker | None:
@@ -208,6 +214,27 @@ class Nemesis:
         for node in self._nodes:
             self._kill_node("kill_all", node)
 
+    def _kill_voters(self) -> None:
+        """The active controller, and then whoever takes part in the next elections, for a while."""
+        leader = self._view.active_controller()
+        if leader is None:
+            return
+        self._kill_node("kill_voters", leader)
+        self._watch_votes(self._world.now_ms + 3_000.0, {})
+
+    def _watch_votes(self, until_ms: float, known: dict[str, int]) -> None:
+        if self.healing or self._world.now_ms > until_ms or self._damaged is not None:
+            return
+        for node in self._nodes:
+            if node.node is None:
+                continue
+            epoch = node.node.controller.raft.epoch
+            if epoch > known.setdefault(node.address, epoch):
+                known[node.address] = epoch
+                if self._chance.random() < 0.5:
+                    self._kill_node("kill_voters", node)
+        self._world.call_later(2.0, lambda: self._watch_votes(until_ms, known))
+
     def _die_in_a_write(self) -> None:
         node = self._one()
         if node is not None:
@@ -249,7 +276,7 @@ class Nemesis:
 
     def _power_loss(self) -> None:
         node = self._one()
-        if node is None:
+        if node is None or not self._can_be_spared(node):
             return
         self._did("power_loss", node.address)
         self._destroy(node)
@@ -258,13 +285,27 @@ class Nemesis:
 
     def _wipe(self) -> None:
         node = self._one()
-        if node is None or not node.is_broker:
+        if node is None or not node.is_broker or not self._can_be_spared(node):
             return
         self._did("wipe", node.address)
         self._destroy(node)
         self.on_power_loss(node)
         node.kill()
         node.wipe()
+
+    def _can_be_spared(self, node: SimBroker) -> bool:
+        """Whether another that runs is in sync with each partition that it is in sync with."""
+        if len(self._nodes) == 1:
+            return True
+        running = [
+            one.node_id
+            for one in self._nodes
+            if one is not node and one.serving and not one.paused and not one.stopping
+        ]
+        known = [one.isr for _, _, _, one in self._view.registrations()]
+        return len(running) == len(self._nodes) - 1 and all(
+            any(member in running for member in isr) for isr in known
+        )
 
     def _destroy(self, node: SimBroker) -> None:
         if len(self._nodes) == 1:
@@ -367,6 +408,8 @@ class Nemesis:
     def ended(self, broker: SimBroker) -> None:
         """A process ended: start it again after a while."""
         downtime = self._chance.random() * self._faults.longest_downtime_ms
+        if self._chance.random() < self._faults.quick_restarts:
+            downtime = self._chance.random() * 100.0
         self._world.call_later(downtime, lambda: self._start(broker))
 
     def _start(self, broker: SimBroker) -> None:

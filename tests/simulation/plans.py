@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.simulation.data_invariants import CHECKPOINT_MS
 from tests.simulation.nemesis import Faults
@@ -39,6 +39,12 @@ CLUSTER_PROPERTIES = {
     "leader.imbalance.check.interval.seconds": "7",
 }
 """A session and a replica's lag of 3 s, an election of one, as the reliability tests have it."""
+NERVOUS = {
+    "controller.quorum.election.timeout.ms": "150",
+    "controller.quorum.election.backoff.max.ms": "60",
+    "controller.quorum.fetch.timeout.ms": "400",
+}
+"""A quorum whose time-outs are not much longer than its messages take: many elections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +150,10 @@ class Plan:
             destroys=kind == 4,
             breaks_disks=kind == 3,
         )
+        nervous = seed % 10 == 2
+        if nervous:
+            weather = replace(weather, delay_ms=30.0)
+            faults = replace(faults, kill_voters=8.0, kill_controller=6.0, isolate_controller=4.0)
         layout = Layout.combined(brokers)
         if seed % 10 == 7:
             layout = Layout.apart(brokers, 3)
@@ -157,4 +167,5 @@ class Plan:
             layout=layout,
             replicas=3,
             restarts=seed % 4 == 1,
+            properties=NERVOUS if nervous else {},
         )

@@ -1,0 +1,241 @@
+"""Clusters that are wrong on purpose: each mutant breaks one promise of replication or the quorum.
+
+As in `mutants.py`, a mutant is a context in which real classes have methods replaced; it runs on
+three brokers. `CLUSTER_MUTANTS` names each with the invariants that may catch it, and the seed that
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from broker.broker_server import BrokerServer
+from broker.replication.coordinator_runtime import ShardContext
+from broker.replication.followed_partition import FollowedPartition
+from broker.replication.followers import Followers
+from broker.replication.partition import Partition
+from broker.replication.replica import Replica
+from controller.cluster_control import ClusterControl
+from controller.quorum_state import Role
+from controller.raft import Raft
+from controller.raft_log import RaftLog
+from protocol.errors import ErrorCode
+from storage import log_manager
+from storage.log_dirs import leave_clean_marker
+from storage.producer_state import ProducerStateManager
+from storage.unified_log import UnifiedLog
+from tests.simulation.mutants import Mutant, stale_generation_commits
+
+
+@contextmanager
+def ack_before_the_high_watermark() -> Iterator[None]:
+    """acks=all is answered once the leader has appended."""
+    with patch.object(Partition, "is_replicated_to", lambda self, offset: ErrorCode.NONE):
+        yield
+
+
+@contextmanager
+def any_two_replicas_commit() -> Iterator[None]:
+    """The high watermark is what two replicas have, in sync or not."""
+
+    def advance(self: Followers) -> bool:
+        ends = [one.log_end_offset for one in self.replicas.values()]
+        second = max([end for end in ends if end >= 0], default=0)
+        end = min(second, self._log.log_end_offset)
+        if end <= self._log.high_watermark:
+            return False
+        self._log.high_watermark = end
+        return True
+
+    with patch.object(Followers, "advance_high_watermark", advance):
+        yield
+
+
+@contextmanager
+def fetches_of_old_epochs_count() -> Iterator[None]:
+    """A leader counts a follower's fetch of whatever epoch, and of whatever history."""
+    with no_epoch_fence(), no_truncation():
+        yield
+
+
+@contextmanager
+def truncation_to_the_high_watermark() -> Iterator[None]:
+    """A follower cuts its log where its own high watermark is (before KIP-101)."""
+
+    def begin(self: FollowedPartition) -> None:
+        log = self.partition.log
+        if log.high_watermark < log.log_end_offset:
+            log.truncate_to(log.high_watermark)
+
+    with (
+        patch.object(FollowedPartition, "begin", begin),
+        patch.object(Partition, "_diverging_epoch", lambda self, offset, epoch: None),
+    ):
+        yield
+
+
+@contextmanager
+def no_truncation() -> Iterator[None]:
+    """A follower keeps what its leader does not have, and goes on from there."""
+    with patch.object(Partition, "_diverging_epoch", lambda self, offset, epoch: None):
+        yield
+
+
+@contextmanager
+def no_epoch_fence() -> Iterator[None]:
+    """A Fetch of any leader epoch is answered."""
+    real = Partition.check_leader_epoch
+
+    def check(self: Partition, current_leader_epoch: int, only_leader: bool = True) -> ErrorCode:
+        return real(self, -1, only_leader)
+
+    with patch.object(Partition, "check_leader_epoch", check):
+        yield
+
+
+@contextmanager
+def votes_twice() -> Iterator[None]:
+    """A voter gives its vote to whoever asks for it."""
+
+    def would_grant(self: Raft, vote: Any) -> bool:
+        if not self.log.is_up_to_date(vote.last_epoch, vote.end_offset):
+            return False
+        return bool(vote.pre_vote or self.role is not Role.LEADER)
+
+    with patch.object(Raft, "_would_grant", would_grant):
+        yield
+
+
+@contextmanager
+def votes_not_fsynced() -> Iterator[None]:
+    """The vote is in memory when it is given."""
+
+    def persist(self: RaftLog, election: Any, done: Callable[[Exception | None], None]) -> None:
+        self._environment.blocking.submit(lambda: None, lambda _, error: done(error))
+
+    with patch.object(RaftLog, "persist_election", persist):
+        yield
+
+
+@contextmanager
+def followers_do_not_know_producers() -> Iterator[None]:
+    """The state that finds duplicates is the leader's alone."""
+    real = UnifiedLog.append_as_follower
+
+    def append(self: UnifiedLog, *arguments: Any) -> Any:
+        with patch.object(ProducerStateManager, "replay", lambda self, header: None):
+            return real(self, *arguments)
+
+    with patch.object(UnifiedLog, "append_as_follower", append):
+        yield
+
+
+@contextmanager
+def offsets_acknowledged_before_replication() -> Iterator[None]:
+    """A coordinator answers once its own log has it."""
+
+    def after_commit(self: ShardContext, done: Any, offset: int | None = None) -> None:
+        done(ErrorCode.NONE)
+
+    with patch.object(ShardContext, "after_commit", after_commit):
+        yield
+
+
+@contextmanager
+def every_stop_is_clean() -> Iterator[None]:
+    """The marker of a clean stop is there from the start on."""
+    real = BrokerServer._load
+
+    def load(self: BrokerServer, done: Any) -> None:
+        real(self, done)
+        for log_dir in self.logs.online_dirs:
+            leave_clean_marker(self.ports.filesystem, log_dir, self.broker_epoch())
+
+    with patch.object(BrokerServer, "_load", load):
+        yield
+
+
+@contextmanager
+def isr_joined_below_the_epochs_start() -> Iterator[None]:
+    """A follower is in sync as soon as it fetches."""
+    real = Followers.expansion
+
+    def expansion(self: Followers, replica: Replica) -> Any:
+        known, replica.log_end_offset = replica.log_end_offset, self._log.log_end_offset
+        change = real(self, replica)
+        replica.log_end_offset = known
+        return change
+
+    with patch.object(Followers, "expansion", expansion):
+        yield
+
+
+@contextmanager
+def lags_are_forgiven_alone() -> Iterator[None]:
+    """A leader leaves out whoever lags without asking the controller."""
+    real = Followers.advance_high_watermark
+
+    def advance(self: Followers) -> bool:
+        lagging = [
+            one.broker_id
+            for one in self.replicas.values()
+            if not one.is_caught_up(self._log.log_end_offset, self._view.now_ms(), 500.0)
+        ]
+        kept = self.maximal_isr
+        self.maximal_isr = tuple(one for one in kept if one not in lagging)
+        moved = real(self)
+        self.maximal_isr = kept
+        return moved
+
+    with patch.object(Followers, "advance_high_watermark", advance):
+        yield
+
+
+@contextmanager
+def unclean_brokers_stay_in_sync() -> Iterator[None]:
+    """The controller takes every broker that comes back for one that stopped cleanly."""
+    real = ClusterControl.register
+
+    def register(self: ClusterControl, view: Any, request: Any) -> Any:
+        before = view.image.brokers.get(request.broker_id)
+        if before is not None:
+            request.previous_broker_epoch = before.epoch
+        return real(self, view, request)
+
+    with patch.object(ClusterControl, "register", register):
+        yield
+
+
+@contextmanager
+def recovery_trusts_the_tail() -> Iterator[None]:
+    """After an unclean stop the last segment is taken as it is."""
+    with patch.object(log_manager, "take_clean_marker", lambda filesystem, path: 0):
+        yield
+
+
+CLUSTER_MUTANTS: dict[str, tuple[Mutant, tuple[str, ...], int]] = {
+    "ack before the high watermark": (ack_before_the_high_watermark, ("I1",), 0),
+    "any two replicas commit": (any_two_replicas_commit, ("I14", "I1"), 0),
+    "fetches of old epochs count": (fetches_of_old_epochs_count, ("I14", "I1"), 0),
+    "truncation to the high watermark": (truncation_to_the_high_watermark, ("I1", "I7"), 0),
+    "no truncation": (no_truncation, ("I7",), 0),
+    "no epoch fence on Fetch": (no_epoch_fence, ("I14",), 0),
+    "a voter votes twice": (votes_twice, ("I12", "assertion"), 0),
+    "vote not fsynced": (votes_not_fsynced, ("I12", "assertion"), 0),
+    "followers do not know producers": (followers_do_not_know_producers, ("I3", "I4"), 0),
+    "offsets acknowledged before replication": (
+        offsets_acknowledged_before_replication,
+        ("I17",),
+        0,
+    ),
+    "generation not checked on commit": (stale_generation_commits, ("I17",), 0),
+    "every stop is clean": (every_stop_is_clean, ("I14", "I1"), 0),
+    "in sync before it has everything": (isr_joined_below_the_epochs_start, ("I14", "I1"), 0),
+    "a lagging replica is left out at once": (lags_are_forgiven_alone, ("I14", "I1"), 0),
+    "an unclean stop does not count": (unclean_brokers_stay_in_sync, ("I14", "I1"), 0),
+    "recovery trusts the tail": (recovery_trusts_the_tail, ("assertion", "crash", "I7"), 0),
+}
+"""Mutant → how to make it, the invariants that catch it, and the seed in which they do."""
