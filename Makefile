@@ -40,8 +40,8 @@ sim: $(VENV)/.tests-installed ## a whole broker in virtual time; SEEDS=1000 for 
 compat: $(VENV)/.tests-installed ## stock clients, Kafka's tools and Spark against a real broker process
 	$(PYTEST) -q -n $(JOBS) --dist loadfile tests/compat tests/golden $(ARGS)
 
-chaos: $(VENV)/.tests-installed ## kill -9 in mid-load, bad input
-	$(PYTEST) -q tests/chaos $(ARGS)
+chaos: $(VENV)/.tests-installed ## ten minutes of faults upon three nodes under load; ARGS="--seed N --peer kafka"
+	$(BIN)/python -m tests.chaos --seconds 600 $(ARGS)
 
 bench: $(VENV)/.tests-installed ## the same load on Ottla and on Apache Kafka, as a table
 	$(BIN)/python -m bench $(ARGS)
