@@ -109,7 +109,8 @@ class ControllerTimers:
             self._check()  # held up again: what came in meanwhile is not read yet
             return
         self._controller.fence_expired()
-        self._arm_check()
+        if self._timers:  # unless that showed that this node leads no more
+            self._arm_check()
 
     def _late_ms(self) -> float:
         return self._scheduler.monotonic_ms() - self._due_ms

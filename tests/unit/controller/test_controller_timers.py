@@ -146,3 +146,14 @@ def test_stopped() -> None:
     scheduler.run_for(1_000_000)
     assert (calls.looked, calls.no_ops, calls.balanced, calls.elected) == (0, 0, [], 0)
     assert scheduler.pending() == 0
+
+
+def test_stopped_by_its_own_call() -> None:
+    """To fence may be how a controller learns that it leads no more."""
+    scheduler = SimScheduler()
+    calls = Calls(scheduler)
+    running = timers(scheduler, calls, 1)
+    calls.fence_expired = running.stop  # type: ignore[method-assign]
+    running.start()
+    scheduler.run_for(20_000)
+    assert scheduler.pending() == 0
