@@ -42,8 +42,7 @@ def run_cluster(folder: str, brokers: int | None, first_port: int | None) -> int
 
     Raises StartError, and OSError for a folder that cannot be used.
     """
-    opened = open_folder(folder, brokers, first_port)
-    _refuse_taken_ports(opened.layout)
+    opened = open_folder(folder, brokers, first_port, _refuse_taken_ports)
     _say(introduction(opened))
     cluster = _Cluster(opened)
     with _signals_into(cluster.on_signal):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,10 +60,16 @@ class ClusterFolder:
         return self.path / f"broker-{node_id}" / "ottla.log"
 
 
-def open_folder(folder: str, brokers: int | None, first_port: int | None) -> ClusterFolder:
+def open_folder(
+    folder: str,
+    brokers: int | None,
+    first_port: int | None,
+    check: Callable[[ClusterLayout], None] = lambda _: None,
+) -> ClusterFolder:
     """Make the folder, or go on with it. Raises StartError with one line, and OSError.
 
-    `brokers` and `first_port` None: what the folder has, else three from port 9092.
+    `brokers` and `first_port` None: what the folder has, else three from port 9092. `check` may
+    refuse the layout by StartError: nothing is written then.
     """
     if brokers is not None and not 1 <= brokers <= BROKERS_MAX:
         raise StartError(f"--brokers {brokers}: from 1 to {BROKERS_MAX} run on one machine")
@@ -76,17 +83,21 @@ def open_folder(folder: str, brokers: int | None, first_port: int | None) -> Clu
     path = Path(folder)
     found = _nodes_of(path)
     if found:
-        layout, is_new = _go_on(path, found, brokers, first_port), False
+        layout = _go_on(path, found, brokers, first_port)
     else:
-        layout, is_new = new_layout(brokers or DEFAULT_BROKERS, first_port or FIRST_PORT), True
-        path.mkdir(parents=True, exist_ok=True)
-        if any(path.iterdir()):
+        if path.exists() and any(path.iterdir()):
             raise StartError(f"{folder} is not empty and holds no cluster: choose another --dir")
+        layout = new_layout(brokers or DEFAULT_BROKERS, first_port or FIRST_PORT)
+    check(layout)
+    path.mkdir(parents=True, exist_ok=True)
     for node in layout.nodes:
+        if node.node_id in found:
+            moved_ports = first_port is not None
+            _adjust(path, node, layout, found[node.node_id], moved_ports=moved_ports)
         file = _properties_file(path, node.node_id)
         if not file.exists():
             file.write_text(layout.properties(node, _data_dir(path, node.node_id)), "utf-8")
-    return ClusterFolder(path, layout, _format_all(path, layout), is_new)
+    return ClusterFolder(path, layout, _format_all(path, layout), is_new=not found)
 
 
 def _go_on(
@@ -109,9 +120,6 @@ def _go_on(
     layout = before if first_port is None else moved(before, first_port)
     if brokers is not None and brokers > len(found):
         layout = grown(layout, brokers)
-    for node in layout.nodes:
-        if node.node_id in found:
-            _adjust(path, node, layout, found[node.node_id], moved_ports=first_port is not None)
     return layout
 
 

@@ -126,3 +126,18 @@ def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "c").touch()
     with pytest.raises(OSError, match="Not a directory"):
         open_folder(str(tmp_path / "c"), None, None)
+
+
+def test_a_layout_that_is_refused_leaves_nothing_behind(tmp_path: Path) -> None:
+    def refuse(_: object) -> None:
+        raise StartError("port 9092 is taken")
+
+    with pytest.raises(StartError, match="is taken"):
+        open_folder(str(tmp_path / "c"), 3, None, refuse)
+    assert not (tmp_path / "c").exists()
+    open_folder(str(tmp_path / "c"), 3, 20_000)
+    before = (tmp_path / "c" / "broker-1.properties").read_text()
+    with pytest.raises(StartError, match="is taken"):
+        open_folder(str(tmp_path / "c"), 4, 30_000, refuse)
+    assert (tmp_path / "c" / "broker-1.properties").read_text() == before
+    assert not (tmp_path / "c" / "broker-4.properties").exists()
