@@ -97,4 +97,10 @@ class SnapshotDownload:
 
 
 def _image(snapshot_id: SnapshotId) -> Callable[[bytes], MetadataImage]:
-    return lambda data: image_of(decode_snapshot(data), snapshot_id)
+    def image(data: bytes) -> MetadataImage:
+        content = decode_snapshot(data)
+        if content.control:
+            raise MetadataRecordError("its quorum is dynamic (kraft.version 1)")
+        return image_of(content, snapshot_id)
+
+    return image

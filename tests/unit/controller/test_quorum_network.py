@@ -9,7 +9,9 @@ import pytest
 from controller import raft_messages as m
 from controller.quorum_network import BACKOFF_MAX_MS, QuorumNetwork
 from controller.settings import ControllerSettings
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.message_codec import decode_response, encode_response
 from protocol.messages import fetch as fetching
 from protocol.messages import vote as voting
 from storage.ports import Answered, ChannelFailure
@@ -179,6 +181,28 @@ def test_nonsense_is_no_answer(response: Any, caplog: pytest.LogCaptureFixture) 
     wire.answer(response)
     assert wire.told == [m.Unreachable(2)]
     assert "nonsense" in caplog.text
+
+
+def test_answers_are_read_as_they_come_over_the_wire() -> None:
+    """Tagged structs that have their default are not on the wire at all."""
+    wire = Wire()
+    snapshot = fetching.SnapshotId(30, 2)
+    diverging = fetching.EpochEndOffset(2, 17)
+    expected = m.FetchReply(3, 2, 40, (40, 2))
+    for response, reply in (
+        (fetch_response(), expected),
+        (fetch_response(snapshot_id=snapshot), expected._replace(snapshot=(30, 2))),
+        (fetch_response(diverging_epoch=diverging), expected._replace(diverging=(2, 17))),
+        (fetch_response(ErrorCode.FENCED_LEADER_EPOCH), m.EpochReply(3, 2)),
+    ):
+        wire.send(FETCH)
+        wire.scheduler.run_for(1_000)
+        frame = memoryview(bytes(encode_response(response, 18, 7).joined()))
+        wire.answer(decode_response(ApiKey.FETCH, frame[4:], 18)[1])
+        (told,) = wire.told
+        assert isinstance(told, m.Received)
+        assert (type(told.message), told.message) == (type(reply), reply)
+        wire.told.clear()
 
 
 def test_a_fenced_vote_tells_the_later_epoch() -> None:

@@ -10,6 +10,8 @@ from controller.metadata_snapshot import encode_image
 from controller.raft_log import RaftLog
 from controller.settings import ControllerSettings
 from controller.snapshot_download import AGAIN_AFTER_MS, SnapshotDownload
+from protocol.control_records import ControlRecordType
+from protocol.messages.consumer_protocol import KRaftVersionRecord
 from storage.log_dir_failure import LogDirFailureChannel
 from storage.recoverable_log import LogEnvironment
 from tests.simulation.memory_filesystem import MemoryFilesystem
@@ -115,3 +117,17 @@ def test_a_part_file_of_the_last_life_is_removed() -> None:
         download.log._environment,
     )
     assert download.files() == []
+
+
+def test_a_snapshot_of_a_dynamic_quorum_is_refused() -> None:
+    """KIP-853: whoever votes is in there, and this node could not follow that."""
+    kind_of_record = ControlRecordType.KRAFT_VERSION
+    content = encode_image(
+        MetadataImage(39, 3, 5, features={"metadata.version": 30}),
+        7,
+        [(kind_of_record, KRaftVersionRecord(0, 1))],
+    )
+    download = Download()
+    download.part(0, 1_000, content)
+    download.scheduler.run_for(AGAIN_AFTER_MS)
+    assert download.told == [kind(m.SnapshotUnusable(SNAPSHOT))]
