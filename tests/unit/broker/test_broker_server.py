@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from broker.config import BrokerConfig
+from broker.endpoints import EndPoint
+from broker.node import Node, NodePorts
+from broker.node_storage import open_storage
+from controller.metadata_image import BrokerRegistration, Endpoint
+from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from storage.filesystem import LocalFilesystem
+from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
+from tests.unit.broker.test_node import Running, halt
+
+
+def other_broker(node_id: int, *, fenced: bool = False) -> BrokerRegistration:
+    endpoint = Endpoint("PLAINTEXT", f"host-{node_id}", 9092, 0)
+    return BrokerRegistration(
+        node_id, 1, b"", {"PLAINTEXT": endpoint}, {}, None, fenced, False, (bytes(16),)
+    )
+
+
+def test_logs_are_opened_once_the_metadata_has_the_registration(tmp_path: Path) -> None:
+    scheduler = SimScheduler()
+    blocking = SimBlocking(scheduler)
+    config = BrokerConfig.single_node({"log.dirs": str(tmp_path)})
+    filesystem = LocalFilesystem()
+    ports = NodePorts(filesystem, scheduler, blocking, blocking, scheduler.random.randbytes, halt)
+    storage = open_storage(config, filesystem, ports.random_bytes, scheduler.wall_ms())
+    node = Node(config, ports, storage)
+    assert node.broker is not None
+    opened: list[tuple[int, int]] = []
+    load = node.logs.load
+
+    def watched_load(*arguments: object) -> list[str]:
+        opened.append((node.image.offset, node.broker_epoch()))
+        return load(*arguments)  # type: ignore[arg-type]
+
+    node.logs.load = watched_load  # type: ignore[method-assign]
+    started: list[Exception | None] = []
+    node.start([EndPoint("PLAINTEXT", "PLAINTEXT", "here", 9092)], started.append)
+    scheduler.run_until(lambda: bool(started))
+    ((offset, epoch),) = opened
+    assert offset >= epoch >= 0
+    assert not node.image.brokers[1].fenced
+
+
+def test_other_brokers_are_reached_at_their_inter_broker_listener(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    broker = running.node.broker
+    assert broker is not None
+    brokers = {**running.node.image.brokers, 7: other_broker(7)}
+    running.node.controller.loader.image = running.node.image._replace(brokers=brokers)
+    assert broker._endpoint_of(7) == ("host-7", 9092)
+    assert broker._endpoint_of(8) is None
+
+
+def test_who_is_alone_hands_nothing_over(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    assert running.node.broker is not None
+    done: list[str] = []
+    running.node.broker.hand_over(lambda: done.append("at once"))
+    assert done == ["at once"]
+
+
+def test_leaders_move_while_another_broker_may_lead(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    broker = running.node.broker
+    assert broker is not None and broker.lifecycle is not None
+    asked: list[BrokerHeartbeatRequest] = []
+    to_controller = broker.lifecycle._to_controller
+    broker.lifecycle._to_controller = lambda request, respond: (  # type: ignore[assignment]
+        asked.append(request),
+        to_controller(request, respond),
+    )
+    image = running.node.image
+    brokers = {**image.brokers, 7: other_broker(7)}
+    running.node.controller.loader.image = image._replace(brokers=brokers)
+    done: list[str] = []
+    broker.hand_over(lambda: done.append("told"))
+    running.scheduler.run_until(lambda: bool(done))
+    assert asked and all(request.want_shut_down for request in asked)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from broker.apis.context import RequestContext
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestPartitionData,
+    DescribeQuorumRequestTopicData,
+)
+from tests.unit.broker.test_node import Running
+
+
+def test_a_quorum_of_one_is_alone(tmp_path: Path) -> None:
+    assert Running(tmp_path).node.shared.alone
+
+
+def test_the_controller_here_answers_and_describes_its_quorum(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    answers: list[Any] = []
+    context = RequestContext(ApiKey.CREATE_TOPICS, 7, 1, "me", "here", "PLAINTEXT", "c")
+    request = CreateTopicsRequest([CreatableTopic("t", 1, 1)], 1_000)
+    running.node.shared.ask_controller_here(context, request, answers.append)
+    running.scheduler.run_until(lambda: bool(answers))
+    assert answers[0].topics[0].error_code == 0
+    partition = DescribeQuorumRequestPartitionData(0)
+    described = DescribeQuorumRequest(
+        [DescribeQuorumRequestTopicData("__cluster_metadata", [partition])]
+    )
+    context = RequestContext(ApiKey.DESCRIBE_QUORUM, 2, 1, "me", "here", "PLAINTEXT", "c")
+    running.node.shared.ask_controller_here(context, described, answers.append)
+    running.scheduler.run_until(lambda: len(answers) == 2)
+    assert answers[1].topics[0].partitions[0].leader_id == 1
+
+
+def test_each_way_to_the_controller_ends_with_the_node(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    shared = running.node.shared
+    way = shared.to_controller(lambda *_: None, timeout_ms=500)
+    running.stop()
+    answers: list[Any] = []
+    way.send(BrokerHeartbeatRequest(1, 0), answers.append)
+    running.scheduler.run_for(1_000)
+    assert answers == [None]
+
+
+def test_a_failed_directory_goes_offline_and_is_counted(tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    running = Running(first, **{"log.dirs": f"{first},{second}", "metadata.log.dir": str(first)})
+    running.node.failures.fail(str(second), "append", OSError("broken"))
+    assert list(running.node.shared.failures.offline_dirs()) == [str(second)]
+    assert running.create("t")[0] == ErrorCode.NONE
