@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -139,6 +140,8 @@ class ChaosRun:
     # --- the load --------------------------------------------------------------------------------
 
     async def _load(self) -> object:
+        # Blocking calls of clients must not keep the nemesis waiting.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(32))
         addresses = {n.node_id: (HOST, n.client_door) for n in self._cluster.brokers}
         keys = [key_of(topic, p) for topic, count in TOPICS.items() for p in range(count)]
         shared = self._shared = Shared(addresses, keys, self._seed)
