@@ -235,7 +235,8 @@ def test_a_fourth_broker_joins_and_takes_partitions_over(cluster: ClusterProcess
     assert member.errors == []
     got = member.values[topic]
     assert len(got) == len(set(got)) == producer.sent
-    cluster.terminate(fourth.node_id)
+    assert cluster.terminate(fourth.node_id) == 0
+    del cluster.nodes[fourth.node_id]
 
 
 async def storm(node_port: int, group: str, seconds: float, clients: int) -> int:
