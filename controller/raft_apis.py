@@ -125,8 +125,7 @@ class RaftApis:
 
         error = self._vote_fault(request, asked)
         if error is not ErrorCode.NONE:
-            known = m.VoteReply(self._raft.epoch, self._raft.leader_id, False, asked.pre_vote)
-            answer(error, known)
+            answer(error, m.VoteReply(*self._raft.known, False, asked.pre_vote))
             return
         vote = m.Vote(
             asked.replica_epoch,
@@ -145,7 +144,7 @@ class RaftApis:
         if asked.last_offset_epoch > latest:
             return ErrorCode.INVALID_REQUEST
         if asked.replica_epoch < self._raft.epoch:
-            return ErrorCode.FENCED_LEADER_EPOCH
+            return ErrorCode.NONE  # Raft itself fences it, once its own epoch is durable
         if asked.replica_id < 0:
             return ErrorCode.INVALID_REQUEST
         if self._is_for_another(request.voter_id, asked.voter_directory_id):
@@ -203,14 +202,14 @@ class RaftApis:
     ) -> None:
         raft = self._raft
         error = ErrorCode.NONE
-        if message.epoch < raft.epoch:
-            error = ErrorCode.FENCED_LEADER_EPOCH
-        elif not self._may_lead(message):
-            error = ErrorCode.INVALID_REQUEST
-        elif is_for_another:
-            error = ErrorCode.INVALID_VOTER_KEY
+        # An earlier epoch is fenced by Raft itself, once its own epoch is durable.
+        if message.epoch >= raft.epoch:
+            if not self._may_lead(message):
+                error = ErrorCode.INVALID_REQUEST
+            elif is_for_another:
+                error = ErrorCode.INVALID_VOTER_KEY
         if error is not ErrorCode.NONE:
-            answer(ErrorCode.NONE, error, raft.epoch, raft.leader_id)
+            answer(ErrorCode.NONE, error, *raft.known)
             return
 
         def answered(reply: m.EpochReply) -> None:

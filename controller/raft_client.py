@@ -103,7 +103,8 @@ class RaftClient:
         self._scheduler = scheduler
         self._network = network
         self._on_failure = on_failure
-        self._raft = Raft(config, log.read_election(), log.epoch_index(), draw)
+        self._durable = log.read_election()
+        self._raft = Raft(config, self._durable, log.epoch_index(), draw)
         self._listener: RaftListener | None = None
         self._readys: deque[m.Ready] = deque()
         self._persisting = False
@@ -129,6 +130,16 @@ class RaftClient:
     def is_running(self) -> bool:
         """Whether this node takes part: not closed, not failed, not on its way out."""
         return not self._stopped and not self._leaving
+
+    @property
+    def known(self) -> m.EpochReply:
+        """What others may be told of the epoch and its leader: only what is durable."""
+        epoch, leader_id, *_ = self._durable
+        is_me = leader_id == self._raft.config.node_id
+        return m.EpochReply(epoch, None if is_me and not self._leads(epoch) else leader_id)
+
+    def _leads(self, epoch: int) -> bool:
+        return self.is_leader and self._raft.epoch == epoch
 
     @property
     def elected_id(self) -> int | None:
@@ -265,7 +276,9 @@ class RaftClient:
         if error is not None:
             self.fail(error)
             return
-        self._readys[0].persist = None
+        persisted, self._readys[0].persist = self._readys[0].persist, None
+        assert persisted is not None
+        self._durable = persisted
         self._carry_out_all()
 
     def _carry_out(self, ready: m.Ready) -> None:

@@ -95,7 +95,7 @@ class RaftFetches:
             or not 0 <= partition.last_fetched_epoch <= partition.current_leader_epoch
             or replica_id == self._settings.node_id
         ):
-            respond(self._refusal(ErrorCode.INVALID_REQUEST, self._position(), version))
+            respond(self._refusal(ErrorCode.INVALID_REQUEST, self._raft.known, version))
             return
         message = m.Fetch(
             partition.current_leader_epoch,
@@ -163,9 +163,6 @@ class RaftFetches:
             return True
         return self._known_high_watermark() > asked.high_watermark
 
-    def _position(self) -> m.EpochReply:
-        return m.EpochReply(self._raft.epoch, self._raft.leader_id)
-
     def _known_high_watermark(self) -> int:
         high_watermark = self._raft.high_watermark
         return -1 if high_watermark is None else high_watermark
@@ -182,7 +179,7 @@ class RaftFetches:
         """With what there is now: Raft has found that its log is a part of this one."""
         raft, message = self._raft, asked.message
         if not self._leads(asked):
-            self._send_away(asked, self._position())
+            self._send_away(asked, self._raft.known)
             return
         offset, end = message.offset, self._log.end_offset
         records = b""
@@ -192,7 +189,7 @@ class RaftFetches:
                 records = self._log.read_slice(offset, end, asked.max_bytes)
         except MetadataLogFailure:
             code = ErrorCode.UNKNOWN_SERVER_ERROR
-            asked.respond(self._refusal(code, self._position(), asked.version))
+            asked.respond(self._refusal(code, self._raft.known, asked.version))
             return
         fetched = (offset, message.last_fetched_epoch)
         high_watermark = raft.high_watermark

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from controller.metadata_image import MetadataImage
 from controller.metadata_loader import CommittedBatch
+from protocol.messages.begin_quorum_epoch import BeginQuorumEpochRequest
+from protocol.messages.end_quorum_epoch import EndQuorumEpochRequest
 from protocol.messages.vote import VoteRequest
 
 if TYPE_CHECKING:
@@ -100,12 +102,15 @@ class QuorumInvariants:
     # --- what is told --------------------------------------------------------------------------
 
     def answered(self, source: int, target: int, request: Any, response: Any) -> None:
-        if not isinstance(request, VoteRequest) or not response.topics:
+        topics = getattr(response, "topics", ())
+        if not topics or not isinstance(
+            request, VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest
+        ):
             return
-        answer = response.topics[0].partitions[0]
+        answer = topics[0].partitions[0]
         self.told_epochs[target] = max(self.told_epochs.get(target, 0), answer.leader_epoch)
         asked = request.topics[0].partitions[0]
-        if answer.vote_granted and not asked.pre_vote:
+        if isinstance(request, VoteRequest) and answer.vote_granted and not asked.pre_vote:
             self._voted(target, asked.replica_epoch, asked.replica_id)
 
     def _voted(self, voter: int, epoch: int, candidate: int) -> None:

@@ -37,6 +37,13 @@ def test_followers_load_snapshots() -> None:
     assert loads > 3
 
 
+def test_slow_disks() -> None:
+    """5402: a node told others of an epoch that its own disk did not have yet, and came back in an
+    earlier one."""
+    for seed in (5402, 1, 2, 3, 4, 5):
+        storm(seed, 3, 6_000.0, snapshot_bytes=600, slowest_disk_ms=300.0)
+
+
 @pytest.mark.parametrize("name", sorted(MUTANTS))
 def test_mutants_are_found(name: str) -> None:
     with mutant(name):
