@@ -72,7 +72,9 @@ class FetchPartition:
         )
 
     def told(self, read: PartitionRead) -> None:
-        self.told_high_watermark = read.high_watermark
+        # Who is told to truncate does that first, and learns no high watermark from it.
+        diverges = read.diverging_epoch is not None
+        self.told_high_watermark = NO_OFFSET if diverges else read.high_watermark
         self.told_log_start_offset = read.log_start_offset
 
 

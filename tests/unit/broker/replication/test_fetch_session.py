@@ -98,6 +98,13 @@ def test_news_are_data_errors_and_moved_watermarks() -> None:
     assert wanted.is_news(PartitionRead(diverging_epoch=(1, 2), high_watermark=3))
 
 
+def test_a_high_watermark_that_came_with_a_divergence_is_told_again() -> None:
+    """Whoever truncates does not look at it: an idle follower would never learn it."""
+    wanted = FetchPartition(("t", 0), 4, 1_000)
+    wanted.told(PartitionRead(diverging_epoch=(1, 2), high_watermark=3, log_start_offset=0))
+    assert wanted.is_news(PartitionRead(high_watermark=3, log_start_offset=0))
+
+
 def test_a_new_position_keeps_what_was_told_and_hears_once() -> None:
     c = Cache()
     session = c.create(0)
