@@ -310,6 +310,8 @@ class WatermarksDoNotGoBack(Invariant):
             return
         for partition in broker.replicas.partitions():
             log = partition.log
+            if partition.topic in self.promises.unclean_topics:
+                continue
             place = (partition.topic_id, partition.index)
             life, start, high = self._inside.get((broker.address, place), (0, 0, 0))
             if life != broker.life:

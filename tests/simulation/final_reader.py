@@ -28,10 +28,18 @@ OFFSETS_TOPIC = "__consumer_offsets"
 class FinalReader(GroupMember):
     """What it found is in `partitions` and `groups`."""
 
-    def __init__(self, name: str, *where: Any, groups: list[str], steady: list[str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        *where: Any,
+        groups: list[str],
+        steady: list[str],
+        skipped: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(name, *where, group=groups[0], topics=steady, instance_id=None)
         self.group_names = groups
         self.steady = steady
+        self.skipped = (OFFSETS_TOPIC, *skipped)
         self.partitions: dict[Place, ReadPartition] = {}
         self.groups: dict[str, str] = {}
         self._looked = 0
@@ -39,7 +47,7 @@ class FinalReader(GroupMember):
     def life(self) -> Waits:
         yield from self.learn(None)
         for topic in list(self.topics.values()):
-            if topic.name == OFFSETS_TOPIC:
+            if topic.name in self.skipped:
                 continue
             for partition in sorted(topic.leaders):
                 yield from self._read(topic, partition)

@@ -23,6 +23,8 @@ class Promises:
     view: ClusterView | None = None
     calm_since_ms: float = math.inf
     """Since when a cluster is at rest after the heal: every broker knows everything."""
+    unclean_topics: tuple[str, ...] = ()
+    """Topics for which an unclean election may take back what was committed."""
     power_lost_ms: float = -1.0
     """When power was lost last: bytes written before may be gone, unless they were fsynced."""
 

@@ -165,15 +165,18 @@ class SimProducer(SimClient):
         connection = self.connection(leader) if leader else None
         if connection is None:
             return None
-        request = ProduceRequest(
-            None, self.acks, 5_000, [self._topic_data(batch, self._encoded(batch))]
-        )
         return connection.send(
-            request,
+            self.request_for(batch),
             self.version,
             REQUEST_TIMEOUT_MS,
             about=Sending(batch, self.acks, self.idempotent),
             answered=self.acks != 0,
+        )
+
+    def request_for(self, batch: Batch) -> ProduceRequest:
+        """A Produce with one batch."""
+        return ProduceRequest(
+            None, self.acks, 5_000, [self._topic_data(batch, self._encoded(batch))]
         )
 
     def _topic_data(self, batch: Batch, records: bytes) -> TopicProduceData:

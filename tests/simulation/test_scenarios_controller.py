@@ -1,0 +1,135 @@
+"""Named scenarios of the controller (C1 to C8): told step by step, judged by all invariants."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol.messages.init_producer_id import InitProducerIdRequest
+from tests.simulation.admins import SimAdmin
+from tests.simulation.scenario import Scenario
+from tests.simulation.sim_broker import SimBroker
+from tests.simulation.sim_client import SimClient, Waits
+from tests.simulation.simulation import CHURNING
+
+SEEDS = (1, 2, 3)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_c1_metadata_churn_while_controllers_die(seed: int) -> None:
+    story = Scenario(seed)
+
+    def tell() -> None:
+        for number in range(2):
+            story.add(SimAdmin, f"admin-{number}", steady=story.steady, churning=CHURNING,
+                      trimmed=["clicks"], think_ms=80.0, replicas=3)  # fmt: skip
+        for _ in range(7):
+            story.run_for(900)
+            controller = story.controller()
+            story.kill(controller)
+            story.run_for(400)
+            story.start(controller)
+
+    story.run(tell)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_c2_an_isolated_controller_resigns_and_commits_nothing(seed: int) -> None:
+    """KAFKA-15489: within its fetch time-out, not only once it hears of another."""
+    story = Scenario(seed)
+
+    def tell() -> None:
+        old = story.controller()
+        assert old.node is not None
+        raft = old.node.controller.raft
+        offset = old.node.image.offset
+        story.isolate(old)
+        request = CreateTopicsRequest([CreatableTopic("lonely", 1, 3)], 1_500)
+        answer = story.ask(request, 7, old)
+        assert answer is None or answer.topics[0].error_code != 0
+        assert not raft.is_leader
+        assert "lonely" not in old.node.image.topics.by_name
+        assert old.node.image.offset <= offset + 2, "a minority committed something"
+        other = story.controller()
+        assert other is not old
+        sent = CreateTopicsRequest([CreatableTopic("sociable", 1, 2)], 5_000)
+        assert story.ask(sent, 7, other).topics[0].error_code == 0
+
+    story.run(tell)
+    assert "sociable" in story.view.newest_image().topics.by_name
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_c4_a_voter_that_forgot_everything_costs_no_record(seed: int) -> None:
+    """Killed, its metadata log deleted; the others elect; it comes back."""
+    story = Scenario(seed)
+
+    def tell() -> None:
+        voter = next(one for one in story.brokers if one is not story.controller())
+        story.kill(voter)
+        voter.disk.remove_tree("/metadata/__cluster_metadata-0")
+        _create(story, "before")
+        story.run_for(1_000)
+        leader = story.controller()
+        story.kill(leader)
+        story.run_for(100)
+        story.start(leader)
+        _create(story, "between")
+        story.run_for(1_000)
+        story.start(voter)
+        story.in_sync(voter)
+        story.kill(story.controller())
+        story.run_for(3_000)
+
+    story.run(tell)
+    assert {"before", "between"} <= set(story.view.newest_image().topics.by_name)
+
+
+def _create(story: Scenario, name: str) -> None:
+    def done() -> bool:
+        leader = story.controller()
+        if not leader.serving:
+            story.run_for(100)
+            return False
+        response = story.ask(CreateTopicsRequest([CreatableTopic(name, 1, 2)], 5_000), 7, leader)
+        return response is not None and response.topics[0].error_code in (0, 36)
+
+    while not done():
+        story.run_for(200)
+
+
+class PidCollector(SimClient):
+    """Asks for producer ids without a pause."""
+
+    def __init__(self, name: str, *where: object) -> None:
+        super().__init__(name, *where)  # type: ignore[arg-type]
+        self.found: list[int] = []
+
+    def life(self) -> Waits:
+        while not self.stopping:
+            response = yield from self.call(InitProducerIdRequest(None, 60_000), 4)
+            if response is not None and not response.error_code:
+                self.found.append(response.producer_id)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_c8_no_producer_id_is_given_twice(seed: int) -> None:
+    """A storm of InitProducerId over ten failovers of the controller (KAFKA-15552)."""
+    story = Scenario(seed)
+    collectors: list[PidCollector] = []
+
+    def tell() -> None:
+        for number in range(3):
+            collectors.append(story.add(PidCollector, f"collector-{number}"))
+        dead: SimBroker | None = None
+        for _ in range(10):
+            story.run_for(300)
+            dead = story.controller()
+            story.kill(dead)
+            story.run_for(100)
+            story.start(dead)
+
+    story.run(tell)
+    found = [one for collector in collectors for one in collector.found]
+    assert len(found) > 100
+    assert len(set(found)) == len(found)
