@@ -109,9 +109,10 @@ class QuorumInvariants:
             return
         answer = topics[0].partitions[0]
         self.told_epochs[target] = max(self.told_epochs.get(target, 0), answer.leader_epoch)
-        asked = request.topics[0].partitions[0]
-        if isinstance(request, VoteRequest) and answer.vote_granted and not asked.pre_vote:
-            self._voted(target, asked.replica_epoch, asked.replica_id)
+        if isinstance(request, VoteRequest) and answer.vote_granted:
+            asked = request.topics[0].partitions[0]
+            if not asked.pre_vote:
+                self._voted(target, asked.replica_epoch, asked.replica_id)
 
     def _voted(self, voter: int, epoch: int, candidate: int) -> None:
         first = self.votes.setdefault((voter, epoch), candidate)
