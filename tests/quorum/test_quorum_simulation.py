@@ -38,8 +38,8 @@ def test_followers_load_snapshots() -> None:
 
 
 def test_slow_disks() -> None:
-    """5402: a node told others of an epoch that its own disk did not have yet, and came back in an
-    earlier one."""
+    """With 5402 a node once told others of an epoch that its own disk did not have yet, lost power,
+    and came back in an earlier one."""
     for seed in (5402, 1, 2, 3, 4, 5):
         storm(seed, 3, 6_000.0, snapshot_bytes=600, slowest_disk_ms=300.0)
 

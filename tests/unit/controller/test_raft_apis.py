@@ -264,3 +264,24 @@ def test_a_later_epoch_in_a_fetch_deposes_nobody() -> None:
     answer = partition(answered(node, fetch(node, current_leader_epoch=epoch + 5), 18))
     assert answer.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
     assert node.raft.is_leader and node.raft.epoch == epoch
+
+
+def test_nobody_is_told_of_an_epoch_that_is_not_durable_yet() -> None:
+    """It would be forgotten with the power; the vote that goes with it, too."""
+    world = QuorumWorld("durable", 3, 0)
+    node = world.nodes[1]
+    node.start()
+
+    def vote(epoch: int, candidate: int) -> list[Any]:
+        fields = {"replica_epoch": epoch, "replica_id": candidate}
+        return ask(node, raft_cases._vote(quorum_world.CLUSTER_ID, **fields), 2)
+
+    granted, fenced, refused = vote(5, 2), vote(4, 3), vote(5, -1)
+    assert node.raft.epoch == 5 and granted == fenced == []
+    told = refused[0].topics[0].partitions[0]
+    assert (told.error_code, told.leader_epoch) == (ErrorCode.INVALID_REQUEST, 0)
+    world.world.run_for(60)
+    told = granted[0].topics[0].partitions[0]
+    assert told.vote_granted and told.leader_epoch == 5
+    told = fenced[0].topics[0].partitions[0]
+    assert (told.error_code, told.leader_epoch) == (ErrorCode.FENCED_LEADER_EPOCH, 5)
