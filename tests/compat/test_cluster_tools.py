@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.chaos.cluster_view import ClusterView
 from tests.chaos.history import History
 from tests.chaos.stock_producers import Confluent
 from tests.cluster_processes import KAFKA, OTTLA, ClusterProcesses
+from tests.java_tools import TOOLS, java_command
 from tests.kafka_tools import KafkaTools
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(180)]
@@ -44,8 +46,8 @@ def tools(cluster: ClusterProcesses) -> Iterator[KafkaTools]:
 
 
 @pytest.fixture
-def topic(tools: KafkaTools) -> str:
-    """A new topic of three partitions with three replicas each."""
+def topic(cluster: ClusterProcesses, tools: KafkaTools) -> str:
+    """A new topic of three partitions with three replicas each, which every broker knows."""
     name = f"cluster-{uuid4().hex[:8]}"
     created = tools(
         "kafka-topics",
@@ -53,6 +55,7 @@ def topic(tools: KafkaTools) -> str:
         *("--replication-factor", "3"),
     )
     assert created.lines == [f"Created topic {name}."]
+    ClusterView(cluster).full_isr({f"{name}-{number}": 3 for number in range(PARTITIONS)})
     return name
 
 
@@ -99,7 +102,7 @@ def test_topics_with_three_replicas(
 
 
 def test_a_broker_that_is_down_shows_and_comes_back_to_lead(
-    cluster: ClusterProcesses, tools: KafkaTools, topic: str
+    cluster: ClusterProcesses, tools: KafkaTools, topic: str, tmp_path: Path
 ) -> None:
     tools.produce(topic, 30)
     cluster.kill(2)
@@ -110,8 +113,12 @@ def test_a_broker_that_is_down_shows_and_comes_back_to_lead(
     cluster.start_node(2)
     eventually(lambda: described(tools, topic, *under) == {}, "it does not come back")
     preferred = {number: row["Replicas"].split(",")[0] for number, row in rows.items()}
+    elect = tmp_path / "elect.json"
+    parts = [{"topic": topic, "partition": number} for number in rows]
+    elect.write_text(json.dumps({"partitions": parts}))
     elected = tools(
-        "kafka-leader-election", "--election-type", "preferred", "--all-topic-partitions"
+        *("kafka-leader-election", "--election-type", "preferred"),
+        *("--path-to-json-file", str(elect)),
     )
     assert "Successfully completed leader election (PREFERRED) for partitions" in elected.stdout
     eventually(
@@ -238,6 +245,45 @@ def test_a_fourth_broker_takes_partitions_over_under_load(
     assert sum(len(final.records) for final in read) == producer.sent
     cluster.terminate(fourth.node_id)
     del cluster.nodes[fourth.node_id]
+
+
+def test_the_java_producer_sees_no_restart(
+    cluster: ClusterProcesses, tools: KafkaTools, topic: str
+) -> None:
+    """Each node in turn is stopped and started: no delivery error, none lost, none repeated."""
+    records = 1_800
+    arguments = [
+        *("--topic", topic, "--num-records", str(records), "--record-size", "100"),
+        *("--throughput", "100", "--print-metrics", "--producer-props"),
+        *(f"bootstrap.servers={cluster.bootstrap}", "acks=all", "enable.idempotence=true"),
+    ]
+    producer = subprocess.Popen(
+        java_command(TOOLS["kafka-producer-perf-test"], *arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+    )
+    try:
+        eventually(lambda: sum(tools.offsets(topic, "latest")) > 50, "nothing is produced")
+        view = ClusterView(cluster)
+        under_load = 0
+        for node_id in (1, 2, 3):
+            cluster.restart(node_id)
+            view.full_isr({f"{topic}-{number}": 3 for number in range(PARTITIONS)})
+            under_load += producer.poll() is None
+        said, _ = producer.communicate(timeout=60)
+    finally:
+        producer.kill()
+        producer.wait()
+    assert producer.returncode == 0, said
+    assert under_load, "it was done before the first restart"
+    assert f"{records} records sent" in said
+    errors = re.findall(r"record-error-total:\{[^}]*\}\s*: (\S+)", said)
+    assert errors and set(errors) == {"0.000"}, said
+    latencies = re.findall(r"([0-9.]+) ms max latency", said)
+    assert latencies and max(map(float, latencies)) < 10_000, latencies
+    assert sum(tools.offsets(topic, "latest")) == records
 
 
 def test_the_quorum_is_described(cluster: ClusterProcesses, tools: KafkaTools) -> None:
