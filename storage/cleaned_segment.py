@@ -1,0 +1,116 @@
+"""The new segment that compaction writes: its log and its indexes, in files that end `.cleaned`.
+
+Owns: those files until they are durable. Never: touches a file of the log itself; a `.cleaned` file
+is nothing until `storage.segment_replacement` takes it in, and a start removes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from protocol.record_batch import RecordBatchHeader
+from storage.cleaner_job import CleanedGroup
+from storage.filesystem import BytesLike, File, Filesystem
+from storage.indexes import OffsetIndex, TimeIndex
+from storage.segment_names import (
+    CLEANED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    offset_name,
+)
+from storage.transaction_index import AbortedTxn, encode_transactions
+
+_SYNC_BYTES = 8 * 1024 * 1024
+"""Written bytes are synced each time there are so many: one sync of a whole segment at its end
+would keep the disk from everybody else for as long as it takes."""
+
+
+class CleanedSegment:
+    """One segment while it is written. Raises OSError as the disk gives it."""
+
+    def __init__(
+        self,
+        filesystem: Filesystem,
+        directory: str,
+        base_offset: int,
+        index_bytes_max: int,
+        index_interval_bytes: int,
+        buffer_bytes: int,
+    ) -> None:
+        self._filesystem = filesystem
+        self._path = f"{directory}/{offset_name(base_offset)}"
+        self._interval = index_interval_bytes
+        self._buffer_bytes = buffer_bytes
+        self._offsets = OffsetIndex(filesystem, base_offset, index_bytes_max)
+        self._times = TimeIndex(filesystem, base_offset, index_bytes_max)
+        self._parts: list[BytesLike] = []
+        self._waiting = 0
+        self._unsynced = 0
+        self._since_index = 0
+        self._max_timestamp, self._offset_of_max_timestamp = -1, base_offset
+        self.size = 0
+        self._file = self._create(LOG_SUFFIX)
+
+    def _create(self, suffix: str) -> File:
+        """A new file, also where another cleaning left one that it may still write to."""
+        path = self._path + suffix + CLEANED_SUFFIX
+        self._filesystem.remove(path)
+        return self._filesystem.open(path, create=True)
+
+    def note(self, header: RecordBatchHeader, max_timestamp: int, size: int) -> None:
+        """A batch of `size` bytes comes next: the index entries that it needs, as
+        `LogSegment.note` makes them."""
+        last_offset = header.last_offset
+        if max_timestamp > self._max_timestamp:
+            self._max_timestamp, self._offset_of_max_timestamp = max_timestamp, last_offset
+        if self._since_index > self._interval:
+            self._offsets.append(last_offset, self.size)
+            self._times.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
+            self._since_index = 0
+        self._since_index += size
+        self.size += size
+
+    def write(self, data: BytesLike) -> int:
+        """Write batches that were noted; gives the bytes that went to the file by this call."""
+        self._parts.append(data)
+        self._waiting += len(data)
+        return self._write_out() if self._waiting >= self._buffer_bytes else 0
+
+    def _write_out(self) -> int:
+        written, self._waiting = self._waiting, 0
+        if written:
+            self._file.append(*self._parts)
+            self._parts.clear()
+            self._unsynced += written
+            if self._unsynced >= _SYNC_BYTES:
+                self._file.sync()
+                self._unsynced = 0
+        return written
+
+    def finish(self, sources: tuple[int, ...], aborted: Iterable[AbortedTxn]) -> CleanedGroup:
+        """Make all files durable; their names still need a sync of the folder."""
+        self._write_out()
+        self._file.sync()
+        self._file.close()
+        self._times.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
+        contents = {
+            INDEX_SUFFIX: self._offsets.encode(),
+            TIME_INDEX_SUFFIX: self._times.encode(),
+        }
+        transactions = encode_transactions(aborted)
+        if transactions:
+            contents[TXN_INDEX_SUFFIX] = transactions
+        for suffix, content in contents.items():
+            file = self._create(suffix)
+            file.append(content)
+            file.sync()
+            file.close()
+        return CleanedGroup(
+            sources,
+            self.size,
+            self._max_timestamp,
+            self._offset_of_max_timestamp,
+            (*contents, LOG_SUFFIX),
+        )

@@ -1,0 +1,343 @@
+"""One round of compaction: the segments of a log written anew without what a later record replaces.
+
+Two passes. The first notes the last offset of each key of the dirty section. The second copies all
+segments from the log's first on, up to where the map reaches, into new ones, group by group: a
+record stays if it is the last of its key. Offsets and order never change; a batch keeps its base
+and last offset; a batch that loses nothing is copied byte for byte.
+
+Owns: the rules of what stays. Tombstones and markers of ended transactions stay until their delete
+horizon, which the first cleaning that meets them sets (KIP-534). Of each producer the last batch
+stays, as an empty one if need be, and so does the last batch of the round.
+
+Never: changes a file of the log, or passes on a batch with a wrong checksum, which would make
+damage look whole: it ends there, and the log stays as it is. It runs where it may block: in a
+process of its own (`storage.cleaner_worker`), and in tests wherever they like.
+
+Follows Kafka's `Cleaner` 4.3. One difference: batches wholly beyond the map are copied unseen, so
+tombstones there get their horizon from the round that sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from protocol.control_records import ControlRecordType, control_record_type
+from protocol.record_batch import (
+    HEADER_SIZE,
+    CorruptBatch,
+    RecordBatchHeader,
+    crc_is_valid,
+    read_header,
+)
+from protocol.records import iterate_records
+from storage.cleaned_segment import CleanedSegment
+from storage.cleaned_transactions import CleanedTransactions
+from storage.cleaner_job import CleanedGroup, CleanJob, CleanResult, SourceSegment
+from storage.filesystem import Filesystem
+from storage.indexes import RELATIVE_OFFSET_MAX
+from storage.offset_map import OffsetMap
+from storage.record_filter import body_of, choose_records, empty_batch, index_keys, rebuild
+from storage.segment_names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    offset_name,
+)
+from storage.transaction_index import AbortedTxn, decode_transactions
+
+Throttle = Callable[[int], None]
+"""Told of bytes read and written; waits where they are too many."""
+
+_BUFFER_BYTES_MIN = 64 * 1024
+
+
+class CleaningFailed(Exception):
+    """The log cannot be cleaned: its files contradict themselves. Trying again does not help."""
+
+
+def clean(
+    filesystem: Filesystem, job: CleanJob, throttle: Throttle = lambda _: None
+) -> CleanResult:
+    """Do the job. Raises CleaningFailed, or OSError as the disk gives it."""
+    try:
+        return Cleaner(filesystem, job, throttle).run()
+    except CorruptBatch as damage:
+        raise CleaningFailed(str(damage)) from damage
+
+
+class Cleaner:
+    """One round."""
+
+    def __init__(self, filesystem: Filesystem, job: CleanJob, throttle: Throttle) -> None:
+        self._filesystem = filesystem
+        self._job = job
+        self._throttle = throttle
+        self._offsets = OffsetMap(job.dedupe_bytes, job.load_factor)
+        self._buffer_bytes = max(job.io_buffer_bytes // 2, _BUFFER_BYTES_MIN)
+        self._last_records = {pid: (offset, epoch) for pid, offset, epoch in job.producers}
+        self._read = self._written = 0
+        self._records_read = self._records_kept = self._keyless = 0
+
+    def run(self) -> CleanResult:
+        """See `clean`."""
+        job, filesystem = self._job, self._filesystem
+        aborted = self._aborted_transactions()
+        self._build_map(CleanedTransactions(aborted))
+        end_offset = self._offsets.latest_offset + 1
+        transactions = CleanedTransactions(aborted)
+        groups = [
+            self._clean_group(group, transactions)
+            for group in self._groups([one for one in job.segments if one[0] < end_offset])
+        ]
+        filesystem.sync_dir(job.directory)
+        return CleanResult(
+            end_offset,
+            tuple(groups),
+            self._read,
+            self._written,
+            self._records_read,
+            self._records_kept,
+            self._keyless,
+            len(self._offsets.by_key),
+        )
+
+    def _path(self, base_offset: int, suffix: str) -> str:
+        return f"{self._job.directory}/{offset_name(base_offset)}{suffix}"
+
+    def _aborted_transactions(self) -> list[AbortedTxn]:
+        found: list[AbortedTxn] = []
+        for base in (*(base for base, _ in self._job.segments), *self._job.later_segments):
+            path = self._path(base, TXN_INDEX_SUFFIX)
+            if self._filesystem.exists(path):
+                entries = decode_transactions(self._filesystem.read(path))
+                if entries is None:
+                    raise CleaningFailed(f"{path} is damaged")
+                found += entries
+        return found
+
+    # ---- the dirty section ----------------------------------------------------------------------
+
+    def _build_map(self, transactions: CleanedTransactions) -> None:
+        """Note each key's last offset, from the first dirty one on, until the map is full."""
+        job, offsets = self._job, self._offsets
+        start = offsets.latest_offset = job.first_dirty_offset
+        offsets.latest_offset -= 1
+        for number, segment in enumerate(job.segments):
+            later = job.segments[number + 1 :]
+            after = later[0][0] if later else job.first_uncleanable_offset
+            if after <= start:
+                continue
+            for data, position, header in self._batches(segment):
+                if header.last_offset < start:
+                    self._skip(data, position, header, transactions)
+                    continue
+                if offsets.is_full:
+                    return
+                if not self._skip(data, position, header, transactions) and header.record_count:
+                    body, first, end = body_of(data, position, header)
+                    index_keys(body, first, end, header, start, offsets)
+                offsets.latest_offset = header.last_offset
+            offsets.latest_offset = after - 1
+
+    def _skip(
+        self,
+        data: bytes,
+        position: int,
+        header: RecordBatchHeader,
+        transactions: CleanedTransactions,
+    ) -> bool:
+        """Whether a batch has no records that count: a marker, or an aborted transaction's."""
+        if header.is_control:
+            transactions.is_over(header, _marker(data, position, header))
+            return True
+        return transactions.is_aborted(header)
+
+    def _batches(self, segment: SourceSegment) -> Iterator[tuple[bytes, int, RecordBatchHeader]]:
+        """(bytes, position in them, header) of each batch, its checksum seen to be right."""
+        base_offset, size = segment
+        path = self._path(base_offset, LOG_SUFFIX)
+        file = self._filesystem.open(path)
+        at, wanted = 0, self._buffer_bytes
+        try:
+            while at < size:
+                data = file.pread(min(wanted, size - at), at)
+                position = 0
+                while position + HEADER_SIZE <= len(data):
+                    header = read_header(data, position, size - at - position)
+                    if position + header.size_in_bytes > len(data):
+                        break
+                    if not crc_is_valid(data, position, header):
+                        raise CorruptBatch(f"{path}: wrong CRC at offset {header.base_offset}")
+                    yield data, position, header
+                    position += header.size_in_bytes
+                if not position:
+                    if len(data) < HEADER_SIZE:
+                        raise CorruptBatch(f"{path} ends inside a batch header")
+                    # One batch larger than the buffer; `read_header` held it against the file.
+                    wanted = read_header(data, 0, size - at).size_in_bytes
+                at += position
+                self._read += position
+                self._throttle(position)
+        finally:
+            file.close()
+
+    # ---- groups of segments ---------------------------------------------------------------------
+
+    def _groups(self, segments: list[SourceSegment]) -> Iterator[list[SourceSegment]]:
+        """Neighbours that fit into one segment, so that segments do not shrink for ever."""
+        job = self._job
+        group: list[SourceSegment] = []
+        sizes = (0, 0, 0)
+        for number, segment in enumerate(segments):
+            base, size = segment
+            more = (size, self._size(base, INDEX_SUFFIX), self._size(base, TIME_INDEX_SUFFIX))
+            later = segments[number + 1 :]
+            last = (later[0][0] if later else job.first_uncleanable_offset) - 1
+            limits = (job.segment_bytes, job.index_bytes_max, job.index_bytes_max)
+            total = tuple(map(sum, zip(sizes, more, strict=True)))
+            fits = all(one <= limit for one, limit in zip(total, limits, strict=True)) and (
+                size == 0 or not group or last - group[0][0] <= RELATIVE_OFFSET_MAX
+            )
+            if group and not fits:
+                yield group
+                group, total = [], more
+            group.append(segment)
+            sizes = (total[0], total[1], total[2])
+        if group:
+            yield group
+
+    def _size(self, base_offset: int, suffix: str) -> int:
+        path = self._path(base_offset, suffix)
+        return self._filesystem.size(path) if self._filesystem.exists(path) else 0
+
+    def _clean_group(
+        self, group: list[SourceSegment], transactions: CleanedTransactions
+    ) -> CleanedGroup:
+        job = self._job
+        cleaned = CleanedSegment(
+            self._filesystem,
+            job.directory,
+            group[0][0],
+            job.index_bytes_max,
+            job.index_interval_bytes,
+            self._buffer_bytes,
+        )
+        for segment in group:
+            self._copy(segment, cleaned, transactions)
+        kept, transactions.kept = transactions.kept, []
+        self._written += cleaned.size
+        return cleaned.finish(tuple(base for base, _ in group), kept)
+
+    def _copy(
+        self, segment: SourceSegment, cleaned: CleanedSegment, transactions: CleanedTransactions
+    ) -> None:
+        """What stays of one segment. Neighbours that stay as they are go in one write."""
+        whole: bytes = b""
+        start = end = 0
+        for data, position, header in self._batches(segment):
+            kept = self._filter(data, position, header, transactions)
+            size = header.size_in_bytes
+            self._records_read += header.record_count
+            if kept is header:
+                cleaned.note(header, header.max_timestamp, size)
+                self._records_kept += header.record_count
+                if data is whole and end == position:
+                    end += size
+                else:
+                    self._write(cleaned, whole, start, end)
+                    whole, start, end = data, position, position + size
+            elif kept is not None:
+                assert isinstance(kept, bytearray)
+                self._write(cleaned, whole, start, end)
+                whole, start, end = b"", 0, 0
+                new = read_header(kept)
+                cleaned.note(new, new.max_timestamp, len(kept))
+                self._records_kept += new.record_count
+                self._throttle(cleaned.write(kept))
+        self._write(cleaned, whole, start, end)
+
+    def _write(self, cleaned: CleanedSegment, data: bytes, start: int, end: int) -> None:
+        if start < end:
+            self._throttle(cleaned.write(memoryview(data)[start:end]))
+
+    # ---- one batch ------------------------------------------------------------------------------
+
+    def _filter(
+        self,
+        data: bytes,
+        position: int,
+        header: RecordBatchHeader,
+        transactions: CleanedTransactions,
+    ) -> bytearray | RecordBatchHeader | None:
+        """The batch that takes this one's place: `header` where it stays as it is, or None."""
+        if header.is_control:
+            return self._filter_control(data, position, header, transactions)
+        if transactions.is_aborted(header):
+            return self._emptied(header)
+        if header.base_offset > self._offsets.latest_offset:
+            return header
+        if not header.record_count:
+            return header if self._must_stay(header) else None
+        horizon = header.delete_horizon_ms
+        expired = horizon is not None and horizon <= self._job.now_ms
+        body, first, end = body_of(data, position, header)
+        kept, tombstones, keyless = choose_records(body, first, end, header, self._offsets, expired)
+        self._keyless += keyless
+        if not kept:
+            return self._emptied(header)
+        new_horizon = self._new_horizon() if tombstones and horizon is None else None
+        if len(kept) == header.record_count and new_horizon is None:
+            return header
+        return rebuild(body, kept, header, new_horizon)
+
+    def _filter_control(
+        self,
+        data: bytes,
+        position: int,
+        header: RecordBatchHeader,
+        transactions: CleanedTransactions,
+    ) -> bytearray | RecordBatchHeader | None:
+        is_over = transactions.is_over(header, _marker(data, position, header))
+        horizon = header.delete_horizon_ms
+        if not header.record_count:
+            return header if self._must_stay(header) else None
+        if is_over and horizon is not None and horizon <= self._job.now_ms:
+            return self._emptied(header)
+        if not is_over or horizon is not None or header.record_count != 1:
+            return header
+        body, first, end = body_of(data, position, header)
+        return rebuild(body, [(first, end)], header, self._new_horizon())
+
+    def _new_horizon(self) -> int:
+        return self._job.now_ms + self._job.delete_retention_ms
+
+    def _emptied(self, header: RecordBatchHeader) -> bytearray | RecordBatchHeader | None:
+        if not self._must_stay(header):
+            return None
+        return empty_batch(header) if header.record_count else header
+
+    def _must_stay(self, header: RecordBatchHeader) -> bool:
+        """Whether the batch stays, empty, for what its header tells.
+
+        The last of a producer has its last sequence, or, where all it wrote was deleted, the epoch
+        of its last marker; the last of the round has the last offset.
+        """
+        if header.next_offset == self._job.first_uncleanable_offset:
+            return True
+        if not header.has_producer_id:
+            return False
+        last = self._last_records.get(header.producer_id)
+        if last is None:
+            return False
+        offset, epoch = last
+        if offset >= 0:
+            return header.last_offset == offset
+        return header.is_control and header.producer_epoch == epoch
+
+
+def _marker(data: bytes, position: int, header: RecordBatchHeader) -> ControlRecordType | None:
+    """What a control batch says; None for an empty one."""
+    for record in iterate_records(data, position):
+        return control_record_type(record.key)
+    return None

@@ -1,0 +1,289 @@
+"""Keys, offsets and timestamps of records as they lie in a batch, and batches without some of them.
+
+What compaction does for each record, so it is written for speed: it walks through a body by
+position, reads no more of a record than it has to, and copies nothing but keys. The records that
+stay are copied as ranges of bytes, and their deltas still count from the same header; only a delete
+horizon (KIP-534), which takes the base timestamp's place, has them written anew.
+
+Owns nothing. Never: knows which record is to stay (`storage.cleaner`), or trusts a length.
+`protocol.records` has the layout of a record. Follows Kafka's `MemoryRecords.filterTo`.
+"""
+
+from __future__ import annotations
+
+from protocol.compression import Codec, compress, decompress
+from protocol.record_batch import (
+    CODEC_MASK,
+    CRC_OFFSET,
+    CURRENT_MAGIC,
+    DELETE_HORIZON_FLAG,
+    HEADER,
+    HEADER_SIZE,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    NO_TIMESTAMP,
+    Bytes,
+    CorruptBatch,
+    RecordBatchHeader,
+    crc_of,
+)
+from protocol.records import UNPACKED_LIMIT_BYTES
+from storage.offset_map import KEY_BYTES_MAX, OffsetMap, digest_of
+
+_CRC_BYTES = 4
+
+Range = tuple[int, int]
+"""Where a record begins, with its length, and where it ends."""
+
+
+def body_of(data: Bytes, position: int, header: RecordBatchHeader) -> tuple[bytes, int, int]:
+    """(bytes, first position, end) of a batch's records, unpacked where they were packed.
+
+    Raises CorruptBatch.
+    """
+    end = position + header.size_in_bytes
+    codec = header.attributes & CODEC_MASK
+    if codec == Codec.NONE:
+        if isinstance(data, bytes):
+            return data, position + HEADER_SIZE, end
+        body = bytes(memoryview(data)[position + HEADER_SIZE : end])
+    else:
+        packed = memoryview(data)[position + HEADER_SIZE : end]
+        body = decompress(codec, packed, UNPACKED_LIMIT_BYTES)
+    return body, 0, len(body)
+
+
+def index_keys(  # noqa: C901  a call for each field would take longer than the field
+    body: bytes,
+    position: int,
+    end: int,
+    header: RecordBatchHeader,
+    start_offset: int,
+    offsets: OffsetMap,
+) -> None:
+    """Note the offset of each key from `start_offset` on. Raises CorruptBatch."""
+    latest = offsets.by_key
+    base_offset = header.base_offset
+    try:
+        for _ in range(header.record_count):
+            length = body[position]
+            position += 1
+            if length > 127:
+                length, position = _long(body, position, length - 128, 7)
+            record_end = position + (length >> 1)
+            if length & 1 or record_end > end:
+                raise _outside(position)
+            position += 1  # attributes
+            while body[position] > 127:  # the timestamp delta
+                position += 1
+            position += 1
+            delta = body[position]
+            position += 1
+            if delta > 127:
+                delta, position = _long(body, position, delta - 128, 7)
+            length = body[position]
+            position += 1
+            if length > 127:
+                length, position = _long(body, position, length - 128, 7)
+            if not length & 1:  # -1, a record without a key, is 1
+                key_end = position + (length >> 1)
+                if key_end >= record_end:
+                    raise _outside(position)
+                key = body[position:key_end]
+                if length > KEY_BYTES_MAX * 2:
+                    key = digest_of(key)
+                offset = base_offset + (delta >> 1)
+                if offset >= start_offset:
+                    latest[key] = offset
+            position = record_end
+    except IndexError:
+        raise _outside(position) from None
+    if position != end:
+        raise CorruptBatch(f"{end - position} bytes follow the last record")
+
+
+def choose_records(  # noqa: C901  as `index_keys`
+    body: bytes,
+    position: int,
+    end: int,
+    header: RecordBatchHeader,
+    offsets: OffsetMap,
+    drops_tombstones: bool,
+) -> tuple[list[Range], bool, int]:
+    """(where the records lie that stay, whether a tombstone is among them, records without a key).
+
+    A record stays when it is the last of its key, as far as the map knows, or lies beyond the map.
+    Raises CorruptBatch.
+    """
+    kept: list[Range] = []
+    tombstones, keyless = False, 0
+    latest_of = offsets.by_key.get
+    latest = offsets.latest_offset
+    base_offset = header.base_offset
+    try:
+        for _ in range(header.record_count):
+            start = position
+            length = body[position]
+            position += 1
+            if length > 127:
+                length, position = _long(body, position, length - 128, 7)
+            record_end = position + (length >> 1)
+            if length & 1 or record_end > end:
+                raise _outside(position)
+            position += 1  # attributes
+            while body[position] > 127:  # the timestamp delta
+                position += 1
+            position += 1
+            delta = body[position]
+            position += 1
+            if delta > 127:
+                delta, position = _long(body, position, delta - 128, 7)
+            offset = base_offset + (delta >> 1)
+            length = body[position]
+            position += 1
+            if length > 127:
+                length, position = _long(body, position, length - 128, 7)
+            if length & 1:
+                if offset > latest:
+                    kept.append((start, record_end))
+                    tombstones = tombstones or body[position] == 1
+                else:
+                    keyless += 1
+            else:
+                key_end = position + (length >> 1)
+                if key_end >= record_end:
+                    raise _outside(position)
+                key = body[position:key_end]
+                if length > KEY_BYTES_MAX * 2:
+                    key = digest_of(key)
+                if offset >= latest_of(key, -1) or offset > latest:
+                    if body[key_end] != 1:  # the length of a value that is null is -1, which is 1
+                        kept.append((start, record_end))
+                    elif not drops_tombstones or offset > latest:
+                        kept.append((start, record_end))
+                        tombstones = True
+            position = record_end
+    except IndexError:
+        raise _outside(position) from None
+    if position != end:
+        raise CorruptBatch(f"{end - position} bytes follow the last record")
+    return kept, tombstones, keyless
+
+
+def _outside(position: int) -> CorruptBatch:
+    return CorruptBatch(f"a record goes beyond its end near byte {position}")
+
+
+def _long(body: bytes, position: int, value: int, shift: int) -> tuple[int, int]:
+    """The rest of a varint whose first bytes gave `value`, of `shift` bits."""
+    while shift < 70:
+        byte = body[position]
+        position += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, position
+        shift += 7
+    raise CorruptBatch(f"varint over ten bytes near byte {position}")
+
+
+# --- batches built anew --------------------------------------------------------------------------
+
+
+def rebuild(
+    body: bytes, kept: list[Range], header: RecordBatchHeader, delete_horizon_ms: int | None
+) -> bytearray:
+    """The batch with only these records, of which there are some: offsets, producer, sequence,
+    leader epoch and codec as they were; CRC, count and largest timestamp anew.
+
+    `delete_horizon_ms` is the new horizon, None where the batch keeps what it has.
+    """
+    attributes, base_timestamp = header.attributes, header.base_timestamp
+    if delete_horizon_ms is None:
+        records = b"".join([body[start:end] for start, end in kept])
+    else:
+        records = _rebased(body, kept, base_timestamp - delete_horizon_ms)
+        attributes, base_timestamp = attributes | DELETE_HORIZON_FLAG, delete_horizon_ms
+    max_timestamp = header.max_timestamp
+    if not attributes & LOG_APPEND_TIME_FLAG:
+        max_timestamp = header.base_timestamp + max(_timestamp_delta(body, at) for at, _ in kept)
+    if attributes & CODEC_MASK:
+        records = compress(attributes & CODEC_MASK, records)
+    return _batch(header, records, attributes, base_timestamp, max_timestamp, len(kept))
+
+
+def empty_batch(header: RecordBatchHeader) -> bytearray:
+    """The batch without records: what tells the last offset, and the producer's last sequence."""
+    attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON_FLAG)
+    return _batch(header, b"", attributes, NO_TIMESTAMP, header.max_timestamp, 0)
+
+
+def _batch(
+    header: RecordBatchHeader,
+    records: bytes,
+    attributes: int,
+    base_timestamp: int,
+    max_timestamp: int,
+    count: int,
+) -> bytearray:
+    batch = bytearray(HEADER_SIZE)
+    batch += records
+    HEADER.pack_into(
+        batch,
+        0,
+        header.base_offset,
+        len(batch) - LOG_OVERHEAD,
+        header.partition_leader_epoch,
+        CURRENT_MAGIC,
+        0,
+        attributes,
+        header.last_offset_delta,
+        base_timestamp,
+        max_timestamp,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        count,
+    )
+    crc = crc_of(batch, 0, len(batch))
+    batch[CRC_OFFSET : CRC_OFFSET + _CRC_BYTES] = crc.to_bytes(_CRC_BYTES, "big")
+    return batch
+
+
+def _timestamp_delta(body: bytes, start: int) -> int:
+    while body[start] > 127:  # the record's length
+        start += 1
+    return _varint(body, start + 2)[0]
+
+
+def _rebased(body: bytes, kept: list[Range], shift: int) -> bytes:
+    """The records with timestamp deltas that are larger by `shift`."""
+    out = bytearray()
+    for start, end in kept:
+        while body[start] > 127:
+            start += 1
+        delta, rest = _varint(body, start + 2)
+        stamp = _encode(delta + shift)
+        _append(out, 1 + len(stamp) + end - rest)
+        out += body[start + 1 : start + 2]
+        out += stamp
+        out += body[rest:end]
+    return bytes(out)
+
+
+def _varint(body: bytes, position: int) -> tuple[int, int]:
+    value, position = _long(body, position, 0, 0)
+    return (value >> 1) ^ -(value & 1), position
+
+
+def _encode(value: int) -> bytes:
+    out = bytearray()
+    _append(out, value)
+    return bytes(out)
+
+
+def _append(out: bytearray, value: int) -> None:
+    value = value << 1 if value >= 0 else ~(value << 1)
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
