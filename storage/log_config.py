@@ -122,6 +122,13 @@ class LogConfig:
             return self.internal_segment_bytes
         return self.segment_bytes
 
+    @property
+    def roll_ms(self) -> int:
+        """When a segment rolls by time; one that is to be compacted by then has to be closed."""
+        if self.compact and self.max_compaction_lag_ms > 0:
+            return min(self.segment_ms, self.max_compaction_lag_ms)
+        return self.segment_ms
+
     @classmethod
     def from_overrides(
         cls, overrides: Mapping[str, str], defaults: Mapping[str, ConfigValue] | None = None

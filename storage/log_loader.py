@@ -25,13 +25,13 @@ from storage.log_segments import LogSegments
 from storage.producer_snapshot import ProducerSnapshots
 from storage.producer_state import ProducerStateManager
 from storage.segment_names import (
-    CLEANED_SUFFIX,
     DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
 )
+from storage.segment_replacement import settle_replacements
 
 _SIDE_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
@@ -68,7 +68,9 @@ class LogLoader:
         recovery_point: int,
         log_start_offset: int,
         now_ms: int,
+        report: RecoveryReport | None = None,
     ) -> None:
+        """`report` is filled while `load` runs: another thread may look at it meanwhile."""
         self._filesystem = filesystem
         self._directory = directory
         self._config = config
@@ -81,7 +83,7 @@ class LogLoader:
         self.log_start_offset = log_start_offset
         self.segments = LogSegments()
         self.next_offset = log_start_offset
-        self.report = RecoveryReport()
+        self.report = report if report is not None else RecoveryReport()
 
     def load(self) -> None:
         """Fill `segments`, `next_offset`, `log_start_offset`, `recovery_point` and `report`.
@@ -111,11 +113,11 @@ class LogLoader:
         self._snapshots.keep_only(self.segments.base_offsets)
 
     def _remove_leftovers(self, names: list[str]) -> list[str]:
-        """Drop what a crash left half done. `.swap` files are complete: they replace what they
-        were made of (Kafka's `completeSwapOperations`)."""
+        """Drop what a crash left half done, and finish a replacement that had begun."""
+        settled = settle_replacements(self._filesystem, self._directory, names)
         kept = []
-        for name in names:
-            if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, ".tmp")):
+        for name in settled:
+            if name.endswith((DELETED_SUFFIX, ".tmp")):
                 self._filesystem.remove(f"{self._directory}/{name}")
             else:
                 kept.append(name)
@@ -203,16 +205,18 @@ class LogLoader:
         return cut
 
     def _scan(self, segment: LogSegment, *, cut: bool) -> int:
-        size = segment.size
+        size, report = segment.size, self.report
+        scanned_before = report.bytes_scanned
 
         def on_batch(header: RecordBatchHeader) -> None:
+            report.bytes_scanned += header.size_in_bytes
             self._epochs.note(header.partition_leader_epoch, header.base_offset)
             if cut and header.last_offset >= self.log_start_offset:
                 self._producers.replay(header)
 
         self.next_offset, invalid = segment.recover(on_batch, cut=cut)
-        self.report.segments_scanned += 1
-        self.report.bytes_scanned += size
+        report.segments_scanned += 1
+        report.bytes_scanned = scanned_before + size
         return invalid
 
     def _open_active(self, unflushed: list[LogSegment]) -> None:

@@ -69,7 +69,7 @@ class LogSegment:
         self.base_offset = base_offset
         self.config = config
         self.created_ms = created_ms
-        self._roll_after_ms = config.segment_ms - roll_jitter_ms
+        self._roll_after_ms = config.roll_ms - roll_jitter_ms
         self.file: File = filesystem.open(self.path(LOG_SUFFIX), create=create)
         self.offset_index = OffsetIndex(filesystem, base_offset, config.segment_index_bytes)
         self.time_index = TimeIndex(filesystem, base_offset, config.segment_index_bytes)
@@ -142,14 +142,15 @@ class LogSegment:
         Kafka's `timeWaitedForRoll`: the first batch's timestamp counts, so that replayed old data
         rolls by its own time.
         """
-        first = self._first_timestamp
-        if first is None:
-            first = self._read_first_timestamp()
+        first = self.first_timestamp()
         if first >= 0 and max_timestamp >= 0:
             return max_timestamp - first
         return now_ms - self.created_ms
 
-    def _read_first_timestamp(self) -> int:
+    def first_timestamp(self) -> int:
+        """The first batch's largest timestamp; -1 without one, or without a batch."""
+        if self._first_timestamp is not None:
+            return self._first_timestamp
         for _, header in iterate_headers(self.file, 0, min(1, self.file.size), LOOKUP_CHUNK_BYTES):
             self._first_timestamp = header.max_timestamp
             return header.max_timestamp
@@ -254,6 +255,13 @@ class LogSegment:
         self.offset_index.check(self.path(INDEX_SUFFIX), self.file.size)
         self.time_index.check(self.path(TIME_INDEX_SUFFIX))
         check_last_entries(self)
+        self.release_handles()
+        self._recent.forget(self._beyond)
+
+    def open_cleaned(self, max_timestamp: int, offset_of_max_timestamp: int) -> None:
+        """Use a segment that compaction wrote, and synced, beside the active one."""
+        self.max_timestamp, self._offset_of_max_timestamp = max_timestamp, offset_of_max_timestamp
+        self._largest_known = True
         self.release_handles()
         self._recent.forget(self._beyond)
 
@@ -381,7 +389,7 @@ class LogSegment:
 
     def update_config(self, config: LogConfig) -> None:
         """The topic's configs changed."""
-        self._roll_after_ms += config.segment_ms - self.config.segment_ms
+        self._roll_after_ms += config.roll_ms - self.config.roll_ms
         self.config = config
 
     def release_handles(self) -> None:
@@ -397,9 +405,10 @@ class LogSegment:
 
 def sync_path(filesystem: Filesystem, path: str) -> None:
     """fsync a file that was written before; one that is gone meanwhile is no error."""
-    if not filesystem.exists(path):
+    try:
+        file = filesystem.open(path)
+    except FileNotFoundError:  # deleted on the loop while this runs elsewhere
         return
-    file = filesystem.open(path)
     try:
         file.sync()
     finally:

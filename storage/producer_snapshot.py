@@ -144,6 +144,11 @@ class ProducerSnapshots:
             if known < offset:
                 self._remove(known)
 
+    def remove_at(self, offset: int) -> None:
+        """Remove the snapshot at a border that is none any more, if there is one."""
+        if offset in self._offsets:
+            self._remove(offset)
+
     def keep_only(self, wanted: list[int]) -> None:
         """Remove strays: Kafka keeps those at segment borders, and the last."""
         last = self._offsets[-1] if self._offsets else -1
