@@ -239,9 +239,15 @@ class FollowerSession(FetchSession):
             self.changed[wanted.key] = wanted
             return False
         assert isinstance(wanted, FollowerPartition), "a follower's session"
-        wanted.replica = partition.followers.replicas.get(self.replica_id)
-        if wanted.replica is not None:
-            wanted.replica.session = self
+        replica = partition.followers.replicas.get(self.replica_id)
+        if replica is None:
+            return True
+        if replica.log_end_offset != wanted.fetch_offset:
+            # A fetch that was late on another connection has told an older position since.
+            self.changed[wanted.key] = wanted
+            return False
+        wanted.replica = replica
+        replica.session = self
         return True
 
     def _unlisten(self, wanted: FetchPartition) -> None:

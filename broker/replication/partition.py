@@ -432,7 +432,8 @@ class Partition:
         self, replica_id: int, fetch_offset: int, log_start_offset: int, broker_epoch: int
     ) -> bool:
         """A follower has all before `fetch_offset`: a read for it went well, and told it of no
-        other history (KAFKA-13141). Whether its word moved the high watermark, or a log start."""
+        other history (KAFKA-13141). Whether its word moved the high watermark or a log start, or
+        went back."""
         followers = self.followers
         assert followers is not None, "a read that went well"
         replica = followers.replicas[replica_id]
@@ -440,7 +441,9 @@ class Partition:
         followers.fetched(replica, fetch_offset, log_start_offset, broker_epoch)
         self._propose_expansion(followers, replica)
         moved = had != fetch_offset and followers.advance_high_watermark()
-        return moved or started != log_start_offset
+        # Backwards: it was truncated, or this fetch is late. A session of it that rests tells
+        # where it is with its next fetch.
+        return moved or fetch_offset < had or started != log_start_offset
 
     def _read(
         self,

@@ -209,6 +209,21 @@ def test_a_session_stands_in_for_nothing_that_moved(leader: Leader) -> None:
     assert leader.proposed() == [1]
 
 
+def test_a_late_fetch_of_another_connection_does_not_hide_where_a_follower_is(
+    leader: Leader,
+) -> None:
+    """Found by the simulator: nothing was acknowledged any more, and nobody left the ISR."""
+    leader.append(2)
+    follower = Fetcher(leader, 2)
+    follower.open(1)
+    follower.fetch(2)
+    follower.fetch(None)  # it was told the high watermark, and its session stands in for it
+    Fetcher(leader, 2).open(1)  # sent before all that, on a connection that is gone
+    follower.fetch(None)
+    assert leader.partition.followers is not None
+    assert leader.partition.followers.replicas[2].log_end_offset == 2
+
+
 def test_a_follower_that_wants_a_partition_no_more_is_late_in_time(leader: Leader) -> None:
     leader.append(1)
     follower = Fetcher(leader, 2)
