@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.list_offsets import (
@@ -14,7 +15,7 @@ from protocol.messages.list_offsets import (
 from protocol.primitives import ZERO_UUID
 from tests.simulation.consumers import EARLIEST, TOPIC_IDS_FROM, records_of
 from tests.simulation.data_invariants import Place, ReadPartition
-from tests.simulation.group_members import GroupMember
+from tests.simulation.group_members import ELSEWHERE, GroupMember
 from tests.simulation.sim_client import Topic, Violation, Waits
 
 LATEST = -1
@@ -104,19 +105,35 @@ class FinalReader(GroupMember):
         return True
 
     def _look_at(self, group: str) -> Waits:
+        """The group's offsets and its state, wherever its coordinator moves meanwhile."""
         self.group, self.coordinator = group, None
-        while self.coordinator is None:
-            yield from self._find()
         partitions = [(name, p) for name in self.steady for p in sorted(self.topics[name].leaders)]
-        yield from self.committed(partitions)
         until_ms = self.world.now_ms + SETTLE_WITHIN_MS
         while True:
-            version = self.chance.randint(0, 6)
-            response = yield from self._ask(DescribeGroupsRequest([group]), version)
-            if response is None:
-                raise Violation("I18", f"{group} cannot be described")
-            state = response.groups[0].group_state
+            if self.coordinator is None:
+                yield from self._find()
+            elif (yield from self.committed(partitions)) is not None:
+                break
+            if self.world.now_ms > until_ms:
+                raise Violation("I17", f"nobody tells the offsets of {group}")
+        while True:
+            state = yield from self._state(group)
             self.groups[group] = "Empty" if state == "Dead" else state
             if self.groups[group] in SETTLED or self.world.now_ms > until_ms:
                 return
             yield 500.0
+
+    def _state(self, group: str) -> Waits:
+        """The state of a group; "" where it could not be told now."""
+        if self.coordinator is None:
+            yield from self._find()
+            return ""
+        version = self.chance.randint(0, 6)
+        response = yield from self._ask(DescribeGroupsRequest([group]), version)
+        if response is None:
+            return ""
+        told = response.groups[0]
+        if told.error_code in ELSEWHERE:
+            yield from self._react(ErrorCode(told.error_code))
+            return ""
+        return told.group_state
