@@ -262,7 +262,7 @@ class WatermarksDoNotGoBack(Invariant):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._seen: dict[tuple[str, Place, int, str, int], tuple[int, int]] = {}
-        self._inside: dict[tuple[str, Place], tuple[int, int, int]] = {}
+        self._inside: dict[tuple[str, Place], tuple[Any, int, int]] = {}
 
     def received(self, exchange: Exchange) -> None:
         for one in fetched(exchange):
@@ -313,8 +313,8 @@ class WatermarksDoNotGoBack(Invariant):
             if partition.topic in self.promises.unclean_topics:
                 continue
             place = (partition.topic_id, partition.index)
-            life, start, high = self._inside.get((broker.address, place), (0, 0, 0))
-            if life != broker.life:
+            known, start, high = self._inside.get((broker.address, place), (None, 0, 0))
+            if known is not log:  # another life; or a replica that was taken away is given again
                 start = high = 0
             if not start <= log.log_start_offset <= log.high_watermark <= log.log_end_offset:
                 raise self.broken(
@@ -323,8 +323,8 @@ class WatermarksDoNotGoBack(Invariant):
                 )
             if log.high_watermark < high:
                 raise self.broken(f"{partition!r}: high watermark {high} → {log.high_watermark}")
-            if log.high_watermark != high or log.log_start_offset != start or life != broker.life:
-                state = (broker.life, log.log_start_offset, log.high_watermark)
+            if log.high_watermark != high or log.log_start_offset != start or known is not log:
+                state = (log, log.log_start_offset, log.high_watermark)
                 self._inside[(broker.address, place)] = state
 
 

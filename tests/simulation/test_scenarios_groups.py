@@ -8,6 +8,14 @@ import pytest
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.elect_leaders import ElectLeadersRequest
+from protocol.record_batch import iterate_batches
+from protocol.records import build_batch
 from tests.simulation.group_members import GroupMember
 from tests.simulation.scenario import Scenario
 from tests.simulation.scripted_groups import (
@@ -19,6 +27,7 @@ from tests.simulation.scripted_groups import (
     committed,
     described,
     first_coordinator,
+    found_by,
     read_offset,
     reading,
     serves,
@@ -416,3 +425,154 @@ def test_g8_a_commit_of_a_stale_generation_moves_nothing(is_static: bool, failov
         story.start(old)
 
     story.run(tell)
+
+
+@pytest.mark.parametrize("hole", [False, True])
+def test_g8_an_offsets_log_with_an_empty_tail_loads(hole: bool) -> None:
+    """Cleaning left a batch without records there, and an empty segment; or only the latter, some
+    offsets further on (KAFKA-9065)."""
+    story = Scenario(1, properties=STAY)
+
+    def tell() -> None:
+        member = ScriptedMember(story, "member", session_ms=30_000)
+        stable_group(story, member)
+        assert member.commit(story.coordinator(), 10) is ErrorCode.NONE
+        story.in_sync(*story.brokers)
+        story.run_for(500)
+        story.kill(*story.brokers)
+        for node in story.brokers:
+            _empty_tail(node, hole)
+        story.start(*story.brokers)
+        to = story.coordinator()
+        serves(story, to)
+        end = story.replica(to, "__consumer_offsets").log.log_end_offset
+        assert read_offset(story, to) == 10
+        assert member.heartbeat(to) is ErrorCode.NONE
+        assert member.commit(to, 11) is ErrorCode.NONE
+        assert end == 9
+        next_one = _fail_over(story, to)
+        assert read_offset(story, next_one) == 11
+        story.start(to)
+
+    story.run(tell)
+
+
+def _empty_tail(node: SimBroker, hole: bool) -> None:
+    """End a dead broker's log of offsets at 9, with nothing from its last record on."""
+    folder = "/data/__consumer_offsets-0"
+    segment = node.disk.open(f"{folder}/{0:020}.log")
+    last = list(iterate_batches(memoryview(segment.pread(segment.size, 0))))[-1][1]
+    assert last.next_offset < 9
+    if not hole:
+        segment.append(
+            build_batch(
+                [],
+                base_offset=last.next_offset,
+                last_offset=8,
+                leader_epoch=last.partition_leader_epoch,
+            )
+        )
+    segment.close()
+    node.disk.open(f"{folder}/{9:020}.log", create=True).close()
+
+
+# --- coordinators that move ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_coordinator_that_is_stopped_hands_its_groups_over(seed: int) -> None:
+    """Members go on in their generation; what waits at the old one is told to look elsewhere."""
+    story = Scenario(seed, properties=STAY)
+
+    def tell() -> None:
+        one, two = ScriptedMember(story, "one"), ScriptedMember(story, "two")
+        late = ScriptedMember(story, "late")
+        stable_group(story, one, two)
+        old = story.coordinator()
+        assert one.commit(old, 10) is ErrorCode.NONE
+        late.introduce(old)
+        join = late.joining(old)
+        _until_told(story, one, old, ErrorCode.REBALANCE_IN_PROGRESS)
+        stopped: list[bool] = []
+        old.stop(lambda: stopped.append(True))
+        sent = [one.committing(old, offset) for offset in (20, 21, 22)]
+        new = story.new_leader(old, "__consumer_offsets")
+        serves(story, new)
+        assert late.joined(join) is ErrorCode.NOT_COORDINATOR
+        acked = [one.commit_error(exchange) is ErrorCode.NONE for exchange in sent]
+        assert read_offset(story, new) >= max([10, *(20 + n for n in range(3) if acked[n])])
+        _check_known(story, new, one, two)
+        story.run_until(lambda: bool(stopped), 20_000)
+        story.start(old)
+
+    story.run(tell)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_coordinator_moves_with_the_reassignment_of_its_partition(seed: int) -> None:
+    """It unloads, and when it is given the partition back it loads what was written meanwhile."""
+    story = Scenario(seed, properties=STAY)
+
+    def tell() -> None:
+        one, two = ScriptedMember(story, "one"), ScriptedMember(story, "two")
+        stable_group(story, one, two)
+        old = story.coordinator()
+        assert one.commit(old, 10) is ErrorCode.NONE
+        others = [node for node in story.brokers if node is not old]
+        waiting = _parked_join(story, old)
+        _reassign(story, [node.node_id for node in others])
+        new = story.new_leader(old, "__consumer_offsets")
+        serves(story, new)
+        client, join = waiting
+        assert client.joined(join) is ErrorCode.NOT_COORDINATOR
+        assert one.heartbeat(old) is ErrorCode.NOT_COORDINATOR
+        assert one.commit(old, 99) is ErrorCode.NOT_COORDINATOR
+        _check_known(story, new, one, two)
+        assert read_offset(story, new) == 10
+        assert one.commit(new, 20) is ErrorCode.NONE
+        _gone(story, old)
+        for node in story.brokers:
+            story.run_until(lambda asked=node: found_by(story, asked) == new.address, 5_000)
+        _reassign(story, [old.node_id, *(node.node_id for node in others)])
+        story.in_sync(*story.brokers)
+        story.ask(ElectLeadersRequest(0, None, 5_000), 2, new)
+        story.run_until(lambda: story.coordinator() is old, 10_000)
+        serves(story, old)
+        assert read_offset(story, old) == 20
+        _check_known(story, old, one, two)
+        assert one.heartbeat(new) is ErrorCode.NOT_COORDINATOR
+
+    story.run(tell)
+
+
+def _parked_join(story: Scenario, to: SimBroker) -> tuple[ScriptedMember, Exchange]:
+    """Somebody waits at the coordinator for the others to rejoin."""
+    late = ScriptedMember(story, "late")
+    late.introduce(to)
+    join = late.joining(to)
+    story.run_until(lambda: join.handled_ms is not None, 1_000)
+    return late, join
+
+
+def _reassign(story: Scenario, replicas: list[int]) -> None:
+    wanted = ReassignableTopic("__consumer_offsets", [ReassignablePartition(0, replicas)])
+    request = AlterPartitionReassignmentsRequest(5_000, topics=[wanted])
+    response = story.ask(request, 1, story.controller())
+    assert response.error_code == 0
+    assert response.responses[0].partitions[0].error_code == 0
+
+
+def _gone(story: Scenario, node: SimBroker) -> None:
+    """Wait until a broker does not have the partition any more."""
+    replicas = node.replicas
+    story.run_until(lambda: replicas.partition("__consumer_offsets", 0) is None, 10_000)
+
+
+def _check_known(story: Scenario, to: SimBroker, *members: ScriptedMember) -> None:
+    """The coordinator knows the members, in their generation: nobody has to rejoin."""
+    for one in members:
+        assert one.heartbeat(to) is ErrorCode.NONE
+        assert one.error(one.syncing(to)) is ErrorCode.NONE
+    group = described(story, to)
+    assert group.group_state == "Stable"
+    assert {one.member_id for one in group.members} == {one.member_id for one in members}
