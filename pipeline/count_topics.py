@@ -19,7 +19,7 @@ import sys
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 SETTINGS = ("BOOTSTRAP_SERVERS", "TOPICS", "COUNTS_TOPIC", "CHECKPOINT")
 

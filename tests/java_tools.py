@@ -164,7 +164,8 @@ def kafka_classpath() -> str:
 
 def spark_jars() -> list[str]:
     """Jars that PySpark 4.0.0 needs for its Kafka connector, for `spark.jars`; fetched once."""
-    return sorted(map(str, _copy_dependencies(JAVA_DIR / "spark" / "pom.xml").glob("*.jar")))
+    pom = PROJECT_DIR / "pipeline" / "connector" / "pom.xml"
+    return sorted(map(str, _copy_dependencies(pom).glob("*.jar")))
 
 
 def program_classpath() -> str:

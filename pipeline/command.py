@@ -1,0 +1,91 @@
+"""The command `ottla-pipeline JOB`: arguments to a job, what goes wrong to one line.
+
+Owns the parser and the exit codes: 0 done, 1 an audit found something, 2 the job could not run.
+Spark is imported, and its JVM started, only by jobs that need it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from pipeline.errors import PipelineError, told
+
+EXIT_REFUSED = 2
+
+_JOBS = {
+    "generate": "made-up call detail records into a topic, at a rate",
+    "stream": "from the topic to sums per cell and subscriber, bad records to another topic",
+    "load": "what is new in a topic into a table of Parquet, by date and hour",
+    "replay": "files of Parquet, JSON or CSV, or a loaded table, back into a topic",
+    "audit": "is a topic, a table or the stream's results whole? A table and a report in HTML",
+}
+_WITHOUT_SPARK = ("generate",)
+_ON_SPARK_ONLY = "pip install 'ottla[pipeline]'"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one job; the exit code. Prints one line for what stops it."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(given)
+    except PipelineError as error:
+        return _refused(str(error))
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("pyspark", "confluent_kafka", "py4j"):
+            raise
+        return _refused(f"{error.name} is not installed: {_ON_SPARK_ONLY}")
+    except KeyboardInterrupt:
+        return _refused("interrupted")
+    except Exception as error:  # Spark's errors, told in one line
+        if "--debug" in given or not type(error).__module__.startswith(("pyspark", "py4j")):
+            raise
+        return _refused(told(error))
+
+
+def parser_for(job: str | None) -> argparse.ArgumentParser:
+    """The parser; with the options of `job` alone, whose module it imports."""
+    parser = argparse.ArgumentParser(
+        prog="ottla-pipeline", description="Spark jobs on the topics of Ottla or Apache Kafka."
+    )
+    jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
+    for name, about in _JOBS.items():
+        one = jobs.add_parser(name, help=about, description=about)
+        if name == job:
+            _module(name).add_arguments(one)
+            if name not in _WITHOUT_SPARK:
+                import_module("pipeline.session").add_arguments(one)
+            one.add_argument("--debug", action="store_true", help="errors with all they say")
+    return parser
+
+
+def _run(given: list[str]) -> int:
+    job = next((word for word in given if word in _JOBS), None)
+    asks = "-h" in given or "--help" in given
+    if job is not None and job not in _WITHOUT_SPARK and not asks:
+        # Before PySpark is looked for: without Java it is of no use.
+        import_module("pipeline.java").check_java()
+    options = parser_for(job).parse_args(given)
+    run: Callable[..., int] = _module(options.job).run
+    if options.job in _WITHOUT_SPARK:
+        return run(options)
+    if hasattr(options, "bootstrap_server") and options.bootstrap_server:
+        # Half a minute of Spark's patience, and its JVM, for what is known in a moment.
+        import_module("pipeline.topics").Cluster(options.bootstrap_server).cluster_id()
+    spark = import_module("pipeline.session").make_session(options.job, options)
+    try:
+        return run(spark, options)
+    finally:
+        spark.stop()
+
+
+def _module(job: str) -> Any:
+    return import_module(f"pipeline.{job}")
+
+
+def _refused(sentence: str) -> int:
+    print(f"ottla-pipeline: {sentence}", file=sys.stderr, flush=True)
+    return EXIT_REFUSED

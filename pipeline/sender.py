@@ -1,0 +1,90 @@
+"""Sends records with keys, headers and timestamps, each acknowledged by all in-sync replicas.
+
+Through confluent-kafka, because Spark's Kafka sink cannot set a record's timestamp. Idempotent:
+what the client sends again after a broker died is stored once. Owns one producer; never reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from pipeline.errors import PipelineError
+
+Header = tuple[str, bytes | None]
+NO_TIMESTAMP = 0
+_FULL_WAIT_S = 0.5
+_DELIVERY_TIMEOUT_MS = 120_000
+
+
+class Sender:
+    """Records into one topic. `flush()` returns once all are acknowledged, or raises."""
+
+    def __init__(self, servers: str, topic: str) -> None:
+        self._topic = topic
+        self._servers = servers
+        self._refused: KafkaError | None = None
+        self.acknowledged = 0
+        self._producer = Producer(
+            {
+                "bootstrap.servers": servers,
+                "enable.idempotence": True,
+                "acks": "all",
+                "linger.ms": 5,
+                "compression.type": "lz4",
+                "delivery.timeout.ms": _DELIVERY_TIMEOUT_MS,
+                # Keys go where Spark's and Java's producers put them.
+                "partitioner": "murmur2_random",
+                "log_level": 0,
+            }
+        )
+
+    def send(
+        self,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int = NO_TIMESTAMP,
+        headers: Sequence[Header] = (),
+        partition: int = -1,
+    ) -> None:
+        """Queue one record; waits while the queue is full. Without a timestamp it is now."""
+        while True:
+            try:
+                self._producer.produce(
+                    self._topic,
+                    value,
+                    key,
+                    partition=partition,
+                    timestamp=timestamp_ms,
+                    headers=list(headers),
+                    on_delivery=self._delivered,
+                )
+                break
+            except BufferError:
+                self._producer.poll(_FULL_WAIT_S)
+            except KafkaException as error:
+                raise self._error(error.args[0]) from error
+        self._producer.poll(0)
+
+    def flush(self) -> None:
+        """Wait for all; PipelineError where one was not stored."""
+        while self._producer.flush(_FULL_WAIT_S):
+            self._check()
+        self._check()
+
+    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+        if error is None:
+            self.acknowledged += 1
+        elif self._refused is None:
+            self._refused = error
+
+    def _check(self) -> None:
+        if self._refused is not None:
+            raise self._error(self._refused)
+
+    def _error(self, error: KafkaError) -> PipelineError:
+        return PipelineError(
+            f"a record was not stored in {self._topic} ({error.str()}): see ottla status "
+            f"--bootstrap-server {self._servers}"
+        )

@@ -1,0 +1,137 @@
+"""The cluster as a job's driver asks it: is it there, which topics, from where to where.
+
+Owns the look-ups that Spark's connector does not offer and that make errors clear before a JVM is
+started. Through confluent-kafka; moves no records.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from pipeline.errors import PipelineError
+
+DEFAULT_SERVERS = "localhost:9092"
+REPLICAS_WANTED = 3
+_TIMEOUT_S = 10.0
+_RETRY_S = 0.5
+_LIST_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """From where to where a partition can be read."""
+
+    start: int
+    end: int
+    """The high watermark: one past the last record that can be read."""
+
+
+class Cluster:
+    """A cluster by its bootstrap servers; every method raises PipelineError where nobody answers.
+
+    `timeout_s` bounds each question.
+    """
+
+    def __init__(self, servers: str, timeout_s: float = _TIMEOUT_S) -> None:
+        self.servers = servers
+        self._timeout_s = timeout_s
+        # Its own log would tell each refused connection; the one line of the job says it once.
+        quiet: dict[str, str | int | float | bool] = {
+            "bootstrap.servers": servers,
+            "log_level": 0,
+        }
+        try:
+            self._admin = AdminClient(quiet)
+        except KafkaException as error:
+            raise PipelineError(f"--bootstrap-server {servers}: {error.args[0].str()}") from error
+        self._quiet = quiet
+
+    def cluster_id(self) -> str:
+        """Its id, as every node tells it."""
+        return str(self._metadata().cluster_id)
+
+    def brokers(self) -> int:
+        """How many are alive."""
+        return len(self._metadata().brokers)
+
+    def partitions(self, topic: str) -> list[int]:
+        """The partitions of a topic; PipelineError if there is none of this name."""
+        found = self._metadata().topics
+        if topic not in found:
+            there = sorted(name for name in found if not name.startswith("__"))
+            listed = ", ".join(there[:_LIST_MAX]) + (" …" if len(there) > _LIST_MAX else "")
+            raise PipelineError(
+                f"there is no topic {topic} at {self.servers} (there: {listed or 'none'}): "
+                f"name another, or fill it first (ottla-pipeline generate --topic {topic})"
+            )
+        return sorted(found[topic].partitions)
+
+    def ensure(self, topic: str, partitions: int, config: Mapping[str, str] | None = None) -> bool:
+        """Make a topic, with three replicas where there are three brokers; whether it is new."""
+        if topic in self._metadata().topics:
+            return False
+        replicas = min(REPLICAS_WANTED, self.brokers())
+        new = NewTopic(topic, partitions, replicas, config=dict(config or {}))
+        (made,) = self._admin.create_topics([new]).values()
+        try:
+            made.result(self._timeout_s)
+        except KafkaException as error:
+            raise PipelineError(f"topic {topic} was not made: {error.args[0].str()}") from error
+        deadline = time.monotonic() + self._timeout_s
+        while not self._is_led(topic, partitions):
+            if time.monotonic() > deadline:
+                raise PipelineError(f"topic {topic} was made but has no leaders yet: try again")
+            time.sleep(_RETRY_S / 10)
+        return True
+
+    def offsets(self, topic: str) -> dict[int, Offsets]:
+        """Of each partition. Waits out an election."""
+        partitions = self.partitions(topic)
+        consumer = Consumer({**self._quiet, "group.id": "ottla-pipeline-looks-only"})
+        deadline = time.monotonic() + 3 * self._timeout_s
+        try:
+            return {one: self._offsets(consumer, topic, one, deadline) for one in partitions}
+        finally:
+            consumer.close()
+
+    def ends(self, topic: str) -> dict[int, int]:
+        """One past the last readable record of each partition."""
+        return {partition: found.end for partition, found in self.offsets(topic).items()}
+
+    def _offsets(self, consumer: Consumer, topic: str, partition: int, deadline: float) -> Offsets:
+        while True:
+            try:
+                start, end = consumer.get_watermark_offsets(
+                    TopicPartition(topic, partition), self._timeout_s
+                )
+                return Offsets(start, end)
+            except KafkaException as error:
+                if time.monotonic() > deadline:
+                    raise PipelineError(
+                        f"partition {topic}-{partition} does not answer "
+                        f"({error.args[0].str()}): see ottla status "
+                        f"--bootstrap-server {self.servers}"
+                    ) from error
+            time.sleep(_RETRY_S)
+
+    def _is_led(self, topic: str, partitions: int) -> bool:
+        found = self._metadata().topics.get(topic)
+        if found is None or len(found.partitions) != partitions:
+            return False
+        return all(one.leader >= 0 for one in found.partitions.values())
+
+    def _metadata(self) -> Any:
+        try:
+            return self._admin.list_topics(timeout=self._timeout_s)
+        except KafkaException as error:
+            raise PipelineError(
+                f"no broker answers at {self.servers}: is it running (ottla serve, "
+                "ottla cluster)? Name another with --bootstrap-server"
+            ) from error
