@@ -1,0 +1,107 @@
+"""Where compaction runs: a process for each round, started for it and gone after it.
+
+`ProcessRunner` starts `storage.cleaner_worker`, hands it the job over a pipe and brings its answer
+back to the loop. A thread waits for it; there are as many as `log.cleaner.threads`, and none before
+the first job, so that a broker that compacts nothing has neither thread nor process for it.
+
+Owns: the processes. Never: reads or writes a log. A process that ends without an answer, killed by
+whomever, is `CleanerDied`: the next round starts another one. It dies with the broker, because its
+input ends then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+
+from broker.scheduler import BlockingPool
+from storage.cleaner import CleaningFailed
+from storage.cleaner_job import CleanJob, CleanResult, decode_result, encode_job
+from storage.log_cleaner import Cleaned, CleanerDied
+
+_WORKER = "storage.cleaner_worker"
+
+
+class ProcessRunner:
+    """`storage.log_cleaner.CleanerRunner` with processes."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, threads: int) -> None:
+        self._pool = BlockingPool(loop, max(threads, 1), "ottla-cleaner")
+        self._lock = threading.Lock()  # a job is started on its thread, and killed from the loop
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._stopped = False
+
+    def submit(self, job: CleanJob, done: Cleaned) -> None:
+        """See `CleanerRunner.submit`."""
+        self._pool.submit(lambda: self._run(job), done)
+
+    def cancel(self, directory: str) -> None:
+        """See `CleanerRunner.cancel`."""
+        with self._lock:
+            process = self._running.get(directory)
+            if process is not None:
+                process.kill()
+
+    def stop(self) -> None:
+        """See `CleanerRunner.stop`."""
+        with self._lock:
+            self._stopped = True
+            for process in self._running.values():
+                process.kill()
+
+    async def close(self, timeout_s: float) -> bool:
+        """Kill what runs and wait for the threads; False where one does not end in time."""
+        self.stop()
+        return await self._pool.close(timeout_s)
+
+    def _run(self, job: CleanJob) -> CleanResult:
+        with self._lock:
+            if self._stopped:
+                raise CleanerDied("the broker stops")
+            process = self._running[job.directory] = _start()
+        try:
+            answer = _ask(process, job)
+        finally:
+            with self._lock:
+                del self._running[job.directory]
+            process.kill()  # without effect on one that has ended
+            process.wait()
+        return _result(answer, process.returncode)
+
+
+def _start() -> subprocess.Popen[bytes]:
+    """The worker finds the packages where this process found them."""
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(one for one in sys.path if one))
+    return subprocess.Popen(  # noqa: S603  our own interpreter, our own module
+        [sys.executable, "-P", "-m", _WORKER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+    )
+
+
+def _ask(process: subprocess.Popen[bytes], job: CleanJob) -> bytes:
+    """The line that it answers with; nothing where it died. Its input stays open meanwhile."""
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        with process.stdin, process.stdout:
+            process.stdin.write(encode_job(job).encode() + b"\n")
+            process.stdin.flush()
+            return process.stdout.readline()
+    except BrokenPipeError:
+        return b""
+
+
+def _result(answer: bytes, code: int | None) -> CleanResult:
+    if not answer:
+        raise CleanerDied(f"its process ended with {code}")
+    fields = json.loads(answer)
+    if "failed" in fields:
+        raise CleaningFailed(fields["failed"])
+    if "errno" in fields:
+        raise OSError(fields["errno"], fields["text"], fields["path"])
+    return decode_result(fields["result"])

@@ -1,0 +1,436 @@
+"""Compaction of all compacted logs of a node: when, which, and taking the result in.
+
+Every `log.cleaner.backoff.ms` it looks for the filthiest log and hands it to the runner, which
+reads and writes elsewhere (`storage.cleaner`); then it takes the new segments in, one after the
+other, the folder synced after each. A log that was cut, deleted or is not compacted any more
+meanwhile is left as it is: nothing of a round counts before its segments have their names.
+
+Owns: what is under way, what is paused, and which logs cannot be cleaned. Those are told of once
+and left alone until the next start. Never: reads a batch, or does anything that blocks.
+
+States of a log here: none → in progress (`_running`) → none; paused, any number of times
+(`_paused`): a round under way is given up then, and none begins. A full disk, and a runner that
+died, hold a log back for some time.
+
+Kafka's classes: `LogCleaner`, `LogCleanerManager` (its states) 4.3. One difference: a disk that is
+full while a `.cleaned` file is written, or a runner that was killed, takes nothing offline.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from storage.cleaner import CleaningFailed, clean
+from storage.cleaner_job import CleanedGroup, CleanJob, CleanResult
+from storage.log_cleaner_manager import LogCleanerManager, LogToClean
+from storage.log_dir_failure import LogDirFailure
+from storage.log_environment import LogEnvironment
+from storage.segment_replacement import cleaned_names, remove_cleaned
+from storage.topic_partition import TopicPartition
+from storage.unified_log import UnifiedLog
+
+_log = logging.getLogger("ottla.cleaner")
+
+_HELD_BACK_TURNS = 10
+_DEATHS_MAX = 3
+
+Cleaned = Callable[[CleanResult | None, Exception | None], None]
+
+
+class CleanerDied(Exception):
+    """The job has no result, and why is not the log's fault: it may be tried again."""
+
+
+class CleanerRunner(Protocol):
+    """Where a job runs."""
+
+    def submit(self, job: CleanJob, done: Cleaned) -> None:
+        """Do the job elsewhere, then `done(result, error)` on the loop.
+
+        Errors: CleaningFailed, CleanerDied, or OSError as the disk gives it.
+        """
+
+    def cancel(self, directory: str) -> None:
+        """Nobody waits for the job of this folder any more; its `done` still comes."""
+
+    def stop(self) -> None:
+        """End all jobs at once. No `done` has to come."""
+
+
+class InlineRunner:
+    """Jobs in the pool for blocking work: for tests, and where there are no processes."""
+
+    def __init__(self, environment: LogEnvironment) -> None:
+        self._environment = environment
+
+    def submit(self, job: CleanJob, done: Cleaned) -> None:
+        """See `CleanerRunner.submit`."""
+        filesystem = self._environment.filesystem
+        self._environment.blocking.submit(lambda: clean(filesystem, job), done)
+
+    def cancel(self, directory: str) -> None:
+        """See `CleanerRunner.cancel`: a job that runs here ends by itself."""
+
+    def stop(self) -> None:
+        """See `CleanerRunner.stop`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CleanerSettings:
+    """Server configs of compaction, under Kafka's names."""
+
+    log_cleaner_enable: bool = True
+    log_cleaner_threads: int = 1
+    log_cleaner_dedupe_buffer_size: int = 134_217_728
+    log_cleaner_io_buffer_size: int = 524_288
+    log_cleaner_io_buffer_load_factor: float = 0.9
+    log_cleaner_io_max_bytes_per_second: float = 1.7976931348623157e308
+    log_cleaner_backoff_ms: int = 15_000
+
+
+class Logs(Protocol):
+    """What there is to clean (`storage.log_manager`)."""
+
+    @property
+    def logs(self) -> list[UnifiedLog]:
+        """All logs of the online directories."""
+
+    @property
+    def online_dirs(self) -> list[str]:
+        """Directories that have not failed."""
+
+
+@dataclass(slots=True)
+class _Round:
+    """One log while it is cleaned."""
+
+    log: UnifiedLog
+    directory: str
+    first_dirty_offset: int
+    truncations: int
+    given_up: bool = False
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the log was deleted, or lies elsewhere now."""
+        return self.log.offline or self.log.directory != self.directory
+
+
+@dataclass(slots=True)
+class CleanerTotals:
+    """What was cleaned since the start, for metrics and people."""
+
+    rounds: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    keyless_dropped: int = 0
+
+
+class LogCleaner:
+    """See the module. All calls come from one thread."""
+
+    def __init__(
+        self,
+        environment: LogEnvironment,
+        logs: Logs,
+        settings: CleanerSettings,
+        runner: CleanerRunner,
+        swapped: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`swapped()` runs after each round: recovery points are written then."""
+        self._environment = environment
+        self._logs = logs
+        self._settings = settings
+        self._runner = runner
+        self._swapped = swapped
+        self._manager = LogCleanerManager(environment)
+        self._running: dict[TopicPartition, _Round] = {}
+        self._paused: dict[TopicPartition, int] = {}
+        self._held_until: dict[TopicPartition, float] = {}
+        self._deaths: dict[TopicPartition, int] = {}
+        self._looking = False
+        self._stopped = True
+        self.uncleanable: dict[tuple[str, TopicPartition], str] = {}
+        """Why a log, by directory and partition, is not cleaned any more."""
+        self.totals = CleanerTotals()
+
+    # ---- life ----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin, once all logs are open. Does nothing where `log.cleaner.enable` is false."""
+        if not self._settings.log_cleaner_enable or not self._stopped:
+            return
+        self._stopped = False
+        self._manager.open(self._logs.online_dirs, self._logs.logs)
+        self._later()
+
+    def stop(self) -> None:
+        """End: what is under way is given up."""
+        self._stopped = True
+        for one in self._running.values():
+            one.given_up = True
+        self._runner.stop()
+
+    def update_settings(self, settings: CleanerSettings) -> None:
+        """Other values for what begins from now on; `log.cleaner.enable` is read at the start."""
+        self._settings = settings
+
+    # ---- what others ask for ---------------------------------------------------------------------
+
+    def is_cleaning(self, partition: TopicPartition) -> bool:
+        """Whether a round is under way."""
+        return partition in self._running
+
+    def first_dirty_offset(self, log: UnifiedLog) -> int:
+        """Up to here the log is clean."""
+        return self._manager.first_dirty_offset(log)
+
+    def abort(self, partition: TopicPartition) -> None:
+        """Give up a round that is under way; the next may begin after it."""
+        one = self._running.get(partition)
+        if one is not None and not one.given_up:
+            one.given_up = True
+            self._runner.cancel(one.directory)
+
+    def pause(self, partition: TopicPartition) -> None:
+        """Give up a round that is under way, and begin none until `resume`, as often as called."""
+        self._paused[partition] = self._paused.get(partition, 0) + 1
+        self.abort(partition)
+
+    def resume(self, partition: TopicPartition) -> None:
+        """Undo one `pause`."""
+        left = self._paused.pop(partition) - 1
+        if left:
+            self._paused[partition] = left
+
+    # ---- which log, when -------------------------------------------------------------------------
+
+    def _later(self) -> None:
+        self._environment.scheduler.call_later(self._settings.log_cleaner_backoff_ms, self._turn)
+
+    def _turn(self) -> None:
+        if not self._stopped:
+            self.look()
+            self._later()
+
+    def look(self) -> None:
+        """Begin as many rounds as there are threads for, the filthiest logs first."""
+        self._looking = False
+        logs = self._logs.logs
+        self._manager.settle(logs)
+        self._forget_gone(logs)
+        while not self._stopped and len(self._running) < self._settings.log_cleaner_threads:
+            filthiest = self._filthiest(logs)
+            if filthiest is None:
+                return
+            self._begin(filthiest)
+
+    def _look_soon(self) -> None:
+        if not self._looking and not self._stopped:
+            self._looking = True
+            self._environment.scheduler.call_soon(self.look)
+
+    def _forget_gone(self, logs: Iterable[UnifiedLog]) -> None:
+        here = {log.partition: log.log_dir for log in logs}
+        for path, partition in list(self.uncleanable):
+            if here.get(partition) != path:
+                del self.uncleanable[(path, partition)]
+        for partition in [one for one in self._held_until if one not in here]:
+            del self._held_until[partition]
+        for partition, one in self._running.items():
+            if one.log.offline:
+                self.abort(partition)
+
+    def _filthiest(self, logs: Iterable[UnifiedLog]) -> LogToClean | None:
+        now_ms = self._environment.scheduler.wall_ms()
+        best: LogToClean | None = None
+        for log in logs:
+            if not log.config.compact or not self._may_begin(log):
+                continue
+            try:
+                found = self._manager.look_at(log, now_ms)
+            except OSError as error:
+                self._environment.failures.fail(log.log_dir, f"cleaning {log.partition}", error)
+                continue
+            if found.is_due and (best is None or found.ratio > best.ratio):
+                best = found
+        return best
+
+    def _may_begin(self, log: UnifiedLog) -> bool:
+        partition = log.partition
+        if log.offline or partition in self._running or partition in self._paused:
+            return False
+        if (log.log_dir, partition) in self.uncleanable:
+            return False
+        return self._held_until.get(partition, 0.0) <= self._environment.scheduler.monotonic_ms()
+
+    # ---- one round -------------------------------------------------------------------------------
+
+    def _begin(self, found: LogToClean) -> None:
+        log = found.log
+        one = _Round(log, log.directory, found.first_dirty_offset, log.truncations)
+        self._running[log.partition] = one
+        log.being_cleaned = True
+        _log.debug("cleaning %s from offset %d", log.partition, found.first_dirty_offset)
+        self._runner.submit(
+            self._job(found), lambda result, error: self._written(one, result, error)
+        )
+
+    def _job(self, found: LogToClean) -> CleanJob:
+        log, settings, config = found.log, self._settings, found.log.config
+        threads = max(settings.log_cleaner_threads, 1)
+        end = found.first_uncleanable_offset
+        segments = [(one.base_offset, one.size) for one in log.segments]
+        return CleanJob(
+            directory=log.directory,
+            segments=tuple(one for one in segments if one[0] < end),
+            later_segments=tuple(base for base, _ in segments if base >= end),
+            first_dirty_offset=found.first_dirty_offset,
+            first_uncleanable_offset=end,
+            now_ms=self._environment.scheduler.wall_ms(),
+            delete_retention_ms=config.delete_retention_ms,
+            segment_bytes=config.segment_size_bytes,
+            index_bytes_max=config.segment_index_bytes,
+            index_interval_bytes=config.index_interval_bytes,
+            dedupe_bytes=settings.log_cleaner_dedupe_buffer_size // threads,
+            load_factor=settings.log_cleaner_io_buffer_load_factor,
+            io_buffer_bytes=settings.log_cleaner_io_buffer_size // threads,
+            io_bytes_per_second=settings.log_cleaner_io_max_bytes_per_second / threads,
+            producers=tuple(
+                (one.producer_id, one.last_offset, one.producer_epoch) for one in log.producers
+            ),
+        )
+
+    def _written(self, one: _Round, result: CleanResult | None, error: Exception | None) -> None:
+        """The runner is done; the `.cleaned` files lie there, or some of them."""
+        if self._stopped:
+            return
+        if error is not None:
+            self._failed(one, error)
+            self._give_up(one)
+            return
+        assert result is not None
+        self._deaths.pop(one.log.partition, None)
+        names = cleaned_names(result.groups)
+        self._tidy(one, names, lambda: self._take_in(one, result, 0))
+
+    def _failed(self, one: _Round, error: Exception) -> None:
+        log = one.log
+        if one.given_up or one.is_gone:  # no wonder
+            return
+        if isinstance(error, OSError):
+            if error.errno == errno.ENOSPC:
+                _log.warning("%s is not cleaned for now: %s", log.partition, error)
+                self._hold_back(log)
+            else:
+                self._environment.failures.fail(log.log_dir, f"cleaning {log.partition}", error)
+        elif isinstance(error, CleanerDied):
+            deaths = self._deaths[log.partition] = self._deaths.get(log.partition, 0) + 1
+            _log.warning("the cleaner of %s ended without a result: %s", log.partition, error)
+            if deaths >= _DEATHS_MAX:
+                self._mark_uncleanable(log, f"its cleaner died {deaths} times: {error}")
+            self._hold_back(log)
+        elif isinstance(error, CleaningFailed):
+            self._mark_uncleanable(log, str(error))
+        else:
+            _log.error("cleaning %s failed", log.partition, exc_info=error)
+            self._mark_uncleanable(log, f"{type(error).__name__}: {error}")
+
+    def _mark_uncleanable(self, log: UnifiedLog, reason: str) -> None:
+        self.uncleanable[(log.log_dir, log.partition)] = reason
+        _log.warning("%s is not cleaned any more until the next start: %s", log.partition, reason)
+
+    def _hold_back(self, log: UnifiedLog) -> None:
+        wait_ms = _HELD_BACK_TURNS * self._settings.log_cleaner_backoff_ms
+        now_ms = self._environment.scheduler.monotonic_ms()
+        self._held_until[log.partition] = now_ms + wait_ms
+
+    def _still_good(self, one: _Round) -> bool:
+        log = one.log
+        return not (
+            self._stopped
+            or one.given_up
+            or one.is_gone
+            or log.truncations != one.truncations
+            or not log.config.compact
+        )
+
+    def _take_in(self, one: _Round, result: CleanResult, number: int) -> None:
+        """Take the groups in from `number` on, one a turn; what comes after the last is the end."""
+        if not self._still_good(one):
+            self._give_up(one)
+            return
+        if number == len(result.groups):
+            self._finish(one, result)
+            return
+        try:
+            one.log.replace_segments(result.groups[number])
+        except LogDirFailure:
+            self._give_up(one)
+            return
+        filesystem, directory = self._environment.filesystem, one.directory
+        self._elsewhere(
+            one,
+            lambda: filesystem.sync_dir(directory),
+            lambda: self._take_in(one, result, number + 1),
+        )
+
+    def _elsewhere(self, one: _Round, job: Callable[[], None], then: Callable[[], None]) -> None:
+        def done(_: object, error: Exception | None) -> None:
+            if isinstance(error, OSError):
+                if not one.is_gone:
+                    failures = self._environment.failures
+                    failures.fail(one.log.log_dir, f"cleaning {one.log.partition}", error)
+                self._end(one)
+            else:
+                then()
+
+        self._environment.blocking.submit(job, done)
+
+    def _tidy(self, one: _Round, keep: tuple[str, ...], then: Callable[[], None]) -> None:
+        """Remove `.cleaned` files of this log that are not to be taken in, then go on."""
+        filesystem, directory = self._environment.filesystem, one.directory
+        self._elsewhere(one, lambda: remove_cleaned(filesystem, directory, keep), then)
+
+    def _give_up(self, one: _Round) -> None:
+        if self._stopped or one.is_gone:
+            self._end(one)
+        else:
+            self._tidy(one, (), lambda: self._end(one))
+
+    def _finish(self, one: _Round, result: CleanResult) -> None:
+        log, totals = one.log, self.totals
+        if self._stopped:
+            return
+        self._manager.done(log, result.end_offset)
+        self._swapped()
+        totals.rounds += 1
+        totals.bytes_read += result.bytes_read
+        totals.bytes_written += result.bytes_written
+        totals.keyless_dropped += result.keyless_dropped
+        _log.info(
+            "cleaned %s from offset %d to %d: %d of %d records stay, %d bytes",
+            log.partition,
+            one.first_dirty_offset,
+            result.end_offset,
+            result.records_kept,
+            result.records_read,
+            result.bytes_written,
+        )
+        if result.keyless_dropped:
+            _log.warning(
+                "%s: dropped %d records without a key", log.partition, result.keyless_dropped
+            )
+        self._end(one)
+        self._look_soon()
+
+    def _end(self, one: _Round) -> None:
+        one.log.being_cleaned = False
+        self._running.pop(one.log.partition, None)
+
+
+__all__ = ["CleanedGroup", "CleanerDied", "CleanerRunner", "CleanerSettings", "LogCleaner"]
