@@ -1,11 +1,12 @@
 """`python -m tests.simulation`: run seeds, and tell of each failure.
 
-    --seeds N [--from S] [--jobs J]     --seed S     --mutants     [--brokers B]
+    --seeds N [--from S] [--jobs J] [--brokers B]     --seed S [--brokers B] [--trace FILE]
+    --mutants
 
-`--brokers` says of how many nodes (1; 3 or 5 make a cluster). The exit code is 1 where a seed failed.
-`--seed` runs one seed and prints its outcome, with `--trace FILE` all of its trace; what failed once
-fails again, with the same trace. `--mutants` prints the table of README.md: which broken broker is
-caught by what.
+Without `--brokers` a seed is that of a cluster, of three brokers or now and then five, and every
+fourth is run with one broker, too. The exit code is 1 where a seed failed. `--seed` runs one seed
+and prints its outcome, `--trace` keeps all of its trace; what failed once fails again, with the same
+trace. `--mutants` prints the tables of README.md: which broken broker is caught by what.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ import sys
 import time
 from pathlib import Path
 
+from tests.simulation.cluster_mutants import cluster_table
 from tests.simulation.mutants import table
+from tests.simulation.plans import brokers_of
 from tests.simulation.simulation import Failure, Outcome, Simulation
 
+ONE_BROKER_EVERY = 4
 
-def run_seed(seed: int, brokers: int = 1, trace: str | None = None) -> Outcome | Failure:
+
+def run_seed(seed: int, brokers: int, trace: str | None = None) -> Outcome | Failure:
     """One seed's outcome; all of its trace goes to the file `trace`."""
     simulation = Simulation(seed, brokers=brokers)
     lines: list[str] = []
@@ -49,20 +54,24 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--from", type=int, default=0, metavar="S", dest="first", help="the first")
     parser.add_argument("--seed", type=int, metavar="S", help="run this one, and print its outcome")
     parser.add_argument("--jobs", type=int, default=1, metavar="J", help="processes (1)")
-    parser.add_argument("--brokers", type=int, default=1, metavar="B", help="how many nodes (1)")
+    parser.add_argument("--brokers", type=int, metavar="B", help="how many brokers")
     parser.add_argument("--trace", metavar="FILE", help="with --seed: write its trace there")
     parser.add_argument("--mutants", action="store_true", help="print who catches each mutant")
     options = parser.parse_args(arguments)
     logging.getLogger().addHandler(logging.NullHandler())
     if options.seed is not None:
-        outcome = run_seed(options.seed, options.brokers, options.trace)
+        brokers = options.brokers or brokers_of(options.seed)
+        outcome = run_seed(options.seed, brokers, options.trace)
         print(outcome)
         return int(isinstance(outcome, Failure))
     if options.mutants:
-        print("\n".join(table()))
+        print("\n".join([*table(), "", *cluster_table()]))
         return 0
-    last = options.first + options.seeds
-    jobs = [(seed, options.brokers) for seed in range(options.first, last)]
+    jobs = []
+    for seed in range(options.first, options.first + options.seeds):
+        jobs.append((seed, options.brokers or brokers_of(seed)))
+        if options.brokers is None and seed % ONE_BROKER_EVERY == 0:
+            jobs.append((seed, 1))
     started, failed, requests = time.monotonic(), 0, 0
     with multiprocessing.Pool(options.jobs) as pool:
         for outcome, failure in pool.imap(_report, jobs):
@@ -72,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
             else:
                 requests += outcome.requests
     took = time.monotonic() - started
-    print(f"{options.seeds} seeds, {failed} failed, {requests} requests, {took:.1f} s")
+    print(f"{len(jobs)} runs, {failed} failed, {requests} requests, {took:.1f} s")
     return int(failed > 0)
 
 

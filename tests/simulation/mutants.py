@@ -6,7 +6,7 @@ the invariants that may catch it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -307,9 +307,14 @@ def first_failure(name: str) -> Failure | None:
 
 def table() -> list[str]:
     """A line of Markdown for each mutant: what caught it, in which seed, after how many events."""
+    return table_of(MUTANTS, first_failure)
+
+
+def table_of(names: Iterable[str], failure_of: Callable[[str], Failure | None]) -> list[str]:
+    """The same for any mutants."""
     lines = ["| mutant | invariant | seed | events |", "| --- | --- | --- | --- |"]
-    for name in MUTANTS:
-        failure = first_failure(name)
+    for name in names:
+        failure = failure_of(name)
         caught = ("nobody noticed", "", "")
         if failure is not None:
             caught = (failure.invariant, str(failure.seed), str(failure.events))

@@ -47,6 +47,11 @@ NERVOUS = {
 """A quorum whose time-outs are not much longer than its messages take: many elections."""
 
 
+def brokers_of(seed: int) -> int:
+    """How many brokers a seed's cluster has, where nobody says it."""
+    return 5 if seed % 20 == 6 else 3
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Which nodes there are: (node id, `process.roles`)."""

@@ -20,7 +20,7 @@ from tests.simulation.plans import Layout, Plan
 from tests.simulation.producers import Batch, Sending, SimProducer
 from tests.simulation.sim_broker import SimBroker
 from tests.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Topic, Waits
-from tests.simulation.sim_network import Exchange
+from tests.simulation.sim_network import Exchange, Weather
 from tests.simulation.sim_trace import Outcome
 from tests.simulation.simulation import GROUPS, Simulation
 
@@ -41,10 +41,12 @@ class Scenario(Simulation):
         seed: int = 1,
         *,
         layout: Layout | None = None,
+        weather: Weather | None = None,
         properties: dict[str, str] | None = None,
     ) -> None:
         plan = Plan(
             settle_ms=2_000.0,
+            weather=weather or Weather(),
             faults=Faults(mean_interval_ms=1e12),
             layout=layout or Layout.combined(3),
             replicas=3,

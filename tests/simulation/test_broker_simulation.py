@@ -47,7 +47,7 @@ def test_a_seed_gives_the_same_trace_whatever_the_hash_seed() -> None:
     """The canary: an iterated set, an id or a real clock in a core shows here."""
 
     def outcome(hash_seed: str) -> str:
-        command = [sys.executable, "-m", "tests.simulation", "--seed", "2"]
+        command = [sys.executable, "-m", "tests.simulation", "--brokers", "1", "--seed", "2"]
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         ran = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100

@@ -17,7 +17,7 @@ from protocol.record_batch import iterate_batches
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem
 from tests.simulation.nemesis import Faults
 from tests.simulation.sim_broker import SimBroker
-from tests.simulation.sim_network import Weather
+from tests.simulation.sim_network import SimNetwork, Weather
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.simulation.simulation import PROPERTIES, Plan, Simulation
 
@@ -55,7 +55,8 @@ def topics(broker: SimBroker) -> dict[str, tuple[bytes, list[int]]]:
 
 
 def new_broker(disk: MemoryFilesystem | None = None) -> SimBroker:
-    broker = SimBroker(SimScheduler(5), "5", 1, PROPERTIES)
+    world = SimScheduler(5)
+    broker = SimBroker(world, SimNetwork(world, "5", Weather()), "5", 1, PROPERTIES)
     if disk is not None:
         broker.disk = disk
     return broker

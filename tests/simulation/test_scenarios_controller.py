@@ -11,6 +11,7 @@ from tests.simulation.scenario import Scenario
 from tests.simulation.sim_broker import SimBroker
 from tests.simulation.sim_client import SimClient, Waits
 from tests.simulation.simulation import CHURNING
+from tests.simulation.stories import voters_die_after_their_votes
 
 SEEDS = (1, 2, 3)
 
@@ -133,3 +134,9 @@ def test_c8_no_producer_id_is_given_twice(seed: int) -> None:
     found = [one for collector in collectors for one in collector.found]
     assert len(found) > 100
     assert len(set(found)) == len(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_voters_that_die_after_their_votes_elect_one_leader_an_epoch(seed: int) -> None:
+    voters_die_after_their_votes(seed)

@@ -29,6 +29,7 @@ from tests.simulation.consumers import records_of
 from tests.simulation.plans import Layout
 from tests.simulation.scenario import Scenario
 from tests.simulation.sim_broker import SimBroker
+from tests.simulation.stories import power_lost_beside_one_other
 
 SEEDS = (1, 2, 3)
 
@@ -273,3 +274,8 @@ def test_r12_everyone_dies_and_one_disk_is_empty(seed: int) -> None:
         story.run_until(lambda: all(one.serving for one in story.brokers), 20_000)
 
     story.run(tell)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_replica_that_lost_power_does_not_lead_though_it_was_in_sync(seed: int) -> None:
+    power_lost_beside_one_other(seed)
