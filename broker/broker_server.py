@@ -138,14 +138,20 @@ class BrokerServer:
             cluster_id=storage.cluster_id,
             incarnation_id=self.ports.random_bytes(16),
             endpoints=advertised,
-            log_dir_ids=[storage.directory_ids[one] for one in config.log_dirs],
+            log_dir_ids=[storage.directory_ids[one] for one in self.logs.online_dirs],
             features=DEFAULT_FEATURES,
             previous_broker_epoch=self.logs.read_previous_broker_epoch(),
         )
         to_controller = self.shared.to_controller(self.refuse, _LIFECYCLE_TIMEOUT_MS)
         self.lifecycle = BrokerLifecycle(
-            config, identity, to_controller.send, self.ports.scheduler, lambda: self.image.offset
+            config,
+            identity,
+            to_controller.send,
+            self.ports.scheduler,
+            lambda: self.image.offset,
+            self._offline_log_dirs,
         )
+        self.shared.failures.listen(self._log_dir_failed)
         self.lifecycle.register(lambda error: self._registered(error, done))
 
     def _registered(self, error: Exception | None, done: Started) -> None:
@@ -193,6 +199,14 @@ class BrokerServer:
             self.groups.on_topics_deleted(deleted)
 
     # --- while up --------------------------------------------------------------------------------
+
+    def _log_dir_failed(self, _log_dir: str, _reason: str) -> None:
+        assert self.lifecycle is not None
+        self.ports.scheduler.call_soon(self.lifecycle.log_dir_failed)
+
+    def _offline_log_dirs(self) -> list[bytes]:
+        ids = self.storage.directory_ids
+        return [ids[path] for path in self.shared.failures.offline_dirs() if path in ids]
 
     def _leadership_changed(self, partition: Partition, leads: bool) -> None:
         if partition.topic != OFFSETS_TOPIC:

@@ -2,7 +2,8 @@
 
 Owns the broker's epoch and its state on the way: it registers until the controller takes it,
 then sends a heartbeat every `broker.heartbeat.interval.ms`, at once where it has news. Unfenced by
-the controller once it has read the metadata up to its registration, it may serve. Speaks to the
+the controller once it has read the metadata up to its registration, it may serve. Heartbeats name
+the log directories that failed (KIP-858). Speaks to the
 controller through one callable, whether that is in this process or on another node. Follows
 KIP-631 and Kafka's `BrokerLifecycleManager`.
 """
@@ -80,13 +81,16 @@ class BrokerLifecycle:
         to_controller: ToController,
         scheduler: Scheduler,
         metadata_offset: Callable[[], int],
+        offline_log_dirs: Callable[[], Sequence[bytes]] = tuple,
     ) -> None:
-        """`metadata_offset()` is the offset up to which this broker has applied the metadata."""
+        """`metadata_offset()` is the offset up to which this broker has applied the metadata,
+        `offline_log_dirs()` the ids of the registered log directories that failed since."""
         self._config = config
         self._identity = identity
         self._to_controller = to_controller
         self._scheduler = scheduler
         self._metadata_offset = metadata_offset
+        self._offline_log_dirs = offline_log_dirs
         self._timer: Timer | None = None
         self._silence: Timer | None = None
         self._stopped = False
@@ -117,6 +121,11 @@ class BrokerLifecycle:
         self._scheduler.call_later(SHUT_DOWN_TIMEOUT_MS, self._end_shut_down)
         self._bound_silence()
         self._send_heartbeat()
+
+    def log_dir_failed(self) -> None:
+        """Tell the controller at once, so that others lead what was in that directory."""
+        if self.epoch >= 0:
+            self._send_heartbeat()
 
     def stop(self) -> None:
         """Send nothing any more."""
@@ -169,6 +178,7 @@ class BrokerLifecycle:
             current_metadata_offset=self._metadata_offset(),
             want_fence=not self._may_unfence,
             want_shut_down=self._on_shut_down is not None,
+            offline_log_dirs=list(self._offline_log_dirs()),
         )
         self._to_controller(request, self._heard)
 

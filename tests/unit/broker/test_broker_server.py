@@ -80,3 +80,29 @@ def test_leaders_move_while_another_broker_may_lead(tmp_path: Path) -> None:
     broker.hand_over(lambda: done.append("told"))
     running.scheduler.run_until(lambda: bool(done))
     assert asked and all(request.want_shut_down for request in asked)
+
+
+def test_the_controller_hears_of_a_failed_log_directory_and_leads_nothing_there(
+    tmp_path: Path,
+) -> None:
+    first, second = tmp_path / "one", tmp_path / "two"
+    running = Running(first, **{"log.dirs": f"{first},{second}"})
+    running.create("t", "u")
+    node = running.node
+    (lost,) = [log for log in node.logs.logs if log.log_dir == str(second)]
+    ids = node.shared.storage.directory_ids
+    node.failures.fail(str(second), "writing", OSError(5, "Input/output error"))
+    running.scheduler.run_for(500)
+    assert node.image.brokers[1].log_dirs == (ids[str(first)],)
+    leaders = {name: node.image.topics.by_name[name].partitions[0].leader for name in "tu"}
+    assert leaders == {name: -1 if name == lost.partition.topic else 1 for name in "tu"}
+    running.stop()
+
+
+def test_a_broker_registers_the_log_directories_that_work(tmp_path: Path) -> None:
+    first, second = tmp_path / "one", tmp_path / "two"
+    (second / ".lock").mkdir(parents=True)
+    running = Running(first, **{"log.dirs": f"{first},{second}"})
+    ids = running.node.shared.storage.directory_ids
+    assert running.node.image.brokers[1].log_dirs == (ids[str(first)],)
+    running.stop()

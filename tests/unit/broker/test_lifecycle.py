@@ -46,8 +46,9 @@ class Controller:
             {"metadata.version": (7, 29)},
             5,
         )
+        self.offline: list[bytes] = []
         self.lifecycle = BrokerLifecycle(
-            Config(), identity, self.receive, self.scheduler, lambda: 123
+            Config(), identity, self.receive, self.scheduler, lambda: 123, lambda: self.offline
         )
 
     def receive(self, request: Any, respond: Callable[[Any], None]) -> None:
@@ -183,3 +184,17 @@ def test_no_answer_is_asked_again_soon() -> None:
     waiting(None)
     controller.scheduler.run_for(REGISTRATION_RETRY_MS)
     assert len(controller.sent) == 2
+
+
+def test_heartbeats_name_the_log_directories_that_failed_and_the_first_comes_at_once() -> None:
+    controller = Controller()
+    controller.lifecycle.log_dir_failed()  # not registered yet: nobody to tell
+    assert controller.sent == []
+    controller.lifecycle.register(lambda _: None)
+    controller.lifecycle.unfence(lambda: None)
+    controller.offline.append(b"d" * 16)
+    controller.lifecycle.log_dir_failed()
+    controller.scheduler.run_for(2000)
+    heartbeats = [one for _, one in controller.sent if isinstance(one, BrokerHeartbeatRequest)]
+    assert [one.offline_log_dirs for one in heartbeats[:3]] == [[], [b"d" * 16], [b"d" * 16]]
+    assert controller.sent[2][0] == 0
