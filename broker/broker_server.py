@@ -172,10 +172,20 @@ class BrokerServer:
     def _load(self, done: Started) -> None:
         """What was decided before the registration is in the image: a log that it does not name is
         nobody's."""
+        self.logs.load(
+            self._is_stray,
+            lambda error: self._loaded(error, done),
+            lambda line: _log.warning("%s", line),
+        )
+
+    def _loaded(self, error: Exception | None, done: Started) -> None:
+        if error is not None:
+            done(error)
+            return
         assert self.lifecycle is not None
+        for line in self.logs.report:
+            _log.warning("%s", line)
         try:
-            for line in self.logs.load(self._is_stray):
-                _log.warning("%s", line)
             self._following = True
             self._follow(delta_between(MetadataImage(), self.image), self.image)
         except Exception as failure:  # noqa: BLE001  whoever starts the node decides on it

@@ -98,6 +98,7 @@ SERVED = (
     "log.flush.start.offset.checkpoint.interval.ms",
     "log.index.interval.bytes",
     "log.index.size.max.bytes",
+    "log.initial.task.delay.ms",
     "log.local.retention.bytes",
     "log.local.retention.ms",
     "log.message.timestamp.after.max.ms",
@@ -105,6 +106,7 @@ SERVED = (
     "log.message.timestamp.type",
     "log.preallocate",
     "log.retention.bytes",
+    "log.retention.check.interval.ms",
     "log.retention.hours",
     "log.retention.minutes",
     "log.retention.ms",
@@ -131,6 +133,7 @@ SERVED = (
     "num.io.threads",
     "num.network.threads",
     "num.partitions",
+    "num.recovery.threads.per.data.dir",
     "num.replica.fetchers",
     "offset.metadata.max.bytes",
     "offsets.commit.timeout.ms",
@@ -188,7 +191,6 @@ _NOT_ACTED_ON = (
     "log.cleanup.policy",
     "log.local.retention.",
     "log.preallocate",
-    "log.retention.",
 )
 
 

@@ -166,4 +166,7 @@ def _log_manager_settings(config: BrokerConfig) -> LogManagerSettings:
         config.replica_high_watermark_checkpoint_interval_ms,
         config.producer_id_expiration_check_interval_ms,
         config.log_flush_scheduler_interval_ms,
+        config.log_retention_check_interval_ms,
+        config.log_initial_task_delay_ms,
+        config.num_recovery_threads_per_data_dir,
     )

@@ -14,53 +14,31 @@ and KAFKA-15375 (the clean-shutdown marker is left only after a stop that was cl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from protocol.record_batch import CorruptBatch
-from storage.checkpoints import (
-    PARTITION_METADATA,
-    decode_partition_metadata,
-    encode_partition_metadata,
-)
+from storage.checkpoints import PARTITION_METADATA, encode_partition_metadata
 from storage.filesystem import Usage
 from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailure
+from storage.log_dir_loader import FoundLog, LogDirLoader
 from storage.log_dir_state import LogDirState
 from storage.log_dirs import (
     UNKNOWN_BROKER_EPOCH,
     leave_clean_marker,
     lock_dir,
     read_clean_marker,
-    take_clean_marker,
 )
-from storage.offset_checkpoints import read_offsets
-from storage.refusal import LONG_MAX
+from storage.log_environment import LogEnvironment
+from storage.log_manager_settings import LogManagerSettings
+from storage.log_upkeep import LogUpkeep
+from storage.logs_loading import IsStray, LogsLoading
 from storage.topic_partition import (
     DELETE_DIR_SUFFIX,
     STRAY_DIR_SUFFIX,
     TopicPartition,
-    is_set_aside,
-    parse_directory,
     set_aside_name,
 )
-from storage.unified_log import LogEnvironment, UnifiedLog
-
-METADATA_TOPIC = "__cluster_metadata"
-
-IsStray = Callable[[TopicPartition, bytes | None], bool]
-"""Whether a partition's folder, with this topic id (None: not known), belongs to no topic here."""
-
-
-@dataclass(frozen=True, slots=True)
-class LogManagerSettings:
-    """Server configs of the log manager, under Kafka's names."""
-
-    log_dirs: tuple[str, ...]
-    log_flush_offset_checkpoint_interval_ms: int = 60_000
-    log_flush_start_offset_checkpoint_interval_ms: int = 60_000
-    replica_high_watermark_checkpoint_interval_ms: int = 5_000
-    producer_id_expiration_check_interval_ms: int = 600_000
-    log_flush_scheduler_interval_ms: int = LONG_MAX
+from storage.unified_log import UnifiedLog
 
 
 class LogManager:
@@ -80,9 +58,11 @@ class LogManager:
         self._random_bytes = random_bytes
         self._dirs = {path: LogDirState(path, environment) for path in settings.log_dirs}
         self._logs: dict[TopicPartition, UnifiedLog] = {}
+        self.future_logs: dict[TopicPartition, UnifiedLog] = {}
+        """Copies on their way into another directory, not in use yet (`storage.log_move`)."""
         self._loaded = False
-        self._closed = False
-        self._checkpoint_due = False
+        self._loading: LogsLoading | None = None
+        self.upkeep = LogUpkeep(environment, settings, self._online)
         self.report: list[str] = []
         """What opening the logs found and repaired, a line each, for people."""
         environment.failures.listen(self._dir_failed)
@@ -118,123 +98,77 @@ class LogManager:
         same = first is not None and epochs.count(first) == len(epochs)
         return first if same and first is not None else UNKNOWN_BROKER_EPOCH
 
-    def load(self, is_stray: IsStray = lambda _partition, _topic_id: False) -> list[str]:
-        """Open every log in the directories, which are locked, and give the recovery report.
+    def load(
+        self,
+        is_stray: IsStray = lambda _partition, _topic_id: False,
+        done: Callable[[Exception | None], None] = lambda _error: None,
+        tell: Callable[[str], None] = lambda _line: None,
+    ) -> None:
+        """Open every log in the directories, which are locked; then `done`. `report` says what
+        recovery found, and `tell` takes lines on how far it is.
 
         What belongs to no topic any more is renamed to `-stray` unopened: a folder that came back,
         or whose deletion the last end cut off. A directory that fails goes offline (ask
-        `online_dirs`).
+        `online_dirs`): `done` gets only what is no failure of a disk.
         """
-        for log_dir in self._online():
-            try:
-                self._load_dir(log_dir, is_stray)
-            except OSError as error:
-                self._environment.failures.fail(log_dir.path, "opening logs", error)
-        self._loaded = True
-        return self.report
 
-    def _load_dir(self, log_dir: LogDirState, is_stray: IsStray) -> None:
-        filesystem, path = self._environment.filesystem, log_dir.path
-        assert log_dir.lock is not None, f"{path} is opened before it is locked"
-        epoch = take_clean_marker(filesystem, path)
-        recovery = read_offsets(filesystem, log_dir.recovery_points.path)
-        starts = read_offsets(filesystem, log_dir.log_starts.path)
-        watermarks = read_offsets(filesystem, log_dir.high_watermarks.path)
-        for name in filesystem.list_dir(path):
-            directory = f"{path}/{name}"
-            if not filesystem.is_dir(directory):
-                continue
-            if is_set_aside(name, DELETE_DIR_SUFFIX):
-                self._remove_later(log_dir.path, directory, 0)
-                continue
-            partition = parse_directory(name)
-            if partition is None or partition.topic == METADATA_TOPIC:
-                continue
-            topic_id = self._read_topic_id(directory)
-            if is_stray(partition, topic_id):
-                stray = set_aside_name(partition, self._random_bytes(16).hex(), STRAY_DIR_SUFFIX)
-                filesystem.rename(directory, f"{path}/{stray}")
-                self.report.append(f"{directory} belongs to no topic: renamed to {stray}")
-                continue
-            log = UnifiedLog(
-                self._environment,
-                path,
-                directory,
-                partition,
-                self._config_for(partition.topic),
-                topic_id=topic_id,
-                clean=epoch is not None,
-                recovery_point=recovery.get(partition, 0),
-                log_start_offset=starts.get(partition, 0),
+        def loaded(error: Exception | None) -> None:
+            self._loaded = error is None
+            if error is None:
+                for log in self.logs:
+                    if is_stray(log.partition, log.topic_id):  # its topic went meanwhile
+                        self._put_aside(log, STRAY_DIR_SUFFIX)
+            done(error)
+
+        settings, environment = self._settings, self._environment
+        loaders = [
+            LogDirLoader(
+                environment, log_dir, self._config_for, settings.num_recovery_threads_per_data_dir
             )
-            log.update_high_watermark(watermarks.get(partition, 0))
-            self._take(log_dir, log)
-        known = log_dir.watermarks()
-        if any(known.get(partition, -1) < offset for partition, offset in watermarks.items()):
-            self.checkpoint_soon()  # what names a log that is gone would hold for its successor
-        self._tell(log_dir)
+            for log_dir in self._online()
+        ]
+        self._loading = LogsLoading(self, environment, loaders, is_stray, loaded, tell)
+        self._loading.begin()
 
-    def _read_topic_id(self, directory: str) -> bytes | None:
-        path = f"{directory}/{PARTITION_METADATA}"
-        filesystem = self._environment.filesystem
-        if not filesystem.exists(path):
-            return None
-        return decode_partition_metadata(filesystem.read(path))
+    def put_stray_aside(self, found: FoundLog) -> None:
+        """Give a folder that is not open, and belongs to no topic, another name."""
+        path = found.directory.rpartition("/")[0]
+        if found.is_future:  # a copy of what is gone
+            self.remove_later(path, found.directory, 0)
+            return
+        stray = set_aside_name(found.partition, self._random_bytes(16).hex(), STRAY_DIR_SUFFIX)
+        self._environment.filesystem.rename(found.directory, f"{path}/{stray}")
+        self.report.append(f"{found.directory} belongs to no topic: renamed to {stray}")
 
-    def _take(self, log_dir: LogDirState, log: UnifiedLog) -> None:
+    def take_future(self, log: UnifiedLog) -> None:
+        """A copy on its way into another directory was found at the start, and goes on."""
+        self.future_logs[log.partition] = log
+
+    def take(self, log: UnifiedLog) -> None:
+        """A log that was opened or made here is this node's from now on.
+
+        Of two logs of one partition, which an end in the midst of a move between directories
+        leaves, the one that reaches further stays: both held the same then.
+        """
         twin = self._logs.get(log.partition)
         if twin is not None:
-            raise AssertionError(
-                f"{log.partition} lies in {log.log_dir} and in {twin.log_dir}: remove one of them"
-            )
-        self._logs[log.partition] = log
-        log_dir.logs[log.partition] = log
-
-    def _tell(self, log_dir: LogDirState) -> None:
-        """Say what an unclean stop cost: one line a directory, one for each log that lost bytes."""
-        scanned = [log for log in log_dir.logs.values() if log.recovery.segments_scanned]
-        if scanned:
-            segments = sum(log.recovery.segments_scanned for log in scanned)
-            size = sum(log.recovery.bytes_scanned for log in scanned)
-            cut = sum(log.recovery.bytes_cut for log in scanned)
+            behind = min((log, twin), key=lambda one: (one.latest_epoch, one.log_end_offset))
+            name = set_aside_name(log.partition, self._random_bytes(16).hex(), STRAY_DIR_SUFFIX)
             self.report.append(
-                f"Recovered {len(scanned)} log(s) in {log_dir.path}: scanned {segments} "
-                f"segment(s), {size} bytes; cut off {cut} bytes"
+                f"{log.partition} lies in {twin.log_dir} and in {log.log_dir}: the copy in "
+                f"{behind.log_dir}, which does not reach further, is renamed to {name}"
             )
-        for log in log_dir.logs.values():
-            report = log.recovery
-            if report.bytes_cut or report.segments_removed:
-                self.report.append(
-                    f"{log.partition}: cut off {report.bytes_cut} bytes, removed "
-                    f"{report.segments_removed} segment(s); log end offset {log.log_end_offset}"
-                )
-            self.report.extend(f"{log.partition}: {note}" for note in report.notes)
+            behind.rename(f"{behind.log_dir}/{name}")
+            behind.retire()
+            self._dirs[behind.log_dir].logs.pop(log.partition, None)
+            if behind is log:
+                return
+        self._logs[log.partition] = log
+        self._dirs[log.log_dir].logs[log.partition] = log
 
     def start(self) -> None:
         """Begin the periodic work."""
-        settings = self._settings
-        self._every(
-            settings.log_flush_offset_checkpoint_interval_ms, self.checkpoint_recovery_points
-        )
-        self._every(
-            settings.log_flush_start_offset_checkpoint_interval_ms, self.checkpoint_log_starts
-        )
-        self._every(
-            settings.replica_high_watermark_checkpoint_interval_ms, self.checkpoint_high_watermarks
-        )
-        self._every(
-            settings.producer_id_expiration_check_interval_ms, self._remove_expired_producers
-        )
-        if settings.log_flush_scheduler_interval_ms < LONG_MAX:
-            self._every(settings.log_flush_scheduler_interval_ms, self._flush_due)
-
-    def _every(self, interval_ms: int, work: Callable[[], None]) -> None:
-        def run() -> None:
-            if not self._closed:
-                work()
-                self._environment.scheduler.call_later(interval_ms, run)
-
-        self._environment.scheduler.call_later(interval_ms, run)
+        self.upkeep.start()
 
     # ---- logs ----------------------------------------------------------------------------------
 
@@ -287,7 +221,6 @@ class LogManager:
         self, partition: TopicPartition, topic_id: bytes, config: LogConfig, wanted: str | None
     ) -> UnifiedLog:
         path = wanted or self._emptiest_dir()
-        log_dir = self._dirs[path]
         directory = f"{path}/{partition}"
         try:
             self._environment.filesystem.make_dirs(directory)
@@ -297,7 +230,7 @@ class LogManager:
             )
         except OSError as error:
             raise self._environment.failures.fail(path, f"creating {partition}", error) from error
-        self._take(log_dir, log)
+        self.take(log)
         return log
 
     def _write_topic_id(self, log_dir: str, directory: str, topic_id: bytes) -> None:
@@ -344,7 +277,7 @@ class LogManager:
         if log is None:
             return False
         self._put_aside(log, DELETE_DIR_SUFFIX)
-        self._remove_later(log.log_dir, log.directory, log.config.file_delete_delay_ms)
+        self.remove_later(log.log_dir, log.directory, log.config.file_delete_delay_ms)
         return True
 
     def _put_aside(self, log: UnifiedLog, suffix: str) -> None:
@@ -355,7 +288,8 @@ class LogManager:
         log.retire()
         self.checkpoint_soon()
 
-    def _remove_later(self, log_dir: str, directory: str, delay_ms: int) -> None:
+    def remove_later(self, log_dir: str, directory: str, delay_ms: int) -> None:
+        """Remove a folder that has another name already, elsewhere."""
         environment = self._environment
 
         def done(_: object, error: Exception | None) -> None:
@@ -380,49 +314,12 @@ class LogManager:
         except OSError as error:
             raise self._environment.failures.fail(log_dir, "asking for room", error) from error
 
-    # ---- checkpoints ---------------------------------------------------------------------------
-
-    def checkpoint_recovery_points(self) -> None:
-        """Write up to where each log is fsynced."""
-        for log_dir in self._online():
-            log_dir.recovery_points.write(log_dir.recovery_offsets())
-
-    def checkpoint_log_starts(self) -> None:
-        """Write the log starts that no segment's name tells."""
-        for log_dir in self._online():
-            log_dir.log_starts.write(log_dir.start_offsets())
-
-    def checkpoint_high_watermarks(self) -> None:
-        """Write the high watermarks."""
-        for log_dir in self._online():
-            log_dir.high_watermarks.write(log_dir.watermarks())
-
     def checkpoint_soon(self) -> None:
-        """Write all checkpoints after what runs now: once for all logs of a topic that is deleted,
-        or that were truncated. What one says of a deleted log would be taken for its successor of
-        the same name: a high watermark there, of records that nobody has committed."""
-        if not self._checkpoint_due:
-            self._checkpoint_due = True
-            self._environment.scheduler.call_soon(self._checkpoint_now)
-
-    def _checkpoint_now(self) -> None:
-        self._checkpoint_due = False
-        if not self._closed:
-            self.checkpoint_recovery_points()
-            self.checkpoint_log_starts()
-            self.checkpoint_high_watermarks()
+        """Write all checkpoints after what runs now: logs went, or were cut."""
+        self.upkeep.checkpoint_soon()
 
     def _online(self) -> list[LogDirState]:
         return [self._dirs[path] for path in self.online_dirs]
-
-    def _flush_due(self) -> None:
-        for log in self.logs:
-            log.flush_if_due()
-
-    def _remove_expired_producers(self) -> None:
-        now_ms = self._environment.scheduler.wall_ms()
-        for log in self._logs.values():
-            log.remove_expired_producers(now_ms)
 
     # ---- failure and stop ----------------------------------------------------------------------
 
@@ -444,7 +341,9 @@ class LogManager:
         Called once, when no job is under way any more. True if every directory was left clean.
         A node whose start failed leaves no marker: its logs were never opened whole.
         """
-        self._closed = True
+        self.upkeep.stop()
+        if self._loading is not None:
+            self._loading.stop()
         clean = self._loaded
         for log_dir in self._dirs.values():
             clean = self._close_dir(log_dir, broker_epoch) and clean
@@ -469,3 +368,6 @@ class LogManager:
         except (LogDirFailure, CorruptBatch):
             return False
         return True
+
+
+__all__ = ["LogManager", "LogManagerSettings"]

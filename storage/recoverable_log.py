@@ -16,35 +16,25 @@ Kafka's classes: `UnifiedLog`, `LocalLog` 4.3. KIP-101, KIP-107 (log start).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from protocol.errors import ErrorCode
-from storage.filesystem import Filesystem
+from storage.cleaner_job import CleanedGroup
 from storage.leader_epoch_cache import LeaderEpochCache
 from storage.local_log import LocalLog
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailure, LogDirFailureChannel
+from storage.log_dir_failure import LogDirFailure
+from storage.log_environment import LogEnvironment
 from storage.log_loader import LogLoader, RecoveryReport, rebuild_producers
 from storage.log_segment import LogSegment
+from storage.log_segments import LogSegments
 from storage.log_validator import may_take_unseen
-from storage.ports import Blocking, Scheduler
 from storage.producer_snapshot import ProducerSnapshots
 from storage.producer_state import ProducerStateEntry, ProducerStateManager
 from storage.refusal import LOG_APPEND_TIME, LONG_MAX
+from storage.retention import Breaches, ages_of, breaches
+from storage.segment_replacement import replace_segments
 from storage.topic_partition import TopicPartition
-
-
-@dataclass(frozen=True, slots=True)
-class LogEnvironment:
-    """What all logs of a node share."""
-
-    filesystem: Filesystem
-    scheduler: Scheduler
-    blocking: Blocking
-    failures: LogDirFailureChannel
-    producer_id_expiration_ms: int = 86_400_000
-    random_below: Callable[[int], int] = field(default=lambda _: 0)
 
 
 class RecoverableLog:
@@ -62,17 +52,21 @@ class RecoverableLog:
         clean: bool = True,
         recovery_point: int = 0,
         log_start_offset: int = 0,
+        report: RecoveryReport | None = None,
     ) -> None:
         """Open the folder `directory` of `log_dir`, which exists. Raises OSError.
 
-        `clean` is whether the last stop left its marker; `recovery_point` and `log_start_offset`
-        come from the checkpoints of the log directory.
+        Touches nothing that is shared, so that it may run on another thread; `report` is filled
+        meanwhile. `clean` is whether the last stop left its marker; `recovery_point` and
+        `log_start_offset` come from the checkpoints of the log directory.
         """
         self._environment = environment
         self.log_dir = log_dir
         self.partition = partition
         self.topic_id = topic_id
         self.offline = False
+        self.being_cleaned = False
+        """While set, retention leaves the segments to the cleaner, which has them in hand."""
         filesystem = environment.filesystem
         self._producers = ProducerStateManager(
             str(partition), environment.producer_id_expiration_ms
@@ -90,21 +84,28 @@ class RecoverableLog:
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
             now_ms=environment.scheduler.wall_ms(),
+            report=report,
         )
         loader.load()
-        self.recovery: RecoveryReport = loader.report
         self._local = LocalLog(
             filesystem, directory, config, loader.segments, environment.random_below
         )
+        self._take_loaded(loader)
+        self._take_config(config)
+
+    def _take_loaded(self, loader: LogLoader) -> None:
+        self.recovery: RecoveryReport = loader.report
         self._active: LogSegment = loader.segments.active
         self.log_start_offset = loader.log_start_offset
         self.log_end_offset = loader.next_offset
         self.recovery_point = loader.recovery_point
         self.high_watermark = loader.log_start_offset
-        self._truncations = 0
-        self._flushed_at_ms = environment.scheduler.monotonic_ms()
+        self.truncations = 0
+        """How often the log was cut at its end."""
+        self.truncated_to: int | None = None
+        """The lowest offset that it was cut to since the cleaner last asked."""
+        self._flushed_at_ms = self._environment.scheduler.monotonic_ms()
         self._unflushed_messages = 0
-        self._take_config(config)
 
     def _take_config(self, config: LogConfig) -> None:
         self.config = config
@@ -155,6 +156,11 @@ class RecoverableLog:
         """Rising."""
         return self._local.segments.base_offsets
 
+    @property
+    def segments(self) -> LogSegments:
+        """For reading: what changes them goes by the methods here."""
+        return self._local.segments
+
     def update_high_watermark(self, offset: int) -> int:
         """Set the high watermark, kept between log start and log end; gives the value taken."""
         taken = min(max(offset, self.log_start_offset), self.log_end_offset)
@@ -184,7 +190,7 @@ class RecoverableLog:
             if offset >= self.log_end_offset:
                 self.leader_epochs.truncate_from_end(offset)  # KAFKA-10706
                 return False
-            self._truncations += 1
+            self._note_truncation(offset)
             if offset < self._local.segments.first.base_offset:
                 self.truncate_fully_and_start_at(offset)
                 return True
@@ -201,7 +207,7 @@ class RecoverableLog:
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
         """Drop everything; the log goes on at `offset`. Raises LogDirFailure."""
         try:
-            self._truncations += 1
+            self._note_truncation(offset)
             now_ms = self._environment.scheduler.wall_ms()
             self._snapshots.remove_outside(-1, -1)
             self._remove_later(self._local.truncate_fully(offset, now_ms))
@@ -211,6 +217,11 @@ class RecoverableLog:
             self._set_end(offset)
         except OSError as error:
             raise self._failed("truncation", error) from error
+
+    def _note_truncation(self, offset: int) -> None:
+        self.truncations += 1
+        before = self.truncated_to
+        self.truncated_to = offset if before is None else min(before, offset)
 
     def _set_end(self, offset: int) -> None:
         self._active = self._local.segments.active
@@ -260,6 +271,30 @@ class RecoverableLog:
         self._set_aside(doomed)
         return len(doomed)
 
+    def delete_old_segments(self, now_ms: int) -> Breaches:
+        """Remove what had its time (`storage.retention`), after `file.delete.delay.ms`.
+
+        The log start moves to the first segment that stays: a new one, where all had their time.
+        Gives what went, and why. Raises LogDirFailure.
+        """
+        segments = list(self._local.segments)
+        try:
+            found = breaches(
+                ages_of(segments, self.log_end_offset),
+                self.config,
+                self.log_start_offset,
+                self.high_watermark,
+                now_ms,
+            )
+            if found.total == len(segments):
+                self._roll(now_ms)
+        except OSError as error:
+            raise self._failed("retention", error) from error
+        if found.total:
+            self._set_aside(segments[: found.total])
+            self.increment_log_start_offset(self._local.segments.first.base_offset)
+        return found
+
     def _set_aside(self, segments: list[LogSegment]) -> None:
         if not segments:
             return
@@ -268,6 +303,19 @@ class RecoverableLog:
             self._snapshots.remove_before(self._local.segments.first.base_offset)
         except OSError as error:
             raise self._failed("deletion of segments", error) from error
+        self._remove_later(remove)
+
+    def replace_segments(self, group: CleanedGroup) -> None:
+        """Take a cleaned segment in place of its sources, which are all there as they were.
+
+        Its names are durable once the folder is synced. Raises LogDirFailure.
+        """
+        try:
+            remove = replace_segments(self._environment.filesystem, self._local, self.config, group)
+            for merged in group.sources[1:]:
+                self._snapshots.remove_at(merged)
+        except OSError as error:
+            raise self._failed("replacing segments", error) from error
         self._remove_later(remove)
 
     def _remove_later(self, remove: Callable[[], None]) -> None:
@@ -315,14 +363,14 @@ class RecoverableLog:
             self.flush()
 
     def _flush_from(self, offset: int, done: Callable[[Exception | None], None] | None) -> None:
-        end, truncations, directory = self.log_end_offset, self._truncations, self.directory
+        end, truncations, directory = self.log_end_offset, self.truncations, self.directory
 
         def synced(_: object, error: Exception | None) -> None:
             if isinstance(error, FileNotFoundError) and self.directory != directory:
                 pass  # the topic was deleted meanwhile: its folder has another name, or none
             elif isinstance(error, OSError):
                 self._failed("fsync", error)
-            elif error is None and truncations == self._truncations:
+            elif error is None and truncations == self.truncations:
                 self.recovery_point = max(self.recovery_point, end)
             if done is not None:
                 done(error)
@@ -376,3 +424,6 @@ class RecoverableLog:
             self._snapshots.directory = directory
         except OSError as error:
             raise self._failed("rename", error) from error
+
+
+__all__ = ["LogEnvironment", "RecoverableLog"]

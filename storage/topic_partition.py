@@ -43,6 +43,11 @@ def is_set_aside(name: str, suffix: str) -> bool:
     return match is not None and match.group(4) == suffix
 
 
+def future_partition(name: str) -> TopicPartition | None:
+    """The partition of a `-future` folder's name; a long topic's is cut, and is another's then."""
+    return parse_directory(name.rpartition(".")[0])
+
+
 def set_aside_name(partition: TopicPartition, unique: str, suffix: str) -> str:
     """`topic-partition.unique-suffix`; a topic's name is cut where the whole would be too long."""
     tail = f"-{partition.partition}.{unique}{suffix}"

@@ -95,6 +95,10 @@ class FollowedPartition:
         partition = self.partition
         log = partition.log
         before = log.high_watermark, log.log_start_offset
+        if data.records and log.log_start_offset < log.log_end_offset <= data.log_start_offset:
+            # The leader deleted all that we have. Its log may begin inside a batch, which reaches
+            # back over our end: only a log that begins there can take it (KAFKA-6975).
+            log.truncate_fully_and_start_at(log.log_end_offset)
         if data.records:
             info = log.append_as_follower(data.records, self.leader_epoch)
             if info.error:

@@ -142,6 +142,12 @@ class ReplicaFetcher:
             self._bounds.drop(key)
             self._session.mark(key)
 
+    def mark(self, partition: Partition) -> None:
+        """Name it in the next fetch: its log changed by other than what the leader sent."""
+        key = (partition.topic_id, partition.index)
+        if key in self._followed:
+            self._session.mark(key)
+
     def move(self) -> None:
         """The leader has another address."""
         self._reconnect()

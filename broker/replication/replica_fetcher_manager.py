@@ -118,6 +118,12 @@ class ReplicaFetcherManager:
         for partition in list(self._unreachable):
             self.follow(partition)
 
+    def log_start_moved(self, partition: Partition) -> None:
+        """The next fetch tells the leader, for DeleteRecords waits for the log starts of all."""
+        number = self._assigned.get(partition)
+        if number is not None:
+            self._fetchers[number].mark(partition)
+
     def shutdown(self) -> None:
         """Close all connections; nothing is copied any more."""
         self._stopped = True

@@ -35,6 +35,8 @@ from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailure
 from storage.log_manager import LogManager
 from storage.ports import Scheduler
+from storage.retention import Breaches
+from storage.unified_log import UnifiedLog
 
 _log = logging.getLogger("ottla.replicas")
 
@@ -60,6 +62,9 @@ class Fetchers(Protocol):
 
     def brokers_changed(self) -> None:
         """Some brokers have other addresses."""
+
+    def log_start_moved(self, partition: Partition) -> None:
+        """By retention here, not by its leader: the leader is to hear of it."""
 
 
 class ReplicaManager:
@@ -106,6 +111,7 @@ class ReplicaManager:
         # Told (partition, leads now) after each change of leadership: coordinators load and unload.
         self._leadership_listeners: list[Callable[[Partition, bool], None]] = []
         log_manager.on_dir_failure(self._log_dir_failed)
+        log_manager.upkeep.on_retained(self._retained)
 
     @property
     def image(self) -> MetadataImage:
@@ -336,6 +342,24 @@ class ReplicaManager:
             if partition.followers is not None:
                 partition.shrink_isr()
         self._check_isrs_later()
+
+    def _retained(self, log: UnifiedLog, gone: Breaches) -> None:
+        """Retention took the oldest segments of a log."""
+        _log.info(
+            "%s: removed %d segment(s): %d before the log start, %d over retention.bytes, %d past "
+            "retention.ms; the log starts at %d",
+            log.partition,
+            gone.total,
+            gone.log_start,
+            gone.size,
+            gone.time,
+            log.log_start_offset,
+        )
+        partition = self._partitions.get(log.partition)
+        if partition is not None and partition.log is log:
+            partition.changed()
+            if self._fetchers is not None:
+                self._fetchers.log_start_moved(partition)
 
     def _log_dir_failed(self, log_dir: str) -> None:
         """Its logs refuse everything already; the controller elects other leaders for them."""

@@ -52,7 +52,9 @@ class Replicas:
             self.config, self.logs, self.scheduler, self.random_bytes, Metrics()
         )
         self.logs.lock()
-        self.logs.load()
+        loaded: list[Exception | None] = []
+        self.logs.load(done=loaded.append)
+        self.scheduler.run_until(lambda: bool(loaded), 60_000)
         self.image = MetadataImage()
         self._offset = 0
 

@@ -64,14 +64,12 @@ def test_a_key_of_no_effect_gives_one_warning() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "default"),
     [
-        ("log.retention.hours", "1", "168"),
-        ("log.retention.bytes", "5", "-1"),
         ("log.cleanup.policy", "compact", "delete"),
         ("log.preallocate", "true", "false"),
     ],
 )
 def test_a_key_that_is_kept_but_not_acted_on_warns(name: str, text: str, default: str) -> None:
-    """Who limits the disk's use must learn that nothing is deleted yet."""
+    """Who counts on it must learn that nothing is done by it yet."""
     (line,) = ignored_keys({name: text})
     assert line == f"{name}={text} is kept and told to clients, but has no effect yet"
     assert list(ignored_keys({name: default})) == []

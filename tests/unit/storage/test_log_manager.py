@@ -184,7 +184,7 @@ def test_a_crash_at_every_step_of_a_stop_loses_nothing() -> None:
             filesystem.sync_dir("/")
             for log in node.manager.logs:
                 log.flush()
-            node.manager.checkpoint_recovery_points()
+            node.manager.upkeep.checkpoint_recovery_points()
             filesystem.die_at = filesystem.changes + step
             with suppress(Died):
                 node.manager.close(5)
@@ -318,12 +318,27 @@ def test_other_folders_are_left_alone() -> None:
     assert "x-0.abc-stray" in node.filesystem.list_dir(A)
 
 
-def test_a_partition_in_two_directories_is_refused() -> None:
-    node = started()
+@pytest.mark.parametrize("longer", [A, B])
+def test_of_a_partition_in_two_directories_the_longer_copy_is_kept(longer: str) -> None:
+    node = started(0)
+    log = node.manager.get_or_create(("t", 0), TOPIC_ID, log_dir=A)
+    append(log, 3)
     node.manager.close()
-    node.filesystem.make_dirs("/b/t-0")
-    with pytest.raises(AssertionError, match="t-0 lies in /b and in /a"):
-        node.start()
+    filesystem = node.filesystem
+    filesystem.make_dirs("/b/t-0")
+    for name in filesystem.list_dir("/a/t-0"):
+        filesystem.replace_atomically(f"/b/t-0/{name}", filesystem.read(f"/a/t-0/{name}"))
+    shorter = B if longer == A else A
+    cut = f"{shorter}/t-0/{0:020d}.log"
+    filesystem.replace_atomically(cut, filesystem.read(cut)[:-10])
+    manager = node.start()
+    kept = manager.get(("t", 0))
+    assert kept is not None and (kept.log_dir, kept.log_end_offset) == (longer, 3)
+    assert [log.log_dir for log in manager.logs_in(longer)] == [longer]
+    assert manager.logs_in(shorter) == []
+    aside = [name for name in filesystem.list_dir(shorter) if name.endswith("-stray")]
+    assert len(aside) == 1
+    assert any(f"the copy in {shorter}" in line for line in manager.report)
 
 
 def test_one_failing_directory_leaves_the_other_serving() -> None:
@@ -464,7 +479,8 @@ def test_a_folder_that_belongs_to_no_topic_is_put_aside_at_start() -> None:
     node.die()
     node.manager = node.new()
     node.manager.lock()
-    report = node.manager.load(lambda partition, topic_id: topic_id == TOPIC_ID)
+    node.manager.load(lambda partition, topic_id: topic_id == TOPIC_ID)
+    report = node.manager.report
     assert node.manager.get(("gone", 0)) is None
     assert node.manager.get(("kept", 0)) is not None
     (stray,) = [name for name in node.filesystem.list_dir(A) if name.endswith("-stray")]

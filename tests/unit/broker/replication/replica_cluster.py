@@ -132,7 +132,10 @@ class Broker:
             ApiKey.LIST_OFFSETS: ListOffsetsApi(self.config, self.replicas).handle,
         }
         self.logs.lock()
-        self.logs.load()
+        loaded: list[Exception | None] = []
+        self.logs.load(done=loaded.append)
+        cluster.world.run_until(lambda: bool(loaded), 60_000)
+        assert loaded == [None]
         self.running = True
         cluster.prepare(self)
         self.image = MetadataImage()

@@ -16,6 +16,7 @@ from protocol.messages.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from storage.log_config import LogConfig
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 from tests.unit.broker.replication.scripted_leader import ScriptedLeader, data, records
 
@@ -203,3 +204,17 @@ def test_the_followers_quota_holds_back_its_partitions(tmp_path: Path) -> None:
     assert leader.waiting is None
     broker.run(60_000)
     assert leader.asked() == {("a", 0): (0, 1, 0, 0)}
+
+
+def test_a_log_start_that_retention_moved_is_told_to_the_leader(broker: Broker) -> None:
+    broker.create("a", leader=2)
+    (leader,) = broker.network.leaders
+    leader.give(("a", data(records(0, 0), high_watermark=1)))
+    leader.give()
+    assert leader.asked() == {}, "nothing new to say"
+    partition = broker.replicas.manager.partition("a", 0)
+    assert partition is not None
+    broker.replicas.logs.update_config("a", LogConfig(retention_bytes=0))
+    broker.replicas.logs.upkeep.retain()
+    leader.give()
+    assert leader.asked() == {("a", 0): (0, 1, 1, 0)}

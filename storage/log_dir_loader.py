@@ -1,0 +1,228 @@
+"""Opening all logs of one log directory, several at a time, away from the loop.
+
+Owns: what a start finds in the directory, and what of it is under way. A survey reads the
+checkpoints and lists the folders; then each log is opened by a job of its own, up to
+`num.recovery.threads.per.data.dir` at once. Only what comes out of a job touches the node's state.
+
+Never: knows what belongs to whom: `storage.log_manager` says which folders are stray, takes the
+logs, and takes the directory offline when it fails.
+
+Kafka's class: `LogManager.loadLogs` 4.3.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from storage.checkpoints import PARTITION_METADATA, decode_partition_metadata
+from storage.filesystem import Filesystem
+from storage.log_config import LogConfig
+from storage.log_dir_state import LogDirState
+from storage.log_dirs import take_clean_marker
+from storage.log_environment import LogEnvironment
+from storage.log_loader import RecoveryReport
+from storage.offset_checkpoints import Offsets, read_offsets
+from storage.segment_names import LOG_SUFFIX
+from storage.topic_partition import (
+    DELETE_DIR_SUFFIX,
+    FUTURE_DIR_SUFFIX,
+    TopicPartition,
+    future_partition,
+    is_set_aside,
+    parse_directory,
+)
+from storage.unified_log import UnifiedLog
+
+METADATA_TOPIC = "__cluster_metadata"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLog:
+    """A partition's folder, not opened yet."""
+
+    partition: TopicPartition
+    directory: str
+    topic_id: bytes | None
+    bytes_to_scan: int
+    """0 after a clean stop."""
+    is_future: bool = False
+    """Whether it is a copy on its way into this directory (AlterReplicaLogDirs)."""
+
+
+@dataclass(slots=True)
+class Survey:
+    """What lies in a log directory."""
+
+    clean: bool
+    recovery_points: Offsets
+    log_starts: Offsets
+    high_watermarks: Offsets
+    logs: list[FoundLog] = field(default_factory=list)
+    doomed: list[str] = field(default_factory=list)
+    """Folders whose deletion the last end cut off."""
+
+
+def survey(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
+    """Look through a directory; the marker of a clean stop is taken away. Raises OSError.
+
+    A log that nobody knows the recovery point of is scanned whole.
+    """
+    path = log_dir.path
+    clean = take_clean_marker(filesystem, path) is not None
+    found = Survey(
+        clean,
+        read_offsets(filesystem, log_dir.recovery_points.path),
+        read_offsets(filesystem, log_dir.log_starts.path),
+        read_offsets(filesystem, log_dir.high_watermarks.path),
+    )
+    for name in filesystem.list_dir(path):
+        directory = f"{path}/{name}"
+        if is_set_aside(name, DELETE_DIR_SUFFIX):
+            if filesystem.is_dir(directory):
+                found.doomed.append(directory)
+            continue
+        is_future = is_set_aside(name, FUTURE_DIR_SUFFIX)
+        partition = future_partition(name) if is_future else parse_directory(name)
+        if partition is None or partition.topic == METADATA_TOPIC:
+            continue
+        if not filesystem.is_dir(directory):
+            continue
+        recovery_point = found.recovery_points.get(partition, 0)
+        to_scan = 0 if clean else _bytes_from(filesystem, directory, recovery_point)
+        topic_id = _read_topic_id(filesystem, directory)
+        found.logs.append(FoundLog(partition, directory, topic_id, to_scan, is_future))
+    return found
+
+
+def _read_topic_id(filesystem: Filesystem, directory: str) -> bytes | None:
+    path = f"{directory}/{PARTITION_METADATA}"
+    if not filesystem.exists(path):
+        return None
+    return decode_partition_metadata(filesystem.read(path))
+
+
+def _bytes_from(filesystem: Filesystem, directory: str, offset: int) -> int:
+    """Bytes of the segment that holds `offset` and those after it."""
+    total = 0
+    for name in reversed(filesystem.list_dir(directory)):
+        stem = name[: -len(LOG_SUFFIX)]
+        if name.endswith(LOG_SUFFIX) and stem.isdigit():
+            total += filesystem.size(f"{directory}/{name}")
+            if int(stem) <= offset:
+                break
+    return total
+
+
+class LogDirLoader:
+    """Opens the logs of one directory, once."""
+
+    def __init__(
+        self,
+        environment: LogEnvironment,
+        log_dir: LogDirState,
+        config_for: Callable[[str], LogConfig],
+        at_once: int,
+    ) -> None:
+        """Opens `at_once` logs at a time."""
+        self._environment = environment
+        self._config_for = config_for
+        self._at_once = at_once
+        self._queue: deque[FoundLog] = deque()
+        self._running: dict[FoundLog, RecoveryReport] = {}
+        self._taken: Callable[[FoundLog, UnifiedLog], None] = lambda _found, _log: None
+        self._done: Callable[[Exception | None], None] | None = None
+        self._filling = False
+        self.log_dir = log_dir
+        self.found: Survey | None = None
+        self.bytes_to_scan = 0
+        self.logs_to_open = 0
+        self.logs_opened = 0
+        self._scanned = 0
+
+    @property
+    def bytes_scanned(self) -> int:
+        """Of `bytes_to_scan`, up to now."""
+        return self._scanned + sum(report.bytes_scanned for report in self._running.values())
+
+    def look(self, done: Callable[[Survey | None, Exception | None], None]) -> None:
+        """Look through the directory; `done(what is there, or why that is not known)`."""
+        assert self.log_dir.lock is not None, f"{self.log_dir.path} is opened before it is locked"
+        filesystem, log_dir = self._environment.filesystem, self.log_dir
+
+        def looked(found: Survey | None, error: Exception | None) -> None:
+            self.found = found
+            done(found, error)
+
+        self._environment.blocking.submit(lambda: survey(filesystem, log_dir), looked)
+
+    def open(
+        self,
+        logs: list[FoundLog],
+        taken: Callable[[FoundLog, UnifiedLog], None],
+        done: Callable[[Exception | None], None],
+    ) -> None:
+        """Open `logs`; `taken` runs with each, `done` once: after all, or the first failure."""
+        self._queue.extend(logs)
+        self.logs_to_open = len(logs)
+        self.bytes_to_scan = sum(one.bytes_to_scan for one in logs)
+        self._taken, self._done = taken, done
+        self._fill()
+
+    def _fill(self) -> None:
+        if self._filling:
+            return  # a job that ran at once came back here
+        self._filling = True
+        while self._queue and len(self._running) < self._at_once:
+            self._submit(self._queue.popleft())
+        self._filling = False
+        if not self._running:
+            self._finish(None)
+
+    def _submit(self, one: FoundLog) -> None:
+        assert self.found is not None
+        report = self._running[one] = RecoveryReport()
+        environment, found, log_dir = self._environment, self.found, self.log_dir.path
+        config = self._config_for(one.partition.topic)
+
+        def job() -> UnifiedLog:
+            log = UnifiedLog(
+                environment,
+                log_dir,
+                one.directory,
+                one.partition,
+                config,
+                topic_id=one.topic_id,
+                clean=found.clean,
+                recovery_point=0 if one.is_future else found.recovery_points.get(one.partition, 0),
+                log_start_offset=0 if one.is_future else found.log_starts.get(one.partition, 0),
+                report=report,
+            )
+            if not one.is_future:
+                log.update_high_watermark(found.high_watermarks.get(one.partition, 0))
+            return log
+
+        environment.blocking.submit(job, lambda log, error: self._opened(one, log, error))
+
+    def _opened(self, one: FoundLog, log: UnifiedLog | None, error: Exception | None) -> None:
+        self._running.pop(one)
+        self._scanned += one.bytes_to_scan
+        self.logs_opened += 1
+        if self._done is None:
+            return  # another one failed
+        if log is None:
+            self._finish(error)
+            return
+        try:
+            self._taken(one, log)
+        except Exception as failure:  # noqa: BLE001  whoever starts the node decides on it
+            self._finish(failure)
+            return
+        self._fill()
+
+    def _finish(self, error: Exception | None) -> None:
+        done, self._done = self._done, None
+        self._queue.clear()
+        if done is not None:
+            done(error)

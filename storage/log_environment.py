@@ -1,0 +1,25 @@
+"""What all logs of a node share: the ports to disk, time and threads, and who hears of failures.
+
+Owns nothing and does nothing: it is handed from the node to each log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from storage.filesystem import Filesystem
+from storage.log_dir_failure import LogDirFailureChannel
+from storage.ports import Blocking, Scheduler
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnvironment:
+    """What all logs of a node share."""
+
+    filesystem: Filesystem
+    scheduler: Scheduler
+    blocking: Blocking
+    failures: LogDirFailureChannel
+    producer_id_expiration_ms: int = 86_400_000
+    random_below: Callable[[int], int] = field(default=lambda _: 0)

@@ -1,0 +1,159 @@
+"""The periodic work on all logs of a node: checkpoints, retention, flushes, expiry of producers.
+
+Owns the timers, and the one write of all checkpoints that several changes share. Never: opens,
+creates or deletes a log as a whole (`storage.log_manager`), or decides what has had its time
+(`storage.retention`).
+
+Kafka's class: the scheduled tasks of `LogManager` 4.3, whose first round comes after
+`log.initial.task.delay.ms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+from storage.log_dir_failure import LogDirFailure
+from storage.log_dir_state import LogDirState
+from storage.log_environment import LogEnvironment
+from storage.log_manager_settings import LogManagerSettings
+from storage.refusal import LONG_MAX
+from storage.retention import Breaches
+from storage.unified_log import UnifiedLog
+
+_LOGS_A_GO = 50
+"""So many logs are looked through in one go: requests are answered in between."""
+
+Retained = Callable[[UnifiedLog, Breaches], None]
+
+
+class LogUpkeep:
+    """See the module."""
+
+    def __init__(
+        self,
+        environment: LogEnvironment,
+        settings: LogManagerSettings,
+        online: Callable[[], Iterable[LogDirState]],
+    ) -> None:
+        """`online()` gives the directories that have not failed, as they are now."""
+        self._environment = environment
+        self._settings = settings
+        self._online = online
+        self._stopped = False
+        self._checkpoint_due = False
+        self._retained: list[Retained] = []
+
+    def start(self) -> None:
+        """Begin."""
+        settings, first_ms = self._settings, self._settings.log_initial_task_delay_ms
+        self._every(
+            settings.log_flush_offset_checkpoint_interval_ms,
+            self.checkpoint_recovery_points,
+            first_ms,
+        )
+        self._every(
+            settings.log_flush_start_offset_checkpoint_interval_ms,
+            self.checkpoint_log_starts,
+            first_ms,
+        )
+        self._every(settings.log_retention_check_interval_ms, self.retain, first_ms)
+        self._every(
+            settings.replica_high_watermark_checkpoint_interval_ms, self.checkpoint_high_watermarks
+        )
+        self._every(
+            settings.producer_id_expiration_check_interval_ms, self._remove_expired_producers
+        )
+        if settings.log_flush_scheduler_interval_ms < LONG_MAX:
+            self._every(settings.log_flush_scheduler_interval_ms, self._flush_due, first_ms)
+
+    def stop(self) -> None:
+        """Nothing is done any more."""
+        self._stopped = True
+
+    def _every(
+        self, interval_ms: int, work: Callable[[], None], first_ms: int | None = None
+    ) -> None:
+        def run() -> None:
+            if not self._stopped:
+                work()
+                self._environment.scheduler.call_later(interval_ms, run)
+
+        first_ms = interval_ms if first_ms is None else min(first_ms, interval_ms)
+        self._environment.scheduler.call_later(first_ms, run)
+
+    def _logs(self) -> list[UnifiedLog]:
+        return [log for log_dir in self._online() for log in log_dir.logs.values()]
+
+    # ---- checkpoints ---------------------------------------------------------------------------
+
+    def checkpoint_recovery_points(self) -> None:
+        """Write up to where each log is fsynced."""
+        for log_dir in self._online():
+            log_dir.recovery_points.write(log_dir.recovery_offsets())
+
+    def checkpoint_log_starts(self) -> None:
+        """Write the log starts that no segment's name tells."""
+        for log_dir in self._online():
+            log_dir.log_starts.write(log_dir.start_offsets())
+
+    def checkpoint_high_watermarks(self) -> None:
+        """Write the high watermarks."""
+        for log_dir in self._online():
+            log_dir.high_watermarks.write(log_dir.watermarks())
+
+    def checkpoint_soon(self) -> None:
+        """Write all checkpoints after what runs now: once for all logs of a topic that is deleted,
+        or that were truncated. What one says of a deleted log would be taken for its successor of
+        the same name: a high watermark there, of records that nobody has committed."""
+        if not self._checkpoint_due:
+            self._checkpoint_due = True
+            self._environment.scheduler.call_soon(self._checkpoint_now)
+
+    def _checkpoint_now(self) -> None:
+        self._checkpoint_due = False
+        if not self._stopped:
+            self.checkpoint_recovery_points()
+            self.checkpoint_log_starts()
+            self.checkpoint_high_watermarks()
+
+    # ---- retention -----------------------------------------------------------------------------
+
+    def on_retained(self, callback: Retained) -> None:
+        """`callback(log, what went)` runs for each log that retention took segments from."""
+        self._retained.append(callback)
+
+    def retain(self) -> None:
+        """Look through all logs for segments that have had their time."""
+        self._retain_some(iter(self._logs()))
+
+    def _retain_some(self, logs: Iterator[UnifiedLog]) -> None:
+        if self._stopped:
+            return
+        some = list(islice(logs, _LOGS_A_GO))
+        now_ms = self._environment.scheduler.wall_ms()
+        for log in some:
+            if not log.offline and not log.being_cleaned:
+                self._retain_one(log, now_ms)
+        if len(some) == _LOGS_A_GO:
+            self._environment.scheduler.call_soon(lambda: self._retain_some(logs))
+
+    def _retain_one(self, log: UnifiedLog, now_ms: int) -> None:
+        try:
+            found = log.delete_old_segments(now_ms)
+        except LogDirFailure:
+            return  # the directory is offline with all its logs; everybody was told
+        if found.total:
+            for callback in self._retained:
+                callback(log, found)
+
+    # ---- the rest ------------------------------------------------------------------------------
+
+    def _flush_due(self) -> None:
+        for log in self._logs():
+            log.flush_if_due()
+
+    def _remove_expired_producers(self) -> None:
+        now_ms = self._environment.scheduler.wall_ms()
+        for log in self._logs():
+            log.remove_expired_producers(now_ms)
