@@ -476,7 +476,7 @@ def _empty_tail(node: SimBroker, hole: bool) -> None:
     node.disk.open(f"{folder}/{9:020}.log", create=True).close()
 
 
-# --- coordinators that move ------------------------------------------------------------------------
+# --- coordinators that move -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", SEEDS)
