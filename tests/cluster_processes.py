@@ -291,7 +291,10 @@ class ClusterProcesses:
         folder = self._folder / f"node-{node_id}"
         folder.mkdir(parents=True, exist_ok=True)
         ports = [lasting_port() for _ in range(3)]
-        doors = [self.links.door(node_id, port) for port in ports] if self.links else ports
+        doors = ports
+        if self.links is not None:
+            doors = [self.links.door(node_id, ports[0], for_clients=True)]
+            doors += [self.links.door(node_id, port) for port in ports[1:]]
         node = NodeProcess(node_id, roles, folder, *ports, *doors)
         self.nodes[node_id] = node
         return node

@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
+import re
 import socket
 import struct
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
-
-import psutil
 
 HOST = "127.0.0.1"
 CLIENT = "client"
@@ -54,8 +55,31 @@ class _Door:
     target: int
     port: int
     listener: socket.socket | None
+    for_clients: bool
     server: asyncio.Server | None = None
     connections: set[asyncio.Task[None]] = field(default_factory=set)
+
+
+def _socket_name(local: int, remote: int) -> str | None:
+    """How `/proc/PID/fd` names the socket of the connection between these ports, from its side."""
+    line = re.compile(rf":{local:04X} [0-9A-F]+:{remote:04X} \S+ \S+ \S+ \S+ +\d+ +\d+ (\d+)")
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(OSError):
+            found = line.search(Path(table).read_text())
+            if found:
+                return f"socket:[{found[1]}]"
+    return None
+
+
+def _holds(pid: int, socket_name: str) -> bool:
+    """Whether a process has this socket open."""
+    folder = f"/proc/{pid}/fd"
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            with contextlib.suppress(OSError):
+                if os.readlink(f"{folder}/{name}") == socket_name:
+                    return True
+    return False
 
 
 class LinkProxy:
@@ -103,13 +127,16 @@ class LinkProxy:
 
     # --- doors -----------------------------------------------------------------------------------
 
-    def door(self, node: int, target: int) -> int:
-        """A port for `target` of `node`; it refuses until `open(node)`."""
+    def door(self, node: int, target: int, *, for_clients: bool = False) -> int:
+        """A port for `target` of `node`; it refuses until `open(node)`.
+
+        `for_clients`: no node ever comes through it, so that nobody is looked up.
+        """
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         port = lasting_port()
         listener.bind((HOST, port))
-        self._doors.append(_Door(node, target, port, listener))
+        self._doors.append(_Door(node, target, port, listener, for_clients))
         return port
 
     def open(self, node: int) -> None:
@@ -182,7 +209,7 @@ class LinkProxy:
     async def _carry(
         self, door: _Door, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        source = self._who(writer.get_extra_info("peername")[1])
+        source = self._who(door, writer.get_extra_info("peername")[1])
         try:
             back, forth = await asyncio.open_connection(HOST, door.target, limit=CHUNK_BYTES)
         except OSError:
@@ -228,16 +255,15 @@ class LinkProxy:
             return api_key == PRODUCE and size > 60
         return False
 
-    def _who(self, port: int) -> End:
-        """Whose process the connection from this local port belongs to."""
-        for node in sorted({door.node for door in self._doors}):
+    def _who(self, door: _Door, port: int) -> End:
+        """Whose process the connection from this local port to a door belongs to."""
+        if door.for_clients:
+            return CLIENT
+        socket_name = _socket_name(port, door.port)
+        for node in sorted({one.node for one in self._doors}):
             pid = self._pid_of(node)
-            if pid is None:
-                continue
-            with contextlib.suppress(psutil.Error):
-                for one in psutil.Process(pid).net_connections("tcp"):
-                    if one.laddr and one.laddr.port == port:
-                        return node
+            if pid is not None and socket_name is not None and _holds(pid, socket_name):
+                return node
         return CLIENT
 
     def _call(self, work: Any) -> None:

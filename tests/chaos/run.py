@@ -53,6 +53,8 @@ PROPERTIES = {
     "group.min.session.timeout.ms": "3000",
     "auto.create.topics.enable": "false",
 }
+# Of a JVM that has just started: its requests to the controller time out after this interval.
+KAFKA_PROPERTIES = {"broker.heartbeat.interval.ms": "1000"}
 HEAL_S = 45.0
 CLEAN, VIOLATION, INVALID = 0, 1, 2
 
@@ -111,7 +113,8 @@ class ChaosRun:
         self._counts = (producers, readers, members)
         self._least_faults = least_faults
         self._keep_always = keep_always
-        self._cluster = ClusterProcesses(3, peer=peer, properties=PROPERTIES, proxied=True)
+        properties = PROPERTIES if peer == OTTLA else {**PROPERTIES, **KAFKA_PROPERTIES}
+        self._cluster = ClusterProcesses(3, peer=peer, properties=properties, proxied=True)
         self.verdict = Verdict(seed, peer, mode, seconds)
         self._rss: dict[int, float] = {}
 
