@@ -5,8 +5,8 @@
 
 Without `--brokers` a seed is that of a cluster, of three brokers or now and then five, and every
 fourth is run with one broker, too. The exit code is 1 where a seed failed. `--seed` runs one seed
-and prints its outcome, `--trace` keeps all of its trace; what failed once fails again, with the same
-trace. `--mutants` prints the tables of README.md: which broken broker is caught by what.
+and prints its outcome, `--trace` keeps all of its trace; what failed once fails again, with the
+same trace. `--mutants` prints the tables of README.md: which broken broker is caught by what.
 """
 
 from __future__ import annotations

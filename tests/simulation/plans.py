@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tests.simulation.data_invariants import CHECKPOINT_MS
-from tests.simulation.nemesis import Faults
+from tests.simulation.faults import Faults
 from tests.simulation.sim_network import Weather
 
 PROPERTIES = {
@@ -119,7 +119,7 @@ class Plan:
 
     @staticmethod
     def of(seed: int) -> Plan:
-        """The plan that a seed draws for one broker. Every fifth loses power or has failing disks."""
+        """What a seed draws for one broker. Every fifth loses power or has failing disks."""
         chance = random.Random(f"{seed}/plan")
         weather = Weather(
             delay_ms=chance.choice([1.0, 5.0, 30.0]),

@@ -1,7 +1,7 @@
 """Links between machines: delays, and what cuts and slows them, each way for itself.
 
-A machine is a name: `broker-1`, or a client's. What a cut link carries is held back, as TCP does: it
-arrives some time after the heal, in its order, if its connection is still there. `Wire` is one
+A machine is a name: `broker-1`, or a client's. What a cut link carries is held back, as TCP does:
+it arrives some time after the heal, in its order, if its connection is still there. `Wire` is one
 direction of one connection; a link is what all wires of one pair and direction share.
 """
 

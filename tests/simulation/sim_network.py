@@ -1,8 +1,8 @@
 """The network between clients and brokers, in virtual time: frames, delays, and what goes wrong.
 
 A client's `SimConnection` carries whole requests, encoded by `protocol.message_codec`, to the
-broker's end (`sim_server_end.py`). Each way keeps order and delays what it carries; links can be cut
-(`sim_links.py`). A connection can be cut (what is on its way arrives, late, or does not), or go
+broker's end (`sim_server_end.py`). Each way keeps order and delays what it carries; links can be
+cut (`sim_links.py`). A connection can be cut (what is on its way arrives, late, or does not), or go
 dumb: requests arrive, answers are lost, and the client finds out by its time-out. A client that
 gave up comes back on another connection while its old requests may still be on their way: so the
 same request can arrive twice, late and out of order.

@@ -3,7 +3,7 @@
 A node gets a `ProcessScheduler` and two `ProcessBlocking` pools. After `end()` no timer runs, no
 job begins, and none that had begun is heard of: as after the death of a process. After `pause()`
 (SIGSTOP) nothing runs until `resume()`, then all that has become due, timers and arrivals. Jobs
-begin in the order in which they were handed over, at most `threads` at a time, and end in any order.
+begin in the order in which they were handed over, at most `threads` at a time, and end in any.
 """
 
 from __future__ import annotations

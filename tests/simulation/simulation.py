@@ -1,12 +1,12 @@
 """One seed: brokers, clients and faults in virtual time, with every invariant watching.
 
-    outcome = Simulation(seed).run()                 # raises Failure where an invariant does not hold
+    outcome = Simulation(seed).run()                 # raises Failure where an invariant is broken
     outcome = Simulation(seed, brokers=3).run()      # the same for a cluster
 
 A run: the brokers start, the admin makes the topics, clients and nemesis work for a while; then
-all is healed, the clients finish, a cluster has to come to rest, and a last reader reads everything;
-the brokers are stopped cleanly, started again, and everything is read once more. The trace has a
-line for everything that is said and done; its checksum is the same in every run of the seed.
+all is healed, the clients finish, a cluster has to come to rest, and a last reader reads all there
+is; the brokers are stopped cleanly, started again, and all is read once more. The trace has a line
+for everything that is said and done; its checksum is the same in every run of the seed.
 """
 
 from __future__ import annotations
@@ -37,11 +37,13 @@ from tests.simulation.sim_client import SimClient, Violation
 from tests.simulation.sim_network import Exchange, SimNetwork, Weather
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.simulation.sim_trace import Failure, LogLines, Outcome, Trace, origin
+from tests.simulation.watermark_invariants import WATERMARK_INVARIANTS
 
 __all__ = ["PROPERTIES", "Failure", "Outcome", "Plan", "Simulation"]
 
 INVARIANTS: tuple[type[Invariant], ...] = (
     *DATA_INVARIANTS,
+    *WATERMARK_INVARIANTS,
     *METADATA_INVARIANTS,
     *CONTROL_INVARIANTS,
     *GROUP_INVARIANTS,
@@ -175,8 +177,8 @@ class Simulation:
             self._add_clients()
 
     def make_topics(self) -> None:
-        admin = self.add(SimAdmin, "admin", steady=self.steady, churning=CHURNING,
-                         trimmed=["clicks"], think_ms=900.0, replicas=self.plan.replicas)  # fmt: skip
+        admin = self.add(SimAdmin, "admin", steady=self.steady, churning=CHURNING, think_ms=900.0,
+                         trimmed=["clicks"], replicas=self.plan.replicas)  # fmt: skip
         self.run_until(lambda: admin.ready, 60_000)
 
     def _add_clients(self) -> None:
