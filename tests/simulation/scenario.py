@@ -14,8 +14,8 @@ from typing import Any
 
 from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
+from tests.simulation.faults import Faults
 from tests.simulation.group_members import GroupMember
-from tests.simulation.nemesis import Faults
 from tests.simulation.plans import Layout, Plan
 from tests.simulation.producers import Batch, Sending, SimProducer
 from tests.simulation.sim_broker import SimBroker

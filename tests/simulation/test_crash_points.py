@@ -14,8 +14,8 @@ from collections.abc import Callable
 import pytest
 
 from protocol.record_batch import iterate_batches
+from tests.simulation.faults import Faults
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem
-from tests.simulation.nemesis import Faults
 from tests.simulation.sim_broker import SimBroker
 from tests.simulation.sim_network import SimNetwork, Weather
 from tests.simulation.sim_scheduler import SimScheduler
