@@ -34,7 +34,7 @@ check: $(VENV)/.tests-installed ## style, types, contracts, generated code, unit
 	OTTLA_SEEDS=$(SEEDS) $(PYTEST) -q -n $(JOBS) -m "not java and not spark and not go and not slow" \
 		tests/unit tests/architecture tests/simulation --deselect tests/architecture/test_tools.py $(ARGS)
 
-sim: $(VENV)/.tests-installed ## a whole broker in virtual time; SEEDS=1000 for more
+sim: $(VENV)/.tests-installed ## a whole cluster, and one broker, in virtual time; SEEDS=1000 for more
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --jobs $(JOBS) $(ARGS)
 
 compat: $(VENV)/.tests-installed ## stock clients, Kafka's tools and Spark against a real broker process
