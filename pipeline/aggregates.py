@@ -77,6 +77,13 @@ def from_records(records: DataFrame) -> DataFrame:
     return records.select(value.alias("row")).select("row.*")
 
 
+def alerts(rows: DataFrame) -> DataFrame:
+    """The cells that lose calls: `id`, `since` (text, UTC), `calls`, `drops`, `drop_rate`."""
+    since = F.date_format("window_start", "yyyy-MM-dd HH:mm").alias("since")
+    cells = rows.where("alert AND of = 'cell'")
+    return cells.select("id", since, "calls", "drops", "drop_rate")
+
+
 def latest(batches: DataFrame) -> DataFrame:
     """Rows with a column `batch` → the last row of each key, without it."""
     others = [name for name in batches.columns if name not in (*KEY, "batch")]

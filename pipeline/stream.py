@@ -1,8 +1,8 @@
 """The job `stream`: Structured Streaming from the topic of call detail records to its results.
 
 Two queries over the topic. `aggregates`: good records, each event once, added up per window,
-cell and subscriber, into a table of Parquet and a compacted topic. `dead-letters`: the others into a
-topic of their own, with the reason in a header. Owns the running queries and what is said of them;
+cell and subscriber, into a table of Parquet and a compacted topic. `dead-letters`: the others
+into a topic of their own, with the reason in a header. Owns the running queries and what is said of them;
 what is exactly once, and by what, stands in `docs/pipeline.md`.
 """
 
@@ -39,6 +39,7 @@ TRIGGER_S = 5.0
 LOOK_S = 2.0
 _RESULT_PARTITIONS = 3
 _SAMPLE = 1_000
+_ALERTS_MAX = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -179,14 +180,14 @@ class StreamJob:
             rows.unpersist()
 
     def _say_alerts(self, rows: DataFrame) -> None:
-        alerts = rows.where("alert AND of = 'cell'").orderBy("window_start", "id")
-        for row in alerts.limit(20).collect():
-            place = (row.id, str(row.window_start))
+        alerts = aggregates.alerts(rows).orderBy("since", "id")
+        for row in alerts.limit(_ALERTS_MAX).collect():
+            place = (row.id, row.since)
             if place not in self._alerted:
                 self._alerted.add(place)
                 _say(
                     f"alert: cell {row.id} dropped {row.drops} of {row.calls} calls "
-                    f"({row.drop_rate:.0%}) from {row.window_start:%Y-%m-%d %H:%M}"
+                    f"({row.drop_rate:.0%}) in the window from {row.since}"
                 )
 
     def _check_schema(self) -> None:

@@ -1,0 +1,147 @@
+"""What an audit asks of records, wherever they lie: counts, gaps, repetitions, lag, throughput.
+
+Pure transformations of frames with the columns of Spark's Kafka source or of a loaded table (which
+has the same), and the small results as values. Never reads a topic, never judges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+BUCKETS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCounts:
+    """What was found of one partition."""
+
+    partition: int
+    records: int
+    offsets: int
+    """Different ones."""
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A stretch of time, by the records' timestamps."""
+
+    start_ms: int
+    records: int
+    lag_p50_ms: int | None
+    lag_p95_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsView:
+    """Everything about one set of records."""
+
+    partitions: list[PartitionCounts]
+    checksum: int
+    """Sum of the CRC-32 of key and value of each record."""
+    ids: int
+    """Different ids; 0 where the values have none."""
+    repeated: int
+    """Records whose id an earlier one has."""
+    lags_ms: tuple[int, int, int] | None
+    """p50, p95, greatest."""
+    width_ms: int
+    buckets: list[Bucket]
+
+    @property
+    def records(self) -> int:
+        """Of all partitions."""
+        return sum(one.records for one in self.partitions)
+
+
+def view(records: DataFrame, id_field: str, time_field: str) -> RecordsView:
+    """Look at all of it, in four passes."""
+    looked = with_fields(records, id_field, time_field)
+    counts = per_partition(looked).orderBy("partition").collect()
+    ids = repetitions(looked).collect()[0]
+    lags = looked.agg(F.percentile_approx("lag_ms", [0.5, 0.95, 1.0], 1_000).alias("of")).collect()
+    times = looked.agg(F.min("at_ms").alias("first"), F.max("at_ms").alias("last")).collect()[0]
+    width = bucket_width(times.first or 0, times.last or 0)
+    found = lags[0].of
+    return RecordsView(
+        partitions=[
+            PartitionCounts(row.partition, row.records, row.offsets, row.first, row.last)
+            for row in counts
+        ],
+        checksum=sum(row.checksum for row in counts),
+        ids=ids.ids or 0,
+        repeated=ids.repeated or 0,
+        lags_ms=None if not found or found[0] is None else (found[0], found[1], found[2]),
+        width_ms=width,
+        buckets=[
+            Bucket(row.start_ms, row.records, row.lags and row.lags[0], row.lags and row.lags[1])
+            for row in over_time(looked, width).orderBy("start_ms").collect()
+        ],
+    )
+
+
+def with_fields(records: DataFrame, id_field: str, time_field: str) -> DataFrame:
+    """Adds `id`, `at_ms` and `lag_ms`; null where a value is no JSON or lacks the field."""
+    text = F.col("value").cast("string")
+    time = F.try_to_timestamp(F.get_json_object(text, f"$.{time_field}"))
+    at = F.unix_millis("timestamp")
+    return records.select(
+        "partition",
+        "offset",
+        "key",
+        "value",
+        at.alias("at_ms"),
+        F.get_json_object(text, f"$.{id_field}").alias("id"),
+        (at - F.unix_millis(time)).alias("lag_ms"),
+    )
+
+
+def checksum() -> Column:
+    """The CRC-32 of key and value behind each other, one record's."""
+    empty = F.lit("").cast("binary")
+    return F.crc32(F.concat(F.coalesce("key", empty), F.coalesce("value", empty)))
+
+
+def per_partition(records: DataFrame) -> DataFrame:
+    """Counts, offsets and checksum of each partition."""
+    return records.groupBy("partition").agg(
+        F.count(F.lit(1)).alias("records"),
+        F.count_distinct("offset").alias("offsets"),
+        F.min("offset").alias("first"),
+        F.max("offset").alias("last"),
+        F.sum(checksum()).alias("checksum"),
+    )
+
+
+def repetitions(records: DataFrame) -> DataFrame:
+    """One row: different ids, and records beyond the first of each."""
+    by_id = records.where("id IS NOT NULL").groupBy("id").agg(F.count(F.lit(1)).alias("times"))
+    return by_id.agg(F.count(F.lit(1)).alias("ids"), F.sum(F.col("times") - 1).alias("repeated"))
+
+
+def bucket_width(first_ms: int, last_ms: int) -> int:
+    """About sixty stretches of time, in whole seconds."""
+    return max(1000, -(-(last_ms - first_ms + 1) // BUCKETS // 1000) * 1000)
+
+
+def over_time(records: DataFrame, width_ms: int) -> DataFrame:
+    """Records and lag of each stretch."""
+    start = F.col("at_ms") - F.pmod(F.col("at_ms"), F.lit(width_ms))
+    return records.groupBy(start.alias("start_ms")).agg(
+        F.count(F.lit(1)).alias("records"),
+        F.percentile_approx("lag_ms", [0.5, 0.95], 1_000).alias("lags"),
+    )
+
+
+def last_per_key(records: DataFrame) -> DataFrame:
+    """What a compacted topic comes to: the last record of each key, tombstones too.
+
+    A key lies in one partition, so its greatest offset is its last one.
+    """
+    others = [name for name in records.columns if name not in ("key", "offset")]
+    last = F.max_by(F.struct("offset", *others), "offset").alias("last")
+    return records.where("key IS NOT NULL").groupBy("key").agg(last).select("key", "last.*")
