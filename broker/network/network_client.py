@@ -132,8 +132,8 @@ class SocketChannel:
     async def _connect(self) -> None:
         try:
             connection = await self._open()
-        except OSError as error:
-            refused = error.errno == errno.ECONNREFUSED
+        except (OSError, UnicodeError) as error:  # a host that no name can be (what a peer wrote)
+            refused = isinstance(error, OSError) and error.errno == errno.ECONNREFUSED
             _log.debug("no connection to %s:%d: %s", *self.address, error)
             self._connecting = None
             self._fail(ChannelFailure.REFUSED if refused else ChannelFailure.LOST)
@@ -145,7 +145,7 @@ class SocketChannel:
     async def _open(self) -> _Connection:
         """A connection to the first of the host's addresses that takes one.
 
-        Raises OSError; ECONNREFUSED only where all of them refuse.
+        Raises OSError, ECONNREFUSED only where all of them refuse, and UnicodeError.
         """
         host, port = self.address
         found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -159,8 +159,9 @@ async def test_nobody_listens_there(client: NetworkClient) -> None:
         assert await outcomes.wait(2) == [ChannelFailure.REFUSED] * 2
 
 
-async def test_an_unknown_host_is_lost(client: NetworkClient) -> None:
-    channel, outcomes = client.channel("no-such-host.invalid", 1, "node-1"), Outcomes()
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "no..name", "a" * 300])
+async def test_an_unknown_host_is_lost(client: NetworkClient, host: str) -> None:
+    channel, outcomes = client.channel(host, 1, "node-1"), Outcomes()
     send(channel, outcomes)
     assert await outcomes.wait(1) == [ChannelFailure.LOST]
 
