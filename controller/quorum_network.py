@@ -38,6 +38,9 @@ class Receiver(Protocol):
     def receive(self, event: m.Received | m.Unreachable) -> None:
         """An answer, or the lack of one."""
 
+    def can_lead(self, leader_id: int, epoch: int) -> bool:
+        """Whether it can be true that this node leads that epoch."""
+
 
 class QuorumNetwork:
     """Requests to the voters (`RaftNetwork`)."""
@@ -87,6 +90,14 @@ class QuorumNetwork:
         """The request that carries `message` (for a lane)."""
         assert self._receiver is not None
         return self._requests.request(to, message, self._receiver.high_watermark)
+
+    def check(self, answer: m.Message) -> None:
+        """Raise UselessAnswer where it names a leader that cannot be (for a lane)."""
+        assert isinstance(answer, m.VoteReply | m.EpochReply | m.FetchReply | m.SnapshotReply)
+        assert self._receiver is not None
+        leader_id, epoch = answer.leader_id, answer.epoch
+        if leader_id is not None and not self._receiver.can_lead(leader_id, epoch):
+            raise UselessAnswer(f"node {leader_id} does not lead epoch {epoch}")
 
     def tell(self, event: m.Received | m.Unreachable) -> None:
         """What came back (from a lane)."""
@@ -178,6 +189,7 @@ class _Lane:
     def _heard(self, message: m.Message, response: Any) -> m.Received | m.Unreachable:
         try:
             answer = answer_of(message, response)
+            self._network.check(answer)
         except PeerLeaves:
             self._hold_back(grows=True)
             return m.Unreachable(self._node, refused=True)

@@ -204,7 +204,8 @@ class RaftApis:
         error = ErrorCode.NONE
         # An earlier epoch is fenced by Raft itself, once its own epoch is durable.
         if message.epoch >= raft.epoch:
-            if not self._may_lead(message):
+            is_me = message.leader_id == self._settings.node_id
+            if is_me or not raft.can_lead(message.leader_id, message.epoch):
                 error = ErrorCode.INVALID_REQUEST
             elif is_for_another:
                 error = ErrorCode.INVALID_VOTER_KEY
@@ -218,15 +219,6 @@ class RaftApis:
             answer(ErrorCode.NONE, code, reply.epoch, reply.leader_id)
 
         raft.receive(m.Received(message.leader_id, message, answered))
-
-    def _may_lead(self, message: m.BeginQuorumEpoch | m.EndQuorumEpoch) -> bool:
-        """Whether it can be true that this node leads that epoch: a request is no reason to die,
-        however many leaders of one epoch it speaks of."""
-        leader_id = message.leader_id
-        if leader_id not in self._settings.voters or leader_id == self._settings.node_id:
-            return False
-        known = self._raft.elected_id
-        return message.epoch > self._raft.epoch or known in (None, leader_id)
 
     def _node_endpoints(self, cls: Any, leader_id: int | None) -> list[Any]:
         address = None if leader_id is None else self._settings.voter_endpoints.get(leader_id)

@@ -146,6 +146,13 @@ class RaftClient:
         """Who was elected for this epoch, though it may have given up since."""
         return self._raft.election.leader_id
 
+    def can_lead(self, leader_id: int, epoch: int) -> bool:
+        """Whether it can be true that this node leads that epoch: what a peer says is no reason to
+        die, however many leaders of one epoch it speaks of."""
+        if leader_id not in self._raft.config.voters:
+            return False
+        return epoch != self._raft.epoch or self.elected_id in (None, leader_id)
+
     @property
     def leader_id(self) -> int | None:
         """Who leads, as far as this node knows."""

@@ -88,7 +88,8 @@ class RaftFetches:
         partition = request.topics[0].partitions[0]
         replica_id = request.replica_id
         if version >= VERSION_WITH_REPLICA_STATE:
-            replica_id = request.replica_state.replica_id
+            state = request.replica_state  # None: what is left out has its default, no replica
+            replica_id = -1 if state is None else state.replica_id
         if (
             request.max_wait_ms < 0
             or partition.fetch_offset < 0

@@ -152,6 +152,11 @@ class ErrorCode(IntEnum):
     STREAMS_TOPOLOGY_FENCED = 132
     SHARE_SESSION_LIMIT_REACHED = 133
 
+    @classmethod
+    def _missing_(cls, value: object) -> ErrorCode | None:
+        """A code of a release to come, or nonsense: as Kafka's `Errors.forCode` reads it."""
+        return cls.UNKNOWN_SERVER_ERROR if isinstance(value, int) else None
+
     @property
     def retriable(self) -> bool:
         """Whether a client may send the same request again and hope for another answer."""

@@ -67,6 +67,9 @@ class Wire:
     def receive(self, event: m.Received | m.Unreachable) -> None:
         self.told.append(event)
 
+    def can_lead(self, leader_id: int, epoch: int) -> bool:
+        return leader_id in (1, 2, 3)
+
     def send(self, message: m.Message, to: int = 2) -> None:
         self.network.send(m.Send(to, message))
 
@@ -85,8 +88,8 @@ def vote_response(code: int = 0, epoch: int = 3, granted: bool = True) -> Any:
 
 
 def fetch_response(code: int = 0, **fields: Any) -> Any:
-    leader = fetching.LeaderIdAndEpoch(2, 3)
-    data = fetching.PartitionData(0, code, 40, current_leader=leader, **fields)
+    fields.setdefault("current_leader", fetching.LeaderIdAndEpoch(2, 3))
+    data = fetching.PartitionData(0, code, 40, **fields)
     return fetching.FetchResponse(
         responses=[fetching.FetchableTopicResponse("t", bytes(16), [data])]
     )
@@ -172,8 +175,18 @@ def test_who_leaves_counts_as_gone() -> None:
         fetch_response(ErrorCode.UNKNOWN_SERVER_ERROR),
         fetch_response(records=b"x" * 100),
         fetch_response(snapshot_id=fetching.SnapshotId(7, -1)),
+        fetch_response(999),
+        fetch_response(current_leader=fetching.LeaderIdAndEpoch(9, 3)),
     ],
-    ids=["refused", "empty", "error", "no batch", "half a snapshot id"],
+    ids=[
+        "refused",
+        "empty",
+        "error",
+        "no batch",
+        "half a snapshot id",
+        "a code that is none",
+        "a leader that is no voter",
+    ],
 )
 def test_nonsense_is_no_answer(response: Any, caplog: pytest.LogCaptureFixture) -> None:
     wire = Wire()

@@ -10,7 +10,13 @@ import pytest
 from controller.raft_fetches import MAX_WAITING
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.message_codec import decode_response, encode_response
+from protocol.message_codec import (
+    decode,
+    decode_response,
+    encode_request,
+    encode_response,
+    read_client_id,
+)
 from protocol.messages import fetch_snapshot as snapshots
 from tests.golden import raft_cases
 from tests.quorum import quorum_world
@@ -33,7 +39,9 @@ def ask(node: QuorumNode, request: Any, version: int) -> list[Any]:
         frame = memoryview(bytes(encode_response(response, version, 7).joined()))
         answers.append(decode_response(ApiKey(request.API_KEY), frame[4:], version)[1])
 
-    node.apis.handle(Context(version), request, respond)
+    frame = memoryview(bytes(encode_request(request, version, 7, "me")))[4:]
+    _, pos = read_client_id(frame, version >= type(request).FLEXIBLE_FROM)
+    node.apis.handle(Context(version), decode(type(request), frame, pos, version), respond)
     return answers
 
 
@@ -101,6 +109,13 @@ def test_a_fetch_of_nothing_new_waits_its_time() -> None:
     assert answers == []
     world.run_for(2)
     assert partition(answers[0]).error_code == 0 and not partition(answers[0]).records
+
+
+def test_a_consumer_may_read_what_is_committed_or_not() -> None:
+    """Who is no replica leaves the replica's state out, and it is then not on the wire."""
+    node = leader()
+    request = fetch(node, replica=-1, fetch_offset=0, last_fetched_epoch=0)
+    assert partition(answered(node, request, 18)).records
 
 
 def test_a_fetch_is_answered_when_the_log_grows_though_nothing_is_committed() -> None:

@@ -105,6 +105,14 @@ def test_told_of_its_leadership_when_it_is_proved() -> None:
     assert [(b.base_offset, b.records) for b in member.batches] == [(0, ())]
 
 
+def test_who_can_lead() -> None:
+    member = Member(1, 2, 3).start()
+    begin = m.BeginQuorumEpoch(5, 2)
+    member.client.receive(m.Received(2, begin, lambda _: None))
+    said = [(2, 5), (3, 5), (3, 4), (3, 6), (9, 6)]
+    assert [member.client.can_lead(*one) for one in said] == [True, False, True, True, False]
+
+
 def test_batches_are_delivered_once_and_in_order() -> None:
     member = Member(1).start()
     member.settle()

@@ -76,6 +76,11 @@ def test_every_code_from_minus_1_to_133_has_one_name() -> None:
     assert len(ErrorCode.__members__) == len(ErrorCode), "an alias: two names of one code"
 
 
+def test_a_code_that_nobody_knows_is_read_as_kafka_does() -> None:
+    """A peer of another release must not stop this one."""
+    assert ErrorCode(9_999) is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 def test_none_is_false_and_every_other_code_true() -> None:
     """`if error:` asks whether there is one."""
     assert [code for code in ErrorCode if not code] == [ErrorCode.NONE]
