@@ -219,7 +219,7 @@ class FollowerSession(FetchSession):
     def partition_changed(self, partition: Partition) -> None:
         wanted = self.by_partition[partition]
         self.changed[wanted.key] = wanted
-        _rest(wanted)
+        self._rest(wanted)
         if (
             self.wakes_on_high_watermark
             or wanted.fetch_offset != partition.log.log_end_offset
@@ -251,14 +251,15 @@ class FollowerSession(FetchSession):
         return True
 
     def _unlisten(self, wanted: FetchPartition) -> None:
-        _rest(wanted)
+        self._rest(wanted)
         super()._unlisten(wanted)
 
-
-def _rest(wanted: FetchPartition) -> None:
-    if isinstance(wanted, FollowerPartition) and wanted.replica is not None:
-        wanted.replica.rest()
-        wanted.replica = None
+    def _rest(self, wanted: FetchPartition) -> None:
+        if isinstance(wanted, FollowerPartition) and wanted.replica is not None:
+            # A session whose first answer got lost lives on beside the one that is in use.
+            if wanted.replica.session is self:
+                wanted.replica.rest()
+            wanted.replica = None
 
 
 class FetchSessionCache:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import cast
 
 from broker.replication.fetch_session import (
@@ -7,8 +8,10 @@ from broker.replication.fetch_session import (
     FetchPartition,
     FetchSession,
     FetchSessionCache,
+    FollowerPartition,
 )
 from broker.replication.partition import Partition, PartitionRead
+from broker.replication.replica import Replica
 from protocol.errors import ErrorCode
 
 
@@ -176,3 +179,24 @@ def test_ids_are_positive_and_unused() -> None:
         if session is not None
     ]
     assert ids == [1, 2]
+
+
+def test_a_session_whose_answer_was_lost_does_not_end_what_the_next_one_stands_in_for() -> None:
+    world = Cache()
+    partition = FakePartition()
+    replica = Replica(2)
+    replica.log_end_offset = 0
+    partition.followers = SimpleNamespace(replicas={2: replica})  # type: ignore[assignment]
+    partition.isr = (2,)  # type: ignore[attr-defined]
+    sessions = []
+    for now_ms in (0, 100):
+        session = world.cache.create(1, True, now_ms, replica_id=2)
+        assert session is not None
+        wanted = FollowerPartition((b"t" * 16, 0), 0, 1000, 1, 1, 0)
+        session.put(wanted, cast(Partition, partition))
+        session.settle(wanted, PartitionRead())
+        sessions.append(session)
+    world.cache.remove(sessions[0].session_id)
+    assert replica.session is sessions[1]
+    sessions[1].last_used_ms = 5_000
+    assert replica.caught_up_ms == 5_000
