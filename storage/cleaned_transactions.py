@@ -42,7 +42,7 @@ class CleanedTransactions:
 
     def is_aborted(self, header: RecordBatchHeader) -> bool:
         """A batch of records comes: whether its transaction was aborted."""
-        self._open_up_to(header.last_offset)
+        self._open_up_to(header)
         if not header.is_transactional:
             return False
         aborted = self._aborted.get(header.producer_id)
@@ -57,7 +57,7 @@ class CleanedTransactions:
 
         `kind` is None for an empty batch, whose marker was dropped before.
         """
-        self._open_up_to(header.last_offset)
+        self._open_up_to(header)
         if header.record_count == 0:
             return True
         if kind is ControlRecordType.ABORT:
@@ -73,9 +73,12 @@ class CleanedTransactions:
             return False
         return False
 
-    def _open_up_to(self, offset: int) -> None:
-        waiting = self._waiting
+    def _open_up_to(self, header: RecordBatchHeader) -> None:
+        """Transactions that begin by the end of the batch; not those that ended before the walk
+        did begin."""
+        waiting, offset = self._waiting, header.last_offset
         while self._next < len(waiting) and waiting[self._next].first_offset <= offset:
             transaction = waiting[self._next]
-            self._aborted.setdefault(transaction.producer_id, _OpenAborted(transaction))
+            if transaction.last_offset >= header.base_offset:
+                self._aborted.setdefault(transaction.producer_id, _OpenAborted(transaction))
             self._next += 1
