@@ -1,4 +1,4 @@
-"""`python -m bench.starts`: how long Ottla takes to start on a data folder that has something in it.
+"""`python -m bench.starts`: how long Ottla takes to start on a folder that has something in it.
 
 `clean-start` stops a broker with many partitions in order and starts it again. `recovery` kills one
 whose log was never written down as flushed, so that the next start scans all of it. Both count from
@@ -109,7 +109,8 @@ def main() -> int:
             for figure in SCENARIOS[name](options.partitions, options.gigabytes):
                 measured.setdefault(f"{figure.name}, {figure.unit}", []).append(figure.value)
     for label, values in measured.items():
-        print(f"{label:60}{statistics.median(values):10.3g}   ({min(values):.3g}–{max(values):.3g})")
+        middle = statistics.median(values)
+        print(f"{label:60}{middle:10.3g}   ({min(values):.3g}–{max(values):.3g})")
     if options.json:
         options.json.write_text(json.dumps(measured, indent=1) + "\n")
     return 0

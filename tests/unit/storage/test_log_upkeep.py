@@ -1,4 +1,4 @@
-"""Retention while a node runs: when, on which logs, what stays on disk, and what a restart finds."""
+"""Retention while a node runs: when, on which logs, what stays on disk, what a restart finds."""
 
 from __future__ import annotations
 

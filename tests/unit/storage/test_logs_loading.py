@@ -1,4 +1,4 @@
-"""Opening the logs at a start: several at once, elsewhere; what people are told; stops and faults."""
+"""Opening the logs at a start: several at once, elsewhere; what people are told; stops, faults."""
 
 from __future__ import annotations
 
