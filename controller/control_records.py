@@ -9,6 +9,7 @@ Follows KIP-595, KIP-630 (snapshots), KIP-853 (voters in the log) and Kafka's `C
 
 from __future__ import annotations
 
+from struct import error as struct_error
 from typing import Any
 
 from controller.metadata_records import MetadataRecordError
@@ -17,6 +18,7 @@ from protocol.control_records import (
     control_record_key,
     control_record_type,
 )
+from protocol.errors import ProtocolError
 from protocol.messages.consumer_protocol import (
     KRaftVersionRecord,
     LeaderChangeMessage,
@@ -65,7 +67,10 @@ def control_batch(
 
 
 def decode_control_record(record: Record) -> tuple[ControlRecordType, Any]:
-    """The type and message of a control record. Raises MetadataRecordError where it is unknown."""
+    """The type and message of a control record.
+
+    Raises MetadataRecordError where it is unknown or cut off.
+    """
     try:
         kind = control_record_type(record.key)
     except CorruptBatch as error:
@@ -79,5 +84,8 @@ def decode_control_record(record: Record) -> tuple[ControlRecordType, Any]:
     version = int.from_bytes(view[:2], "big", signed=True)
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
         raise MetadataRecordError(f"{cls.__name__} has unknown version {version}")
-    message, _ = cls.read(view, 0, version)
+    try:
+        message, _ = cls.read(view, 0, version)
+    except (ProtocolError, IndexError, ValueError, struct_error) as error:
+        raise MetadataRecordError(f"{cls.__name__} at offset {record.offset} is cut off") from error
     return kind, message

@@ -54,3 +54,15 @@ def test_the_value_of_a_single_voter_has_kafka_s_size() -> None:
 def test_what_is_unknown_is_refused(key: bytes | None, value: bytes | None) -> None:
     with pytest.raises(MetadataRecordError):
         decode_control_record(Record(0, 0, key, value))
+
+
+@pytest.mark.parametrize("cut", [3, 10])
+def test_a_value_that_is_cut_off_is_refused(cut: int) -> None:
+    """A fetched snapshot may hold one: it is asked for again, and nobody stops."""
+    batch = control_batch(
+        [(ControlRecordType.SNAPSHOT_HEADER, SnapshotHeaderRecord(0, 0))], 0, 0, 0
+    )
+    (record,) = iterate_records(batch)
+    assert record.value is not None
+    with pytest.raises(MetadataRecordError, match="cut off"):
+        decode_control_record(record._replace(value=record.value[:cut]))
