@@ -71,11 +71,6 @@ class ProducerIdManager:
             self._ask()
         give(producer_id)
 
-    def prefetch(self) -> None:
-        """Ask for a first block, once the broker is registered."""
-        if not self._left():
-            self._ask()
-
     def _left(self) -> int:
         return len(self._block) - self._used
 

@@ -285,10 +285,6 @@ class ClassicProtocol:
             self._rebalancer.fail_assignment(group, error)
             self._rebalancer.prepare_or_complete(group, f"assignment not stored: {error.name}")
 
-    def _append_generation(self, group: ClassicGroup, assignments: dict[str, bytes]) -> ErrorCode:
-        record = group_metadata_record(group.group_id, group.record(assignments))
-        return self._writer.append([record])
-
     def _sync_error(self, group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
         if group.state is DEAD:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -47,7 +47,6 @@ class IsrChange(NamedTuple):
     """A proposed ISR. Identity tells the answer to this proposal from that to an older one."""
 
     isr: tuple[int, ...]
-    expands: bool
 
 
 class Followers:
@@ -166,7 +165,7 @@ class Followers:
         if not self._is_eligible(replica):
             return None
         self.maximal_isr = (*self.isr, replica.broker_id)
-        self.pending = IsrChange(self.maximal_isr, expands=True)
+        self.pending = IsrChange(self.maximal_isr)
         return self.pending
 
     def has_time(self, replica: Replica) -> bool:
@@ -190,7 +189,7 @@ class Followers:
         """Propose the ISR without these."""
         assert self.pending is None, "one proposal at a time"
         isr = tuple(one for one in self.isr if one not in without)
-        self.pending = IsrChange(isr, expands=False)
+        self.pending = IsrChange(isr)
         return self.pending
 
     def broker_epochs(self, isr: tuple[int, ...], own: tuple[int, int]) -> list[tuple[int, int]]:

@@ -53,9 +53,9 @@ def test_the_first_clients_wait_for_a_block(world: World) -> None:
 
 
 def test_the_next_block_is_asked_for_at_nine_tenths(world: World) -> None:
-    world.manager.prefetch()
+    world.take()
     world.answer(0, 10)
-    world.take(8)
+    world.take(7)
     assert world.asked == []
     world.take()
     assert len(world.asked) == 1
@@ -94,12 +94,3 @@ def test_without_the_controller_clients_try_again_and_it_is_not_asked_at_once(
     assert len(world.asked) == 1
     world.answer(5, 10)
     assert world.given == [None, None, 5]
-
-
-def test_prefetch_asks_once(world: World) -> None:
-    world.manager.prefetch()
-    world.manager.prefetch()
-    assert len(world.asked) == 1
-    world.answer(0, 10)
-    world.manager.prefetch()
-    assert world.asked == []

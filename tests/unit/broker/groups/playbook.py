@@ -19,7 +19,6 @@ from broker.apis.group_membership import GroupMembershipApi
 from broker.apis.group_offsets import GroupOffsetsApi
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import OFFSETS_TOPIC, GroupCoordinator
-from broker.replication.coordinator_log import InMemoryCoordinatorLog
 from controller.metadata_image import (
     BrokerRegistration,
     Endpoint,
@@ -40,6 +39,7 @@ from tests.group_conversation import (
     leaving,
     syncing,
 )
+from tests.in_memory_coordinator_log import InMemoryCoordinatorLog
 from tests.simulation.sim_scheduler import SimScheduler
 
 TOPIC_ID = bytes(range(100, 116))

@@ -6,12 +6,12 @@ import pytest
 
 from broker.replication.coordinator_log import (
     AppendResult,
-    InMemoryCoordinatorLog,
     LogRecord,
     TransactionMarker,
     coordinator_error,
 )
 from protocol.errors import ErrorCode
+from tests.in_memory_coordinator_log import InMemoryCoordinatorLog
 
 
 def test_records_get_offsets_in_order() -> None:

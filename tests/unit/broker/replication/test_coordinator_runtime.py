@@ -7,7 +7,6 @@ import logging
 import pytest
 
 from broker.replication.coordinator_log import (
-    InMemoryCoordinatorLog,
     LogRecord,
     TransactionMarker,
 )
@@ -16,6 +15,7 @@ from broker.replication.coordinator_runtime import (
     ShardContext,
 )
 from protocol.errors import ErrorCode, ProtocolError
+from tests.in_memory_coordinator_log import InMemoryCoordinatorLog
 from tests.simulation.sim_scheduler import SimScheduler
 
 TIMEOUT_MS = 5_000
