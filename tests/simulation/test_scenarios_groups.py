@@ -109,6 +109,58 @@ def _refused(story: Scenario, node: SimBroker) -> ErrorCode | None:
     return stranger.heartbeat(node)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_g2_a_coordinator_that_is_cut_off_answers_nothing_that_is_not_replicated(seed: int) -> None:
+    """Neither a static member's return nor an offset; the next one knows of neither."""
+    story = Scenario(seed, properties=STAY)
+
+    def tell() -> None:
+        static = ScriptedMember(story, "static", instance_id="instance-7", session_ms=30_000)
+        other = ScriptedMember(story, "other", session_ms=30_000)
+        stable_group(story, static, other)
+        old = story.coordinator()
+        assert other.commit(old, 10) is ErrorCode.NONE
+        story.isolate(old)
+        again = ScriptedMember(story, "again", instance_id="instance-7")
+        join, commit = again.joining(old), other.committing(old, 20)
+        assert other.commit_error(commit) in (*ELSEWHERE, None)
+        assert again.joined(join) in (*ELSEWHERE, None)
+        new = story.new_leader(old, "__consumer_offsets")
+        serves(story, new)
+        assert read_offset(story, new) == 10
+        _check_known(story, new, static, other)
+        story.network.links.heal()
+        story.in_sync(old)
+
+    story.run(tell)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_g2_a_coordinator_that_is_cut_off_hands_out_no_assignment(seed: int) -> None:
+    """Two generations of one number would have two owners of a partition else (I16)."""
+    story = Scenario(seed, properties=STAY)
+
+    def tell() -> None:
+        old = first_coordinator(story)
+        one, two = ScriptedMember(story, "one"), ScriptedMember(story, "two")
+        for member in (one, two):
+            member.introduce(old)
+        joins = [one.joining(old), two.joining(old)]
+        assert one.joined(joins[0]) is two.joined(joins[1]) is ErrorCode.NONE
+        leader = one if one.leads else two
+        story.isolate(old)
+        syncs = [one.syncing(old, shares_of(leader)), two.syncing(old, shares_of(leader))]
+        assert one.error(syncs[0]) in (*ELSEWHERE, None)
+        assert two.error(syncs[1]) in (*ELSEWHERE, None)
+        new = story.new_leader(old, "__consumer_offsets")
+        serves(story, new)
+        assert one.heartbeat(new) is ErrorCode.UNKNOWN_MEMBER_ID
+        story.network.links.heal()
+        story.in_sync(old)
+
+    story.run(tell)
+
+
 # --- G3 ------------------------------------------------------------------------------------------
 
 REBALANCE_MS = 5_000
