@@ -1,37 +1,14 @@
-"""Named scenarios of the controller (C1 to C8): told step by step, judged by all invariants."""
+"""Named scenarios of the quorum (C2, C4; C1 and C8 are in `test_scenarios_metadata.py`)."""
 
 from __future__ import annotations
 
 import pytest
 
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from protocol.messages.init_producer_id import InitProducerIdRequest
-from tests.simulation.admins import SimAdmin
 from tests.simulation.scenario import Scenario
-from tests.simulation.sim_broker import SimBroker
-from tests.simulation.sim_client import SimClient, Waits
-from tests.simulation.simulation import CHURNING
 from tests.simulation.stories import voters_die_after_their_votes
 
 SEEDS = (1, 2, 3)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_c1_metadata_churn_while_controllers_die(seed: int) -> None:
-    story = Scenario(seed)
-
-    def tell() -> None:
-        for number in range(2):
-            story.add(SimAdmin, f"admin-{number}", steady=story.steady, churning=CHURNING,
-                      trimmed=["clicks"], think_ms=80.0, replicas=3)  # fmt: skip
-        for _ in range(7):
-            story.run_for(900)
-            controller = story.controller()
-            story.kill(controller)
-            story.run_for(400)
-            story.start(controller)
-
-    story.run(tell)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -97,43 +74,6 @@ def _create(story: Scenario, name: str) -> None:
 
     while not done():
         story.run_for(200)
-
-
-class PidCollector(SimClient):
-    """Asks for producer ids without a pause."""
-
-    def __init__(self, name: str, *where: object) -> None:
-        super().__init__(name, *where)  # type: ignore[arg-type]
-        self.found: list[int] = []
-
-    def life(self) -> Waits:
-        while not self.stopping:
-            response = yield from self.call(InitProducerIdRequest(None, 60_000), 4)
-            if response is not None and not response.error_code:
-                self.found.append(response.producer_id)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_c8_no_producer_id_is_given_twice(seed: int) -> None:
-    """A storm of InitProducerId over ten failovers of the controller (KAFKA-15552)."""
-    story = Scenario(seed)
-    collectors: list[PidCollector] = []
-
-    def tell() -> None:
-        for number in range(3):
-            collectors.append(story.add(PidCollector, f"collector-{number}"))
-        dead: SimBroker | None = None
-        for _ in range(10):
-            story.run_for(300)
-            dead = story.controller()
-            story.kill(dead)
-            story.run_for(100)
-            story.start(dead)
-
-    story.run(tell)
-    found = [one for collector in collectors for one in collector.found]
-    assert len(found) > 100
-    assert len(set(found)) == len(found)
 
 
 @pytest.mark.slow
