@@ -41,6 +41,7 @@ CASES = (
     "stop-leader-and-controller",
     "pause-leader",
     "cut-off-leader",
+    "roll",
 )
 RAW_ONLY = ("pause-leader", "cut-off-leader")
 
@@ -136,7 +137,12 @@ def measure(
     _until(lambda: producer.acknowledged() >= 10 * PARTITIONS, producer)
     time.sleep(BEFORE_S)
     begun = time.monotonic()
-    _strike(cluster, case, victim)
+    if case == "roll":
+        for node_id in list(cluster.nodes):
+            cluster.restart(node_id)
+            view.full_isr(dict.fromkeys(leaders, 3))
+    else:
+        _strike(cluster, case, victim)
     struck = time.monotonic()
     _until(
         lambda: all(producer.last_acknowledgement(p) > struck + 1 for p in range(PARTITIONS)),
