@@ -20,6 +20,7 @@ from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.lifecycle import BrokerIdentity, BrokerLifecycle
 from broker.node_apis import node_apis
+from broker.node_settings import cleaner_settings
 from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.assignments_manager import AssignmentsManager
 from broker.replication.partition import Partition
@@ -33,6 +34,7 @@ from controller.metadata_image import MetadataImage
 from controller.metadata_loader import delta_between
 from controller.settings import DEFAULT_FEATURES
 from protocol.errors import ErrorCode
+from storage.log_cleaner import LogCleaner
 from storage.topic_partition import TopicPartition
 
 _log = logging.getLogger("ottla.node")
@@ -65,6 +67,7 @@ class BrokerServer:
             config.offsets_load_buffer_size,
             config.offsets_topic_compression_codec,
         )
+        self.cleaner = _cleaner(shared)
         self.groups = GroupCoordinator(
             GroupCoordinatorConfig.of(config),
             ports.scheduler,
@@ -192,6 +195,7 @@ class BrokerServer:
             done(failure)
             return
         self.logs.start()
+        self.cleaner.start()
         self.lifecycle.unfence(lambda: done(None))
 
     def _is_stray(self, partition: TopicPartition, topic_id: bytes | None) -> bool:
@@ -249,9 +253,26 @@ class BrokerServer:
 
     def begin_stop(self) -> None:
         """Begin nothing new; answer whoever waits."""
+        self.cleaner.stop()
         if self.lifecycle is not None:
             self.lifecycle.stop()
         if self._fetchers is not None:
             self._fetchers.shutdown()
         self.groups.shutdown()
         self.replicas.complete_waiting()
+
+
+def _cleaner(shared: SharedServer) -> LogCleaner:
+    """What compacts the logs: where there is no process for it, in the background's threads."""
+    runner = shared.ports.cleaner
+    if runner is None:
+        from storage.inline_cleaner import InlineRunner  # not loaded where a process does it
+
+        runner = InlineRunner(shared.environment)
+    return LogCleaner(
+        shared.environment,
+        shared.logs,
+        cleaner_settings(shared.config),
+        runner,
+        shared.logs.upkeep.checkpoint_recovery_points,
+    )

@@ -19,9 +19,14 @@ import sys
 import threading
 
 from broker.scheduler import BlockingPool
-from storage.cleaner import CleaningFailed
-from storage.cleaner_job import CleanJob, CleanResult, decode_result, encode_job
-from storage.log_cleaner import Cleaned, CleanerDied
+from storage.cleaner_job import (
+    CleaningFailed,
+    CleanJob,
+    CleanResult,
+    decode_result,
+    encode_job,
+)
+from storage.cleaner_ports import Cleaned, CleanerDied
 
 _WORKER = "storage.cleaner_worker"
 

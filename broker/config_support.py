@@ -84,10 +84,17 @@ SERVED = (
     "leader.imbalance.check.interval.seconds",
     "listener.security.protocol.map",
     "listeners",
+    "log.cleaner.backoff.ms",
+    "log.cleaner.dedupe.buffer.size",
     "log.cleaner.delete.retention.ms",
+    "log.cleaner.enable",
+    "log.cleaner.io.buffer.load.factor",
+    "log.cleaner.io.buffer.size",
+    "log.cleaner.io.max.bytes.per.second",
     "log.cleaner.max.compaction.lag.ms",
     "log.cleaner.min.cleanable.ratio",
     "log.cleaner.min.compaction.lag.ms",
+    "log.cleaner.threads",
     "log.cleanup.policy",
     "log.dir",
     "log.dirs",
@@ -187,8 +194,6 @@ _QUIET = (
 
 # Kept and told to clients, but the work that goes by them is a later step.
 _NOT_ACTED_ON = (
-    "log.cleaner.",
-    "log.cleanup.policy",
     "log.local.retention.",
     "log.preallocate",
 )

@@ -1,10 +1,11 @@
-"""What the controller is told of the server's configuration: one plain value each."""
+"""What controller and log cleaner are told of the server's configuration: one plain value each."""
 
 from __future__ import annotations
 
 from broker.config import BrokerConfig
 from controller.settings import ControllerSettings
 from controller.storage_format import LogDirectories
+from storage.cleaner_ports import CleanerSettings
 
 
 def controller_settings(config: BrokerConfig, storage: LogDirectories) -> ControllerSettings:
@@ -45,4 +46,17 @@ def controller_settings(config: BrokerConfig, storage: LogDirectories) -> Contro
         ),
         metadata_log_max_snapshot_interval_ms=config.metadata_log_max_snapshot_interval_ms,
         metadata_max_idle_interval_ms=config.metadata_max_idle_interval_ms,
+    )
+
+
+def cleaner_settings(config: BrokerConfig) -> CleanerSettings:
+    """The log cleaner's part of `config`."""
+    return CleanerSettings(
+        config.log_cleaner_enable,
+        config.log_cleaner_threads,
+        config.log_cleaner_dedupe_buffer_size,
+        config.log_cleaner_io_buffer_size,
+        config.log_cleaner_io_buffer_load_factor,
+        config.log_cleaner_io_max_bytes_per_second,
+        config.log_cleaner_backoff_ms,
     )

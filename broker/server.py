@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from broker.cleaner_process import ProcessRunner
 from broker.config import BrokerConfig
 from broker.endpoints import EndPoint
 from broker.network.connection_quotas import UNLIMITED
@@ -107,6 +108,7 @@ class Server:
         self.background_pool = BlockingPool(loop, config.background_threads, "ottla-background")
         self._controller_pool: BlockingPool | None = None
         self.network = NetworkClient(loop, config.socket_request_max_bytes)
+        self.cleaner = ProcessRunner(loop, config.log_cleaner_threads)
         filesystem, scheduler = LocalFilesystem(), LoopScheduler(loop)
         ports = NodePorts(
             filesystem=filesystem,
@@ -116,6 +118,7 @@ class Server:
             random_bytes=os.urandom,
             halt=_halt,
             network=self.network,
+            cleaner=self.cleaner,
         )
         try:
             storage = open_storage(config, filesystem, os.urandom, scheduler.wall_ms())
@@ -196,6 +199,7 @@ class Server:
         for pool in (self.io_pool, self._controller_pool):
             if pool is not None:
                 await pool.close(STOP_TIMEOUT_S)
+        await self.cleaner.close(STOP_TIMEOUT_S)
         await self.background_pool.close(STOP_TIMEOUT_S)
         if self._started:
             self.node.finish_stop()

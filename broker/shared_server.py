@@ -25,6 +25,7 @@ from controller.controller_node import ControllerNode
 from controller.metadata_image import MetadataImage
 from controller.storage_format import LogDirectories, read_bootstrap
 from protocol.api_keys import ApiKey
+from storage.cleaner_ports import CleanerRunner
 from storage.filesystem import Filesystem
 from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailureChannel
@@ -50,6 +51,8 @@ class NodePorts:
     """End the process at once, for this reason; nothing after it runs."""
     network: Network | None = None
     """The way to other nodes; None where there are none."""
+    cleaner: CleanerRunner | None = None
+    """Where compaction runs; None for among the background's jobs."""
 
 
 class SharedServer:
@@ -72,7 +75,7 @@ class SharedServer:
         self.storage = storage
         self.metrics = Metrics()
         self.failures = LogDirFailureChannel()
-        environment = LogEnvironment(
+        environment = self.environment = LogEnvironment(
             ports.filesystem,
             ports.scheduler,
             ports.background,

@@ -32,7 +32,13 @@ from protocol.record_batch import (
 from protocol.records import iterate_records
 from storage.cleaned_segment import CleanedSegment
 from storage.cleaned_transactions import CleanedTransactions
-from storage.cleaner_job import CleanedGroup, CleanJob, CleanResult, SourceSegment
+from storage.cleaner_job import (
+    CleanedGroup,
+    CleaningFailed,
+    CleanJob,
+    CleanResult,
+    SourceSegment,
+)
 from storage.filesystem import Filesystem
 from storage.indexes import RELATIVE_OFFSET_MAX
 from storage.offset_map import OffsetMap
@@ -50,10 +56,6 @@ Throttle = Callable[[int], None]
 """Told of bytes read and written; waits where they are too many."""
 
 _BUFFER_BYTES_MIN = 64 * 1024
-
-
-class CleaningFailed(Exception):
-    """The log cannot be cleaned: its files contradict themselves. Trying again does not help."""
 
 
 def clean(

@@ -14,6 +14,10 @@ LastRecord = tuple[int, int, int]
 """Producer id, offset of its last record or -1, producer epoch."""
 
 
+class CleaningFailed(Exception):
+    """The log cannot be cleaned: its files contradict themselves. Trying again does not help."""
+
+
 @dataclass(frozen=True, slots=True)
 class CleanJob:
     """One round of compaction of one log."""

@@ -18,8 +18,8 @@ import sys
 import threading
 import time
 
-from storage.cleaner import CleaningFailed, clean
-from storage.cleaner_job import decode_job, encode_result
+from storage.cleaner import clean
+from storage.cleaner_job import CleaningFailed, decode_job, encode_result
 from storage.filesystem import LocalFilesystem
 
 _NICEST = 19

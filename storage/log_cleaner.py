@@ -24,8 +24,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from storage.cleaner import CleaningFailed, clean
-from storage.cleaner_job import CleanedGroup, CleanJob, CleanResult
+from storage.cleaner_job import CleaningFailed, CleanJob, CleanResult
+from storage.cleaner_ports import CleanerDied, CleanerRunner, CleanerSettings
 from storage.log_cleaner_manager import LogCleanerManager, LogToClean
 from storage.log_dir_failure import LogDirFailure
 from storage.log_environment import LogEnvironment
@@ -37,59 +37,6 @@ _log = logging.getLogger("ottla.cleaner")
 
 _HELD_BACK_TURNS = 10
 _DEATHS_MAX = 3
-
-Cleaned = Callable[[CleanResult | None, Exception | None], None]
-
-
-class CleanerDied(Exception):
-    """The job has no result, and why is not the log's fault: it may be tried again."""
-
-
-class CleanerRunner(Protocol):
-    """Where a job runs."""
-
-    def submit(self, job: CleanJob, done: Cleaned) -> None:
-        """Do the job elsewhere, then `done(result, error)` on the loop.
-
-        Errors: CleaningFailed, CleanerDied, or OSError as the disk gives it.
-        """
-
-    def cancel(self, directory: str) -> None:
-        """Nobody waits for the job of this folder any more; its `done` still comes."""
-
-    def stop(self) -> None:
-        """End all jobs at once. No `done` has to come."""
-
-
-class InlineRunner:
-    """Jobs in the pool for blocking work: for tests, and where there are no processes."""
-
-    def __init__(self, environment: LogEnvironment) -> None:
-        self._environment = environment
-
-    def submit(self, job: CleanJob, done: Cleaned) -> None:
-        """See `CleanerRunner.submit`."""
-        filesystem = self._environment.filesystem
-        self._environment.blocking.submit(lambda: clean(filesystem, job), done)
-
-    def cancel(self, directory: str) -> None:
-        """See `CleanerRunner.cancel`: a job that runs here ends by itself."""
-
-    def stop(self) -> None:
-        """See `CleanerRunner.stop`."""
-
-
-@dataclass(frozen=True, slots=True)
-class CleanerSettings:
-    """Server configs of compaction, under Kafka's names."""
-
-    log_cleaner_enable: bool = True
-    log_cleaner_threads: int = 1
-    log_cleaner_dedupe_buffer_size: int = 134_217_728
-    log_cleaner_io_buffer_size: int = 524_288
-    log_cleaner_io_buffer_load_factor: float = 0.9
-    log_cleaner_io_max_bytes_per_second: float = 1.7976931348623157e308
-    log_cleaner_backoff_ms: int = 15_000
 
 
 class Logs(Protocol):
@@ -431,6 +378,3 @@ class LogCleaner:
     def _end(self, one: _Round) -> None:
         one.log.being_cleaned = False
         self._running.pop(one.log.partition, None)
-
-
-__all__ = ["CleanedGroup", "CleanerDied", "CleanerRunner", "CleanerSettings", "LogCleaner"]

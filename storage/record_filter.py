@@ -11,6 +11,8 @@ Owns nothing. Never: knows which record is to stay (`storage.cleaner`), or trust
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from protocol.compression import Codec, compress, decompress
 from protocol.record_batch import (
     CODEC_MASK,
@@ -53,7 +55,7 @@ def body_of(data: Bytes, position: int, header: RecordBatchHeader) -> tuple[byte
     return body, 0, len(body)
 
 
-def index_keys(  # noqa: C901  a call for each field would take longer than the field
+def index_keys(
     body: bytes,
     position: int,
     end: int,
@@ -63,46 +65,12 @@ def index_keys(  # noqa: C901  a call for each field would take longer than the 
 ) -> None:
     """Note the offset of each key from `start_offset` on. Raises CorruptBatch."""
     latest = offsets.by_key
-    base_offset = header.base_offset
-    try:
-        for _ in range(header.record_count):
-            length = body[position]
-            position += 1
-            if length > 127:
-                length, position = _long(body, position, length - 128, 7)
-            record_end = position + (length >> 1)
-            if length & 1 or record_end > end:
-                raise _outside(position)
-            position += 1  # attributes
-            while body[position] > 127:  # the timestamp delta
-                position += 1
-            position += 1
-            delta = body[position]
-            position += 1
-            if delta > 127:
-                delta, position = _long(body, position, delta - 128, 7)
-            length = body[position]
-            position += 1
-            if length > 127:
-                length, position = _long(body, position, length - 128, 7)
-            if not length & 1:  # -1, a record without a key, is 1
-                key_end = position + (length >> 1)
-                if key_end >= record_end:
-                    raise _outside(position)
-                key = body[position:key_end]
-                if length > KEY_BYTES_MAX * 2:
-                    key = digest_of(key)
-                offset = base_offset + (delta >> 1)
-                if offset >= start_offset:
-                    latest[key] = offset
-            position = record_end
-    except IndexError:
-        raise _outside(position) from None
-    if position != end:
-        raise CorruptBatch(f"{end - position} bytes follow the last record")
+    for _, _, offset, key, _ in _records(body, position, end, header):
+        if key is not None and offset >= start_offset:
+            latest[key] = offset
 
 
-def choose_records(  # noqa: C901  as `index_keys`
+def choose_records(
     body: bytes,
     position: int,
     end: int,
@@ -117,8 +85,29 @@ def choose_records(  # noqa: C901  as `index_keys`
     """
     kept: list[Range] = []
     tombstones, keyless = False, 0
-    latest_of = offsets.by_key.get
-    latest = offsets.latest_offset
+    latest_of, latest = offsets.by_key.get, offsets.latest_offset
+    for start, record_end, offset, key, value_at in _records(body, position, end, header):
+        if offset <= latest:
+            if key is None:
+                keyless += 1
+                continue
+            if offset < latest_of(key, -1):
+                continue
+        if body[value_at] == 1:  # -1, the length of a value that is null
+            if drops_tombstones and offset <= latest:
+                continue
+            tombstones = True
+        kept.append((start, record_end))
+    return kept, tombstones, keyless
+
+
+def _records(  # noqa: C901  a call for each field would take longer than the field
+    body: bytes, position: int, end: int, header: RecordBatchHeader
+) -> Iterator[tuple[int, int, int, bytes | None, int]]:
+    """(start, end, offset, key or what stands for it, where the value's length is) of each record.
+
+    Raises CorruptBatch.
+    """
     base_offset = header.base_offset
     try:
         for _ in range(header.record_count):
@@ -138,36 +127,25 @@ def choose_records(  # noqa: C901  as `index_keys`
             position += 1
             if delta > 127:
                 delta, position = _long(body, position, delta - 128, 7)
-            offset = base_offset + (delta >> 1)
             length = body[position]
             position += 1
+            key = None
             if length > 127:
                 length, position = _long(body, position, length - 128, 7)
-            if length & 1:
-                if offset > latest:
-                    kept.append((start, record_end))
-                    tombstones = tombstones or body[position] == 1
-                else:
-                    keyless += 1
-            else:
+            if not length & 1:  # -1, no key, is 1
                 key_end = position + (length >> 1)
                 if key_end >= record_end:
                     raise _outside(position)
                 key = body[position:key_end]
-                if length > KEY_BYTES_MAX * 2:
+                if length > 2 * KEY_BYTES_MAX:
                     key = digest_of(key)
-                if offset >= latest_of(key, -1) or offset > latest:
-                    if body[key_end] != 1:  # the length of a value that is null is -1, which is 1
-                        kept.append((start, record_end))
-                    elif not drops_tombstones or offset > latest:
-                        kept.append((start, record_end))
-                        tombstones = True
+                position = key_end
+            yield start, record_end, base_offset + (delta >> 1), key, position
             position = record_end
     except IndexError:
         raise _outside(position) from None
     if position != end:
         raise CorruptBatch(f"{end - position} bytes follow the last record")
-    return kept, tombstones, keyless
 
 
 def _outside(position: int) -> CorruptBatch:

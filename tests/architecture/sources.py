@@ -17,6 +17,7 @@ GENERATED = ROOT / "protocol" / "messages"
 SHELL = (
     "broker/__main__.py",
     "broker/broker_process.py",
+    "broker/cleaner_process.py",
     "broker/cli.py",
     "broker/cluster_command.py",
     "broker/cluster_folder.py",
@@ -30,6 +31,7 @@ SHELL = (
     "broker/server.py",
     "broker/status_command.py",
     "protocol/generate.py",
+    "storage/cleaner_worker.py",
     "storage/filesystem.py",
 )
 

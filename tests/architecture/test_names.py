@@ -22,7 +22,12 @@ UNIT = ROOT / "tests" / "unit"
 DOCSTRING_MIN = 40
 GRAB_BAGS = ("utils", "util", "helpers", "helper", "common", "base", "misc")
 # Reached by name from outside: the console script, the pytest entry point, `python -m`.
-ENTRY_POINTS = ("broker/__main__.py", "broker/pytest_plugin.py", "protocol/generate.py")
+ENTRY_POINTS = (
+    "broker/__main__.py",
+    "broker/pytest_plugin.py",
+    "protocol/generate.py",
+    "storage/cleaner_worker.py",
+)
 
 
 # Unit tests of more than one file: of all decoders, for example.

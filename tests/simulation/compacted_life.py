@@ -13,8 +13,10 @@ from collections.abc import Callable
 from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.record_batch import crc_is_valid, iterate_batches
 from protocol.records import Record, build_batch, iterate_records
+from storage.cleaner_ports import CleanerSettings
+from storage.inline_cleaner import InlineRunner
 from storage.log_append_info import AppendOrigin
-from storage.log_cleaner import CleanerSettings, InlineRunner, LogCleaner
+from storage.log_cleaner import LogCleaner
 from storage.log_config import LogConfig
 from storage.log_environment import LogEnvironment
 from storage.transaction_index import AbortedTxn, decode_transactions, encode_transactions

@@ -64,7 +64,6 @@ def test_a_key_of_no_effect_gives_one_warning() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "default"),
     [
-        ("log.cleanup.policy", "compact", "delete"),
         ("log.preallocate", "true", "false"),
     ],
 )

@@ -1,0 +1,29 @@
+"""Compaction without a process of its own: in the pool for blocking work.
+
+For the simulator and for tests; a broker has `broker.cleaner_process`. Owns nothing.
+"""
+
+from __future__ import annotations
+
+from storage.cleaner import clean
+from storage.cleaner_job import CleanJob
+from storage.cleaner_ports import Cleaned
+from storage.log_environment import LogEnvironment
+
+
+class InlineRunner:
+    """`storage.log_cleaner.CleanerRunner` on the port for blocking work."""
+
+    def __init__(self, environment: LogEnvironment) -> None:
+        self._environment = environment
+
+    def submit(self, job: CleanJob, done: Cleaned) -> None:
+        """See `CleanerRunner.submit`."""
+        filesystem = self._environment.filesystem
+        self._environment.blocking.submit(lambda: clean(filesystem, job), done)
+
+    def cancel(self, directory: str) -> None:
+        """See `CleanerRunner.cancel`: a job that runs here ends by itself."""
+
+    def stop(self) -> None:
+        """See `CleanerRunner.stop`."""
