@@ -17,7 +17,8 @@ from broker.replication.fetch_session import (
     FetchSession,
     FollowerPartition,
 )
-from broker.replication.partition import NO_EPOCH, READ_COMMITTED, Partition, PartitionRead
+from broker.replication.partition import Partition
+from broker.replication.partition_reads import NO_EPOCH, READ_COMMITTED, PartitionRead
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.replica_selector import NO_PREFERENCE, rack_aware
 from protocol.errors import ErrorCode

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from broker.apis.context import Api, RequestContext, Respond
 from broker.config import BrokerConfig
-from broker.replication.partition import NO_EPOCH, NO_OFFSET, READ_LOG_END, Partition
+from broker.replication.partition import Partition
+from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET, READ_LOG_END
 from broker.replication.replica_manager import ReplicaManager
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

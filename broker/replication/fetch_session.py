@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from broker.replication.partition import NO_EPOCH, NO_OFFSET, Partition, PartitionRead
+from broker.replication.partition import Partition
+from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET, PartitionRead
 from broker.replication.replica import Replica
 from protocol.errors import ErrorCode
 

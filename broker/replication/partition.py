@@ -1,8 +1,8 @@
 """One replica of one partition on this broker: its log, its leader, its in-sync replicas.
 
-Owns the leader's rules: who may append, how far readers may read (the high watermark), which
-leader epoch a request must carry (KIP-320). Changes of leadership come from the metadata image
-only. Never does I/O itself; the log does. Follows Kafka's `Partition`.
+Owns the leader's rules: who may append, and when it is acknowledged, who is proposed for the ISR;
+what readers get is in `partition_reads`. Changes of leadership come from the metadata image only.
+Never does I/O itself; the log does. Follows Kafka's `Partition`.
 
 Fetch sessions and parked operations hear of every change through `on_change`.
 """
@@ -12,30 +12,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Protocol
 
 from broker.metrics import TopicMetrics
 from broker.replication.alter_partition_manager import Altered, Proposal
 from broker.replication.followers import Followers, IsrChange, LeaderView
+from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET, PartitionReads
 from broker.replication.replica import Replica
 from controller.metadata_image import RECOVERED, PartitionRegistration
 from protocol.errors import ErrorCode
-from protocol.record_batch import CorruptBatch
-from storage.fetch_data import TimestampAndOffset
-from storage.file_records import FileRecords
 from storage.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log_dir_failure import LogDirFailure
 from storage.unified_log import UnifiedLog
 
 _log = logging.getLogger("ottla.isr")
-
-READ_UNCOMMITTED = 0
-READ_COMMITTED = 1
-READ_LOG_END = -1  # followers, and the debugging consumer
-
-NO_EPOCH = -1
-NO_OFFSET = -1
 
 # By these the controller says that nothing was changed, by this proposal nor by an earlier try of
 # it. After any other refusal the metadata alone tells what is so.
@@ -49,25 +39,7 @@ class PartitionListener(Protocol):
         """Data, watermarks, leadership or existence of `partition` changed."""
 
 
-@dataclass(slots=True)
-class PartitionRead:
-    """What one partition gives to a Fetch. Offsets are -1 where `error` left them unknown."""
-
-    error: ErrorCode = ErrorCode.NONE
-    records: FileRecords | bytes = b""
-    high_watermark: int = NO_OFFSET
-    last_stable_offset: int = NO_OFFSET
-    log_start_offset: int = NO_OFFSET
-    diverging_epoch: tuple[int, int] | None = None  # (epoch, end offset), KIP-595
-    size: int = 0
-    """Bytes of records."""
-    unsettled: bool = False
-    """There is more, for which no bytes were left, or it is elsewhere: look again next time."""
-    preferred_read_replica: int = NO_EPOCH
-    """The broker to read from instead (KIP-392); -1 for this one."""
-
-
-class Partition:
+class Partition(PartitionReads):
     """A partition that this broker hosts a replica of. Identity is the object: it is a dict key."""
 
     __slots__ = (
@@ -192,19 +164,6 @@ class Partition:
         self.deleted = True
         self.followers = None
         self._on_change(self)
-
-    def check_leader_epoch(self, current_leader_epoch: int, only_leader: bool = True) -> ErrorCode:
-        """Fence a client whose metadata is older, or newer, than ours (KIP-320), and one that
-        takes us for the leader."""
-        if self.deleted:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
-            if current_leader_epoch < self.leader_epoch:
-                return ErrorCode.FENCED_LEADER_EPOCH
-            return ErrorCode.UNKNOWN_LEADER_EPOCH
-        if only_leader and self.leader_id != self.node_id:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return ErrorCode.NONE
 
     # --- the ISR -------------------------------------------------------------------------------
 
@@ -359,75 +318,6 @@ class Partition:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return None if self.low_watermark < required_offset else ErrorCode.NONE
 
-    # --- reading -------------------------------------------------------------------------------
-
-    def upper_offset(self, isolation: int) -> int:
-        """Readers see offsets below this one."""
-        if isolation == READ_COMMITTED:
-            return self.log.last_stable_offset
-        if isolation == READ_LOG_END:
-            return self.log.log_end_offset
-        return self.log.high_watermark
-
-    @property
-    def high_watermark_lags(self) -> bool:
-        """Whether this leader does not know yet what was committed before it led."""
-        followers = self.followers
-        return followers is not None and self.log.high_watermark < followers.epoch_start_offset
-
-    def read(
-        self,
-        fetch_offset: int,
-        max_bytes: int,
-        isolation: int,
-        min_one_message: bool,
-        current_leader_epoch: int = NO_EPOCH,
-        last_fetched_epoch: int = NO_EPOCH,
-        only_leader: bool = True,
-    ) -> PartitionRead:
-        """Records from `fetch_offset` for a consumer, at most `max_bytes`.
-
-        With `min_one_message` a first batch over `max_bytes` is given whole all the same. Without
-        `only_leader` a follower answers, too, up to its own high watermark (KIP-392).
-        """
-        error = self.check_leader_epoch(current_leader_epoch, only_leader)
-        if error:
-            return PartitionRead(error)
-        upper = (
-            self.log.high_watermark
-            if isolation == READ_UNCOMMITTED
-            else self.upper_offset(isolation)
-        )
-        return self._read(fetch_offset, max_bytes, upper, min_one_message, last_fetched_epoch)
-
-    def read_for_follower(
-        self,
-        replica_id: int,
-        broker_epoch: int,
-        fetch_offset: int,
-        max_bytes: int,
-        min_one_message: bool,
-        current_leader_epoch: int,
-        last_fetched_epoch: int,
-    ) -> PartitionRead:
-        """Records up to the log's end for a follower; what it has is noted by `follower_fetched`.
-
-        UNKNOWN_LEADER_EPOCH for a replica that the leader has not heard of yet, and
-        NOT_LEADER_OR_FOLLOWER for one that died since (KIP-903): it tries again.
-        """
-        error = self.check_leader_epoch(current_leader_epoch)
-        if error:
-            return PartitionRead(error)
-        followers = self.followers
-        if followers is None or replica_id not in followers.replicas:
-            if current_leader_epoch == NO_EPOCH:
-                return PartitionRead(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-            return PartitionRead(ErrorCode.UNKNOWN_LEADER_EPOCH)
-        if followers.is_stale(replica_id, broker_epoch):
-            return PartitionRead(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        end = self.log.log_end_offset
-        return self._read(fetch_offset, max_bytes, end, min_one_message, last_fetched_epoch)
-
     def follower_fetched(
         self, replica_id: int, fetch_offset: int, log_start_offset: int, broker_epoch: int
     ) -> bool:
@@ -444,64 +334,3 @@ class Partition:
         # Backwards: it was truncated, or this fetch is late. A session of it that rests tells
         # where it is with its next fetch.
         return moved or fetch_offset < had or started != log_start_offset
-
-    def _read(
-        self,
-        fetch_offset: int,
-        max_bytes: int,
-        upper: int,
-        min_one_message: bool,
-        last_fetched_epoch: int,
-    ) -> PartitionRead:
-        log = self.log
-        if last_fetched_epoch != NO_EPOCH and last_fetched_epoch != self.leader_epoch:
-            diverging = self._diverging_epoch(fetch_offset, last_fetched_epoch)
-            if diverging is not None:
-                return diverging
-        if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
-            return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
-        records: FileRecords | bytes = b""
-        size, starved = 0, False
-        if fetch_offset < upper:
-            if max_bytes > 0 or min_one_message:
-                data = log.read(fetch_offset, max_bytes, upper, min_one_message)
-                if data.error:
-                    return PartitionRead(data.error)
-                records = data.records
-                size = len(records)
-            else:
-                starved = True
-        return PartitionRead(
-            ErrorCode.NONE,
-            records,
-            log.high_watermark,
-            log.last_stable_offset,
-            log.log_start_offset,
-            None,
-            size,
-            starved,
-        )
-
-    def offset_by_time(self, timestamp: int) -> TimestampAndOffset | None | ErrorCode:
-        """The first record at or after `timestamp` (ms), or by one of ListOffsets' names."""
-        try:
-            return self.log.fetch_offset_by_timestamp(timestamp)
-        except LogDirFailure:
-            return ErrorCode.KAFKA_STORAGE_ERROR
-        except CorruptBatch:
-            return ErrorCode.CORRUPT_MESSAGE
-
-    def _diverging_epoch(self, fetch_offset: int, last_fetched_epoch: int) -> PartitionRead | None:
-        epoch, end_offset = self.log.end_offset_for_epoch(last_fetched_epoch)
-        if epoch == NO_EPOCH or end_offset == NO_OFFSET:
-            return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
-        if fetch_offset < self.log.log_start_offset:
-            return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
-        if epoch < last_fetched_epoch or end_offset < fetch_offset:
-            return PartitionRead(
-                high_watermark=self.log.high_watermark,
-                last_stable_offset=self.log.last_stable_offset,
-                log_start_offset=self.log.log_start_offset,
-                diverging_epoch=(epoch, end_offset),
-            )
-        return None

@@ -10,7 +10,8 @@ from broker.replication.fetch_session import (
     FetchSessionCache,
     FollowerPartition,
 )
-from broker.replication.partition import Partition, PartitionRead
+from broker.replication.partition import Partition
+from broker.replication.partition_reads import PartitionRead
 from broker.replication.replica import Replica
 from protocol.errors import ErrorCode
 

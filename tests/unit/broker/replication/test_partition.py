@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.replication.partition import READ_COMMITTED, READ_UNCOMMITTED
+from broker.replication.partition_reads import READ_COMMITTED, READ_UNCOMMITTED
 from controller.metadata_image import PartitionRegistration
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
@@ -70,16 +70,6 @@ def test_a_follower_refuses_clients(replicas: Replicas) -> None:
     assert partition.delete_records(0)[0] == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_clients_of_another_epoch_are_fenced(replicas: Replicas) -> None:
-    partition = replicas.create("t")
-    replicas.move_leader("t", 1)
-    epoch = partition.leader_epoch
-    assert partition.check_leader_epoch(epoch) == ErrorCode.NONE
-    assert partition.check_leader_epoch(-1) == ErrorCode.NONE
-    assert partition.check_leader_epoch(epoch - 1) == ErrorCode.FENCED_LEADER_EPOCH
-    assert partition.check_leader_epoch(epoch + 1) == ErrorCode.UNKNOWN_LEADER_EPOCH
-
-
 def test_a_new_epoch_starts_at_the_log_end_even_without_a_write(replicas: Replicas) -> None:
     partition = replicas.create("t")
     replicas.append("t", b"a", b"b")
@@ -87,26 +77,6 @@ def test_a_new_epoch_starts_at_the_log_end_even_without_a_write(replicas: Replic
     replicas.move_leader("t", 1)
     assert partition.leader_epoch == first + 1
     assert tuple(partition.log.end_offset_for_epoch(first)) == (first, 2)
-
-
-def test_a_reader_ahead_of_its_epoch_is_told_where_it_diverged(replicas: Replicas) -> None:
-    partition = replicas.create("t")
-    replicas.append("t", b"a", b"b")
-    old = partition.leader_epoch
-    replicas.move_leader("t", 1)
-    replicas.append("t", b"c")
-    read = partition.read(3, MIB, 0, True, partition.leader_epoch, old)
-    assert read.diverging_epoch == (old, 2)
-    assert partition.read(2, MIB, 0, True, partition.leader_epoch, old).diverging_epoch is None
-
-
-def test_offsets_outside_the_log_are_out_of_range(replicas: Replicas) -> None:
-    partition = replicas.create("t")
-    replicas.append("t", b"a")
-    for offset in (-1, 2):
-        read = partition.read(offset, MIB, 0, True)
-        assert (read.error, read.high_watermark) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
-    assert partition.read(1, MIB, 0, True).error == ErrorCode.NONE
 
 
 def test_delete_records_moves_the_log_start_up_to_the_high_watermark(replicas: Replicas) -> None:
