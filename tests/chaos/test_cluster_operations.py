@@ -285,7 +285,8 @@ def test_a_storm_of_joins_ends(cluster: ClusterProcesses) -> None:
 
 
 def test_every_answer_names_the_same_leaders(cluster: ClusterProcesses) -> None:
-    """After all of that each broker says the same of every partition."""
+    """Whatever came before, each broker says the same of every partition."""
+    ClusterView(cluster).create_topic("same", PARTITIONS)
 
     async def ask() -> list[dict[str, tuple[int, int]]]:
         answers = []
