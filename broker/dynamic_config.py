@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from broker.config import BrokerConfig
 from broker.config_description import is_dynamic
 from broker.config_keys import BROKER_CONFIG_DEF
-from broker.replication.replication_quota import THROTTLE_RATES
+from broker.replication.replication_quota import THROTTLE_RATES, UNLIMITED
 from controller.metadata_image import MetadataImage, ResourceType
 from protocol.errors import ApiError, ErrorCode
 from storage.config_def import ConfigError, ConfigType, ConfigValue, parse_type
@@ -33,7 +33,6 @@ _PER_BROKER = (
     "ssl.",
 )
 _LISTENER_PREFIX = "listener.name."
-# Replicas do not move between the log directories of a broker yet.
 _ALTER_LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 
@@ -57,7 +56,7 @@ def dynamic_config_fault(
         for name in known:
             BROKER_CONFIG_DEF[name].parse(after[name])
         for name in changed:
-            if name in THROTTLE_RATES:
+            if name in THROTTLE_RATES or name == _ALTER_LOG_DIRS_RATE:
                 _check_rate(name, after[name])
     except ConfigError as error:
         return _refused(str(error))
@@ -74,17 +73,14 @@ def dynamic_config_fault(
 
 
 def _check_rate(name: str, text: str) -> None:
-    """These two exist as dynamic configs only (Kafka's `QuotaConfig`)."""
+    """These three exist as dynamic configs only (Kafka's `QuotaConfig`)."""
     rate = parse_type(name, ConfigType.LONG, text)
     if not isinstance(rate, int) or rate < 0:
         raise ConfigError.invalid(name, text, "Value must be at least 0")
 
 
 def _is_unserved(name: str) -> bool:
-    if (
-        name.startswith(_LISTENER_PREFIX)
-        or name == "replica.alter.log.dirs.io.max.bytes.per.second"
-    ):
+    if name.startswith(_LISTENER_PREFIX):
         return True
     return name in BROKER_CONFIG_DEF and name not in APPLIED_KEYS
 
@@ -108,6 +104,16 @@ def topic_defaults(config: BrokerConfig, image: MetadataImage) -> Mapping[str, C
         if key in APPLIED_KEYS and _is_valid(key, text)
     }
     return server_defaults({**config.originals, **dynamic}) if dynamic else config.topic_defaults
+
+
+def move_rate(config: BrokerConfig, image: MetadataImage) -> int:
+    """Bytes a second at which replicas move between the log directories of this broker."""
+    rate = UNLIMITED
+    for name in ("", str(config.node_id)):
+        text = image.config(ResourceType.BROKER, name).get(_ALTER_LOG_DIRS_RATE)
+        if text is not None and text.isdecimal():
+            rate = max(1, int(text))
+    return rate
 
 
 def _is_valid(name: str, text: str) -> bool:

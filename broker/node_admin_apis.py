@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.apis.alter_configs import AlterConfigsApis
+from broker.apis.alter_replica_log_dirs import AlterReplicaLogDirsApi
 from broker.apis.broker_loggers import BrokerLoggers
 from broker.apis.context import Api
 from broker.apis.delete_records import DeleteRecordsApi
@@ -36,6 +37,7 @@ def node_admin_apis(node: BrokerServer) -> list[Api]:
         *ListConfigResourcesApi(node).apis(),
         *DescribeTopicPartitionsApi(node, config.max_request_partition_size_limit).apis(),
         *DescribeClusterApi(node, cluster_id, config.node_id).apis(),
+        *AlterReplicaLogDirsApi(config.log_dirs, node.replicas).apis(),
         *DescribeLogDirsApi(config.log_dirs, node.logs).apis(),
         *DescribeProducersApi(node.replicas).apis(),
         *DeleteRecordsApi(node.replicas).apis(),

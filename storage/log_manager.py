@@ -14,10 +14,12 @@ and KAFKA-15375 (the clean-shutdown marker is left only after a stop that was cl
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from protocol.record_batch import CorruptBatch
 from storage.checkpoints import PARTITION_METADATA, encode_partition_metadata
 from storage.filesystem import Usage
+from storage.future_logs import FutureLogs
 from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailure
 from storage.log_dir_loader import FoundLog, LogDirLoader
@@ -32,6 +34,7 @@ from storage.log_environment import LogEnvironment
 from storage.log_manager_settings import LogManagerSettings
 from storage.log_upkeep import LogUpkeep
 from storage.logs_loading import IsStray, LogsLoading
+from storage.ports import Blocking
 from storage.topic_partition import (
     DELETE_DIR_SUFFIX,
     STRAY_DIR_SUFFIX,
@@ -58,8 +61,8 @@ class LogManager:
         self._random_bytes = random_bytes
         self._dirs = {path: LogDirState(path, environment) for path in settings.log_dirs}
         self._logs: dict[TopicPartition, UnifiedLog] = {}
-        self.future_logs: dict[TopicPartition, UnifiedLog] = {}
-        """Copies on their way into another directory, not in use yet (`storage.log_move`)."""
+        self.future_logs = FutureLogs(environment, random_bytes, self.remove_later)
+        self._preferred: dict[TopicPartition, str] = {}
         self._loaded = False
         self._loading: LogsLoading | None = None
         self.upkeep = LogUpkeep(environment, settings, self._online)
@@ -142,7 +145,7 @@ class LogManager:
 
     def take_future(self, log: UnifiedLog) -> None:
         """A copy on its way into another directory was found at the start, and goes on."""
-        self.future_logs[log.partition] = log
+        self.future_logs.found(log)
 
     def take(self, log: UnifiedLog) -> None:
         """A log that was opened or made here is this node's from now on.
@@ -171,6 +174,11 @@ class LogManager:
         self.upkeep.start()
 
     # ---- logs ----------------------------------------------------------------------------------
+
+    @property
+    def blocking(self) -> Blocking:
+        """Where work that may block is done."""
+        return self._environment.blocking
 
     @property
     def logs(self) -> list[UnifiedLog]:
@@ -220,6 +228,9 @@ class LogManager:
     def _create(
         self, partition: TopicPartition, topic_id: bytes, config: LogConfig, wanted: str | None
     ) -> UnifiedLog:
+        preferred = self._preferred.pop(partition, None)
+        if preferred is not None and preferred in self.online_dirs:
+            wanted = preferred
         path = wanted or self._emptiest_dir()
         directory = f"{path}/{partition}"
         try:
@@ -262,11 +273,31 @@ class LogManager:
             raise LogDirFailure(",".join(self._dirs), "No log directory is online")
         return min(online, key=lambda path: len(self._dirs[path].logs))
 
+    def prefer_dir(self, partition: tuple[str, int], log_dir: str) -> None:
+        """Where the partition's log is to be made, should it come here (AlterReplicaLogDirs)."""
+        self._preferred[TopicPartition(*partition)] = log_dir
+
+    def replace_with_future(self, partition: tuple[str, int]) -> UnifiedLog:
+        """The copy takes the log's place, which is deleted. Both hold the same: nothing is lost
+        wherever an end comes between. Raises LogDirFailure."""
+        name = TopicPartition(*partition)
+        current = self._logs[name]
+        future = self.future_logs.take_over(name)
+        self._dirs[future.log_dir].logs[name] = future
+        delay_ms = current.config.file_delete_delay_ms
+        with suppress(LogDirFailure):  # of the directory that it leaves: it is gone from there
+            self._put_aside(current, DELETE_DIR_SUFFIX)
+            self.remove_later(current.log_dir, current.directory, delay_ms)
+        self._logs[name] = future
+        self.checkpoint_soon()
+        return future
+
     def update_config(self, topic: str, config: LogConfig) -> None:
         """A topic's configs changed."""
         for log in self._logs.values():
             if log.partition.topic == topic:
                 log.update_config(config)
+        self.future_logs.update_config(topic, config)
 
     def delete(self, partition: tuple[str, int]) -> bool:
         """Take a log away: renamed now, its files removed after `file.delete.delay.ms`.
@@ -307,6 +338,10 @@ class LogManager:
         """The logs of one directory, for DescribeLogDirs."""
         return list(self._dirs[log_dir].logs.values())
 
+    def future_logs_in(self, log_dir: str) -> list[tuple[UnifiedLog, UnifiedLog | None]]:
+        """Copies on their way there, each with the log that it is a copy of."""
+        return [(log, self._logs.get(log.partition)) for log in self.future_logs.logs_in(log_dir)]
+
     def usage(self, log_dir: str) -> Usage:
         """Room on the directory's volume. Raises LogDirFailure."""
         try:
@@ -334,6 +369,7 @@ class LogManager:
         for partition, log in log_dir.logs.items():
             log.offline = True
             self._logs.pop(partition, None)
+        self.future_logs.dir_failed(path)
 
     def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> bool:
         """Close every log, write the checkpoints, leave the marker where all of it went well.
@@ -356,7 +392,7 @@ class LogManager:
         if not self._loaded or environment.failures.is_offline(path):
             return False
         try:
-            for log in log_dir.logs.values():
+            for log in (*log_dir.logs.values(), *self.future_logs.logs_in(path)):
                 log.close()
             log_dir.recovery_points.write_now(log_dir.recovery_offsets())
             log_dir.log_starts.write_now(log_dir.start_offsets())

@@ -19,7 +19,9 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from protocol.errors import ErrorCode
+from storage.checkpoints import PARTITION_METADATA
 from storage.cleaner_job import CleanedGroup
+from storage.flush_order import FlushOrder
 from storage.leader_epoch_cache import LeaderEpochCache
 from storage.local_log import LocalLog
 from storage.log_config import LogConfig
@@ -106,6 +108,7 @@ class RecoverableLog:
         """The lowest offset that it was cut to since the cleaner last asked."""
         self._flushed_at_ms = self._environment.scheduler.monotonic_ms()
         self._unflushed_messages = 0
+        self._flushes = FlushOrder()
 
     def _take_config(self, config: LogConfig) -> None:
         self.config = config
@@ -365,7 +368,7 @@ class RecoverableLog:
     def _flush_from(self, offset: int, done: Callable[[Exception | None], None] | None) -> None:
         end, truncations, directory = self.log_end_offset, self.truncations, self.directory
 
-        def synced(_: object, error: Exception | None) -> None:
+        def counted(error: Exception | None) -> None:
             if isinstance(error, FileNotFoundError) and self.directory != directory:
                 pass  # the topic was deleted meanwhile: its folder has another name, or none
             elif isinstance(error, OSError):
@@ -377,12 +380,16 @@ class RecoverableLog:
 
         self._unflushed_messages = 0
         self._flushed_at_ms = self._environment.scheduler.monotonic_ms()
-        self._environment.blocking.submit(self._sync_job(offset), synced)
+        ended = self._flushes.begin(counted)
+        self._environment.blocking.submit(self._sync_job(offset), lambda _, error: ended(error))
 
-    def _sync_job(self, from_offset: int) -> Callable[[], None]:
+    def _sync_job(self, from_offset: int, *, elsewhere: bool = True) -> Callable[[], None]:
         """What was not synced yet, from an offset on, and the epochs with it."""
         start = min(from_offset, self.recovery_point)
-        return self._local.sync_job(start, self.leader_epochs.take_unsynced())
+        also = self.leader_epochs.take_unsynced()
+        if not elsewhere and len(self._flushes):
+            also = [self.leader_epochs.path]  # what another one has taken upon itself may not be so
+        return self._local.sync_job(start, also)
 
     def flush_now(self) -> None:
         """As `flush`, on this thread, before it returns. Raises LogDirFailure."""
@@ -390,7 +397,7 @@ class RecoverableLog:
         if self.recovery_point >= self.log_end_offset:
             return
         try:
-            self._sync_job(self.recovery_point)()
+            self._sync_job(self.recovery_point, elsewhere=False)()
         except OSError as error:
             raise self._failed("fsync", error) from error
         self.recovery_point = self.log_end_offset
@@ -411,6 +418,13 @@ class RecoverableLog:
             self._local.close()
         except OSError as error:
             raise self._failed("closing", error) from error
+
+    def copy_topic_id(self, directory: str) -> None:
+        """Put the file that names the topic into another folder. Raises OSError."""
+        filesystem, source = self._environment.filesystem, f"{self.directory}/{PARTITION_METADATA}"
+        if filesystem.exists(source):
+            target = f"{directory}/{PARTITION_METADATA}"
+            filesystem.replace_atomically(target, filesystem.read(source))
 
     def retire(self) -> None:
         """The log was set aside: it takes and gives nothing; slices in flight stay good."""

@@ -1,8 +1,8 @@
 """DescribeLogDirs: v1-5 (KIP-113).
 
 Behaviour: every log directory of this broker with its error, room on its volume and the size of
-each partition asked for; null topics are all, an empty list none. A directory that failed says
-KAFKA_STORAGE_ERROR and nothing else.
+each partition asked for, a copy that is on its way into it among them; null topics are all, an
+empty list none. A directory that failed says KAFKA_STORAGE_ERROR and nothing else.
 
 Versions: v2 flexible, v3 an error for the whole answer, v4 total and usable bytes (KIP-827), v5
 cordoned directories (KIP-1066), of which there are none here.
@@ -27,6 +27,8 @@ from storage.filesystem import Usage
 from storage.log_dir_failure import LogDirFailure
 from storage.unified_log import UnifiedLog
 
+NO_LAG = -1
+
 
 class LogDirs(Protocol):
     """What `storage.log_manager` tells of its directories."""
@@ -35,6 +37,9 @@ class LogDirs(Protocol):
     def online_dirs(self) -> list[str]: ...
 
     def logs_in(self, log_dir: str) -> list[UnifiedLog]: ...
+
+    def future_logs_in(self, log_dir: str) -> list[tuple[UnifiedLog, UnifiedLog | None]]:
+        """Copies on their way there, each with the log that it is a copy of."""
 
     def usage(self, log_dir: str) -> Usage:
         """Raises LogDirFailure."""
@@ -77,6 +82,13 @@ class DescribeLogDirsApi:
             topic = topics.setdefault(name, DescribeLogDirsTopic(name))
             lag = max(log.high_watermark - log.log_end_offset, 0)
             topic.partitions.append(DescribeLogDirsPartition(index, log.size_bytes, lag))
+        for log, current in self._logs.future_logs_in(log_dir):
+            name, index = log.partition
+            if wanted is not None and (name, index) not in wanted:
+                continue
+            topic = topics.setdefault(name, DescribeLogDirsTopic(name))
+            lag = NO_LAG if current is None else current.log_end_offset - log.log_end_offset
+            topic.partitions.append(DescribeLogDirsPartition(index, log.size_bytes, lag, True))
         return DescribeLogDirsResult(
             0, log_dir, list(topics.values()), usage.total_bytes, usage.usable_bytes
         )

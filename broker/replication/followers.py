@@ -52,10 +52,10 @@ class IsrChange(NamedTuple):
 class Followers:
     """The remote replicas of a partition that this broker leads."""
 
-    __slots__ = ("_log", "_view", "epoch_start_offset", "isr", "maximal_isr", "pending", "replicas")
+    __slots__ = ("_view", "epoch_start_offset", "isr", "log", "maximal_isr", "pending", "replicas")
 
     def __init__(self, log: UnifiedLog, view: LeaderView) -> None:
-        self._log = log
+        self.log = log
         self._view = view
         self.replicas: dict[int, Replica] = {}
         self.isr: tuple[int, ...] = ()
@@ -74,7 +74,7 @@ class Followers:
 
     def begin_epoch(self, registration: PartitionRegistration) -> None:
         """A leader epoch of this broker begins, at the log's end."""
-        now_ms, end = self._view.now_ms(), self._log.log_end_offset
+        now_ms, end = self._view.now_ms(), self.log.log_end_offset
         self.epoch_start_offset = end
         for replica in self.replicas.values():
             replica.reset(end, now_ms, in_sync=replica.broker_id in registration.isr)
@@ -88,7 +88,7 @@ class Followers:
         self, replica: Replica, fetch_offset: int, log_start_offset: int, broker_epoch: int
     ) -> None:
         """A fetch told where a follower is."""
-        end, now_ms = self._log.log_end_offset, self._view.now_ms()
+        end, now_ms = self.log.log_end_offset, self._view.now_ms()
         replica.fetched(fetch_offset, log_start_offset, end, broker_epoch, now_ms)
 
     # --- the high watermark ----------------------------------------------------------------------
@@ -96,7 +96,7 @@ class Followers:
     @property
     def min_isr(self) -> int:
         """A topic with fewer replicas than min.insync.replicas is not unwritable (KIP-966)."""
-        return min(self._log.config.min_insync_replicas, len(self.replicas) + 1)
+        return min(self.log.config.min_insync_replicas, len(self.replicas) + 1)
 
     def advance_high_watermark(self) -> bool:
         """Move the log's high watermark to what all in sync have; whether it moved.
@@ -104,7 +104,7 @@ class Followers:
         It waits, too, for a replica that is about to come in sync: otherwise one that is always a
         little behind would never be let in.
         """
-        log = self._log
+        log = self.log
         if len(self.isr) < self.min_isr:
             return False
         end = lowest = log.log_end_offset
@@ -160,7 +160,7 @@ class Followers:
         if self._view.alter_partitions is None:
             return None
         end = replica.log_end_offset
-        if end < self._log.high_watermark or end < self.epoch_start_offset:
+        if end < self.log.high_watermark or end < self.epoch_start_offset:
             return None
         if not self._is_eligible(replica):
             return None
@@ -177,7 +177,7 @@ class Followers:
         """Members of the ISR that miss what the leader had `replica.lag.time.max.ms` ago."""
         if self.pending is not None or self._view.alter_partitions is None:
             return ()
-        end, late = self._log.log_end_offset, []
+        end, late = self.log.log_end_offset, []
         for broker_id, replica in self.replicas.items():
             if replica.log_end_offset != end and broker_id in self.isr:
                 now_ms = self._view.now_ms()

@@ -159,6 +159,13 @@ class Partition(PartitionReads):
         with suppress(LogDirFailure):
             self.log.assign_epoch_start(leader_epoch, self.log.log_end_offset)
 
+    def replace_log(self, log: UnifiedLog) -> None:
+        """The same log lies in another directory now."""
+        self.log = log
+        if self.followers is not None:
+            self.followers.log = log
+        self._on_change(self)
+
     def mark_deleted(self) -> None:
         """The log is gone: whoever still holds this partition learns it here."""
         self.deleted = True

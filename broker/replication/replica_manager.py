@@ -14,13 +14,14 @@ from contextlib import suppress
 from typing import Protocol
 
 from broker.config import BrokerConfig
-from broker.dynamic_config import topic_defaults
+from broker.dynamic_config import move_rate, topic_defaults
 from broker.metrics import Metrics
 from broker.purgatory.purgatory import Purgatory
 from broker.replication.assignments_manager import AssignmentsManager
 from broker.replication.fetch_session import FetchSession, FetchSessionCache
 from broker.replication.followers import LeaderView
 from broker.replication.partition import Partition
+from broker.replication.replica_mover import ReplicaMover
 from broker.replication.replication_quota import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -102,6 +103,7 @@ class ReplicaManager:
         self._image: MetadataImage | None = None
         self._fetchers: Fetchers | None = None
         self._assignments: AssignmentsManager | None = None
+        self.mover = ReplicaMover(log_manager, scheduler, log_manager.blocking, self._moved)
         self._stopped = False
         self.leader_view = LeaderView(
             scheduler,
@@ -186,6 +188,7 @@ class ReplicaManager:
         if any(resource in delta.changed_configs for resource in own):
             self.leader_quota.configure(image)
             self.follower_quota.configure(image)
+            self.mover.rate = move_rate(self._config, image)
             for topic in dict.fromkeys(topic for topic, _ in self._partitions):
                 self.log_manager.update_config(topic, self.topic_config(topic))
 
@@ -266,6 +269,7 @@ class ReplicaManager:
         )
         self._partitions[(topic, index)] = partition
         self._by_topic_id[(topic_id, index)] = partition
+        self.mover.resume(partition)
         return partition
 
     def _delete(self, topic: str, topic_id: bytes, index: int) -> None:
@@ -280,6 +284,7 @@ class ReplicaManager:
             self._assignments.forget(partition)
         del self._partitions[(topic, index)]
         del self._by_topic_id[(partition.topic_id, index)]
+        self.mover.cancel(partition)
         led = partition.is_leader
         partition.mark_deleted()
         if led:
@@ -361,6 +366,13 @@ class ReplicaManager:
             if self._fetchers is not None:
                 self._fetchers.log_start_moved(partition)
 
+    def _moved(self, partition: Partition) -> None:
+        """The log lies in another directory of this broker now."""
+        topic = self.image.topics.get_by_id(partition.topic_id)
+        registration = topic.partitions.get(partition.index) if topic is not None else None
+        if self._assignments is not None and registration is not None:
+            self._assignments.placed(partition, registration)
+
     def _log_dir_failed(self, log_dir: str) -> None:
         """Its logs refuse everything already; the controller elects other leaders for them."""
         lost = [one for one in self._partitions.values() if one.log.log_dir == log_dir]
@@ -373,6 +385,7 @@ class ReplicaManager:
     def complete_waiting(self) -> None:
         """Answer every parked request with what there is: the node stops."""
         self._stopped = True
+        self.mover.stop()
         self.fetch_purgatory.complete_everything()
         self.produce_purgatory.complete_everything()
         self.delete_records_purgatory.complete_everything()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from broker.config import BrokerConfig
 from broker.metrics import Metrics
-from broker.replication.alter_partition_manager import AlterPartitionManager, ToController
+from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from controller.metadata_delta import MetadataDelta
@@ -37,6 +37,7 @@ class Replicas:
     def __init__(self, folder: str, **overrides: str) -> None:
         self.scheduler = SimScheduler()
         self.blocking = SimBlocking(self.scheduler)
+        """`folder`: one, or several separated by commas."""
         self.config = BrokerConfig.single_node({"log.dirs": folder, **overrides})
         self.failures = LogDirFailureChannel()
         environment = LogEnvironment(
@@ -44,7 +45,7 @@ class Replicas:
         )
         self.logs = LogManager(
             environment,
-            LogManagerSettings((folder,)),
+            LogManagerSettings(self.config.log_dirs),
             lambda topic: self.manager.topic_config(topic),
             self.random_bytes,
         )

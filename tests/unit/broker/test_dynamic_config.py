@@ -57,7 +57,12 @@ def test_what_is_taken(name: str, text: str) -> None:
             "Invalid value x for configuration leader.repli",
         ),
         ("follower.replication.throttled.rate", "-1", "Value must be at least 0"),
-        ("replica.alter.log.dirs.io.max.bytes.per.second", "5", "Cannot update these configs dyn"),
+        (
+            "replica.alter.log.dirs.io.max.bytes.per.second",
+            "-5",
+            "Invalid value -5 for configuration replica.alter.log.dirs.io.max.bytes.per.second: "
+            "Value must be at least 0",
+        ),
     ],
 )
 def test_what_kafka_refuses(name: str, text: str, words: str) -> None:

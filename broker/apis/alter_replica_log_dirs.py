@@ -1,0 +1,89 @@
+"""AlterReplicaLogDirs: v1-2 (KIP-113).
+
+Behaviour: moves replicas of this broker into the directory named, in the background; the answer
+says that a move was begun, or why not. A partition that is not here is REPLICA_NOT_AVAILABLE, and
+will be made in that directory should it come: `kafka-reassign-partitions` asks again until it is.
+A directory that no config names is LOG_DIR_NOT_FOUND, one that failed KAFKA_STORAGE_ERROR. To move
+a replica to where it lies ends a move that is under way.
+
+Versions: v2 flexible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from broker.apis.context import Api, RequestContext, Respond
+from broker.replication.replica_manager import ReplicaManager
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
+)
+from storage.future_logs import NAME_LENGTH_MAX
+from storage.log_dir_failure import LogDirFailure
+
+
+class AlterReplicaLogDirsApi:
+    """Moves replicas between the log directories of this broker."""
+
+    def __init__(self, log_dirs: Sequence[str], replicas: ReplicaManager) -> None:
+        """`log_dirs`: all directories of this node."""
+        self._log_dirs = log_dirs
+        self._replicas = replicas
+
+    def apis(self) -> list[Api]:
+        return [Api(ApiKey.ALTER_REPLICA_LOG_DIRS, 1, 2, self.handle, refuse_alter_log_dirs)]
+
+    def handle(
+        self, context: RequestContext, request: AlterReplicaLogDirsRequest, respond: Respond
+    ) -> None:
+        results: dict[str, AlterReplicaLogDirTopicResult] = {}
+        for log_dir in request.dirs:
+            for topic in log_dir.topics:
+                result = results.setdefault(topic.name, AlterReplicaLogDirTopicResult(topic.name))
+                for index in topic.partitions:
+                    error = self._move(topic.name, index, log_dir.path)
+                    result.partitions.append(AlterReplicaLogDirPartitionResult(index, int(error)))
+        respond(AlterReplicaLogDirsResponse(results=list(results.values())))
+
+    def _move(self, topic: str, index: int, log_dir: str) -> ErrorCode:
+        replicas = self._replicas
+        if len(topic) > NAME_LENGTH_MAX:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
+        if log_dir not in self._log_dirs:
+            return ErrorCode.LOG_DIR_NOT_FOUND
+        if log_dir not in replicas.log_manager.online_dirs:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        partition = replicas.partition(topic, index)
+        if partition is None:
+            if replicas.why_absent(topic, index) is ErrorCode.KAFKA_STORAGE_ERROR:
+                return ErrorCode.KAFKA_STORAGE_ERROR
+            replicas.log_manager.prefer_dir((topic, index), log_dir)
+            return ErrorCode.REPLICA_NOT_AVAILABLE
+        if partition.log.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        try:
+            replicas.mover.move(partition, log_dir)
+        except LogDirFailure:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NONE
+
+
+def refuse_alter_log_dirs(
+    request: AlterReplicaLogDirsRequest, error: ErrorCode
+) -> AlterReplicaLogDirsResponse:
+    """The response that says `error` for every partition."""
+    return AlterReplicaLogDirsResponse(
+        results=[
+            AlterReplicaLogDirTopicResult(
+                topic.name,
+                [AlterReplicaLogDirPartitionResult(one, int(error)) for one in topic.partitions],
+            )
+            for log_dir in request.dirs
+            for topic in log_dir.topics
+        ]
+    )
