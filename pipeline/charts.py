@@ -1,6 +1,6 @@
 """Plots as SVG text that stands in a page by itself: bars and lines over time or names.
 
-Pure. Colours and type come from the page (`pipeline.report`), so that light and dark are its affair.
+Pure. Colours and type come from the page (`pipeline.report`): light and dark are its affair.
 """
 
 from __future__ import annotations

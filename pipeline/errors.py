@@ -5,6 +5,8 @@ Owns the exception, and how errors of Spark and its connector are told in one li
 
 from __future__ import annotations
 
+import re
+
 
 class PipelineError(Exception):
     """A job cannot run, or go on, as it was asked to; `str()` says why and what to do."""
@@ -60,6 +62,9 @@ def told(error: BaseException) -> str:
     text = str(error)
     if isinstance(error, PipelineError):
         return text
+    own = re.search(r"PipelineError: (.+)", text)  # raised in an executor
+    if own is not None:
+        return own[1].strip()
     for words, sentence in _KNOWN:
         if words in text:
             return sentence

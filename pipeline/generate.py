@@ -26,7 +26,7 @@ from pipeline.generator import (
     iso,
 )
 from pipeline.sender import Sender
-from pipeline.topics import DEFAULT_SERVERS, Cluster
+from pipeline.topics import DEFAULT_SERVERS, KEPT_FOR_EVER, Cluster
 
 TOPIC = "cdr"
 PARTITIONS = 6
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     """Generate; the exit code."""
     spec = spec_of(options)
     cluster = Cluster(options.bootstrap_server)
-    if cluster.ensure(options.topic, options.partitions):
+    if cluster.ensure(options.topic, options.partitions, KEPT_FOR_EVER):
         _say(f"made topic {options.topic} with {options.partitions} partitions")
     else:
         there = sum(one.end - one.start for one in cluster.offsets(options.topic).values())

@@ -173,9 +173,11 @@ def generated(spec: GeneratorSpec) -> Iterator[Generated]:
         drawn = chance.random()
         if spec.malformed_share <= drawn < duplicate_below and recent:
             usage = recent[chance.randrange(len(recent))]
-            value = usage.json().encode()
-            yield Generated(usage.subscriber.encode(), value, arrival_ms, usage, None, True)
-            continue
+            # Not so long after that it would be refused for its age.
+            if arrival_ms - usage.event_time_ms <= spec.late_max_s * 1000:
+                value = usage.json().encode()
+                yield Generated(usage.subscriber.encode(), value, arrival_ms, usage, None, True)
+                continue
         late = duplicate_below <= drawn < late_below
         delay_ms = chance.randrange(5_000, spec.late_max_s * 1000 + 5_001) if late else 0
         usage = network.usage(number, arrival_ms - delay_ms - chance.randrange(50, 3_000))

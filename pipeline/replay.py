@@ -14,13 +14,15 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from pyspark.cloudpickle import register_pickle_by_value
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipeline import errors, sender
 from pipeline.errors import PipelineError
 from pipeline.loaded_table import LoadedTable
 from pipeline.sender import NO_TIMESTAMP, Sender
-from pipeline.topics import DEFAULT_SERVERS, Cluster
+from pipeline.topics import DEFAULT_SERVERS, KEPT_FOR_EVER, Cluster
 
 FORMATS = ("table", "parquet", "json", "csv")
 PARTITIONS = 6
@@ -54,8 +56,12 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
     """Replay once; the exit code."""
     if options.files is None:
         raise PipelineError("replay: name the files with --files")
-    rows = read_records(spark, options)
-    Cluster(options.bootstrap_server).ensure(options.topic, options.partitions)
+    rows = read_records(spark, options, options.same_partitions)
+    cluster = Cluster(options.bootstrap_server)
+    cluster.ensure(options.topic, options.partitions, KEPT_FOR_EVER)
+    # What the executors run goes to them by value: they need confluent-kafka, not this package.
+    for module in (errors, sender, sys.modules[__name__]):
+        register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     began = time.monotonic()
     send = _SendRows(options.bootstrap_server, options.topic, options.same_partitions)
     sent = sum(rows.rdd.mapPartitions(send).collect())
@@ -64,7 +70,9 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
     return 0
 
 
-def read_records(spark: SparkSession, options: argparse.Namespace) -> DataFrame:
+def read_records(
+    spark: SparkSession, options: argparse.Namespace, same_partitions: bool = False
+) -> DataFrame:
     """The files as records: `key`, `value`, `headers`, `timestamp_ms`, `partition`."""
     if options.format == "table":
         table = LoadedTable(spark, options.files)
@@ -72,7 +80,7 @@ def read_records(spark: SparkSession, options: argparse.Namespace) -> DataFrame:
             raise PipelineError(
                 f"{options.files} is no table that load wrote: say --format parquet, json or csv"
             )
-        return from_table(table.read(), options.same_partitions)
+        return from_table(table.read(), same_partitions)
     reader = spark.read.option("header", "true").option("inferSchema", "true")
     frame = reader.format(options.format).load(options.files)
     return from_rows(frame, _names(options.key), options.timestamp, _names(options.order))
@@ -148,9 +156,9 @@ class _SendRows:
         self._same_partitions = same_partitions
 
     def __call__(self, rows: Iterable[Any]) -> Iterator[int]:
-        sender = Sender(self._servers, self._topic)
+        producer = Sender(self._servers, self._topic)
         for count, row in enumerate(rows, 1):
-            sender.send(
+            producer.send(
                 None if row.key is None else bytes(row.key),
                 None if row.value is None else bytes(row.value),
                 NO_TIMESTAMP if row.timestamp_ms is None else row.timestamp_ms,
@@ -158,9 +166,9 @@ class _SendRows:
                 row.partition if self._same_partitions else -1,
             )
             if count % _FLUSH_EVERY == 0:
-                sender.flush()
-        sender.flush()
-        yield sender.acknowledged
+                producer.flush()
+        producer.flush()
+        yield producer.acknowledged
 
 
 def _say(text: str) -> None:

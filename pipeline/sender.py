@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+import confluent_kafka as client  # by its name: executors get this module by value
 
 from pipeline.errors import PipelineError
 
@@ -24,9 +24,9 @@ class Sender:
     def __init__(self, servers: str, topic: str) -> None:
         self._topic = topic
         self._servers = servers
-        self._refused: KafkaError | None = None
+        self._refused: client.KafkaError | None = None
         self.acknowledged = 0
-        self._producer = Producer(
+        self._producer = client.Producer(
             {
                 "bootstrap.servers": servers,
                 "enable.idempotence": True,
@@ -63,7 +63,7 @@ class Sender:
                 break
             except BufferError:
                 self._producer.poll(_FULL_WAIT_S)
-            except KafkaException as error:
+            except client.KafkaException as error:
                 raise self._error(error.args[0]) from error
         self._producer.poll(0)
 
@@ -73,7 +73,7 @@ class Sender:
             self._check()
         self._check()
 
-    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+    def _delivered(self, error: client.KafkaError | None, _: client.Message) -> None:
         if error is None:
             self.acknowledged += 1
         elif self._refused is None:
@@ -83,7 +83,7 @@ class Sender:
         if self._refused is not None:
             raise self._error(self._refused)
 
-    def _error(self, error: KafkaError) -> PipelineError:
+    def _error(self, error: client.KafkaError) -> PipelineError:
         return PipelineError(
             f"a record was not stored in {self._topic} ({error.str()}): see ottla status "
             f"--bootstrap-server {self._servers}"

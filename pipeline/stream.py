@@ -2,8 +2,8 @@
 
 Two queries over the topic. `aggregates`: good records, each event once, added up per window,
 cell and subscriber, into a table of Parquet and a compacted topic. `dead-letters`: the others
-into a topic of their own, with the reason in a header. Owns the running queries and what is said of them;
-what is exactly once, and by what, stands in `docs/pipeline.md`.
+into a topic of their own, with the reason in a header. Owns the running queries and what is said
+of them; what is exactly once, and by what, stands in `docs/pipeline.md`.
 """
 
 from __future__ import annotations

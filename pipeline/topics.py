@@ -19,6 +19,9 @@ from pipeline.errors import PipelineError
 
 DEFAULT_SERVERS = "localhost:9092"
 REPLICAS_WANTED = 3
+# Of a topic whose records keep timestamps of their own: they may be older than any retention, and
+# would be deleted for their age as soon as they are there.
+KEPT_FOR_EVER = {"retention.ms": "-1"}
 _TIMEOUT_S = 10.0
 _RETRY_S = 0.5
 _LIST_MAX = 8
