@@ -13,9 +13,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from broker.endpoints import SECURITY_PROTOCOLS, EndPoint
+from broker.replication.to_controller import ToController
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from protocol.messages.broker_registration import (
@@ -35,9 +36,6 @@ SHUT_DOWN_TIMEOUT_MS = 5_000
 longer than whoever supervises a process.)"""
 SHUT_DOWN_SILENCE_MS = 1_500
 """Or so long for a controller's answer: when a whole cluster stops, the last have none."""
-
-ToController = Callable[[Any, Callable[[Any], None]], None]
-"""(request, what to do with its response, which is None where no answer came in time)."""
 
 NO_ANSWER = ErrorCode.REQUEST_TIMED_OUT
 RETRIED = (

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
+from broker.replication.to_controller import ToController
 from protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
@@ -24,9 +24,6 @@ from storage.ports import Scheduler
 PREFETCH_BELOW = 0.1
 """Part of a block that is left when the next one is asked for."""
 RETRY_BACKOFF_MS = 50
-
-ToController = Callable[[AllocateProducerIdsRequest, Callable[[Any], None]], None]
-"""(request, what to do with its response, which is None where no answer came in time)."""
 
 GiveId = Callable[[int | None], None]
 """Told the id, or None where the client must try again."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from broker.replication.to_controller import ToController
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition import (
     AlterPartitionRequest,
@@ -29,9 +29,6 @@ from storage.ports import Scheduler
 _log = logging.getLogger("ottla.isr")
 
 RETRY_BACKOFF_MS = 50
-
-ToController = Callable[[Any, Callable[[Any], None]], None]
-"""Send a request to the active controller; the response, or None where none came in time."""
 
 PartitionKey = tuple[bytes, int]  # topic id, index
 

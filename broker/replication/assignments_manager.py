@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from broker.replication.partition import Partition
+from broker.replication.to_controller import ToController
 from controller.metadata_image import PartitionRegistration
 from protocol.errors import ErrorCode
 from protocol.messages.assign_replicas_to_dirs import (
@@ -49,7 +49,7 @@ class AssignmentsManager:
     def __init__(
         self,
         scheduler: Scheduler,
-        to_controller: Callable[[Any, Callable[[Any], None]], None],
+        to_controller: ToController,
         node_id: int,
         broker_epoch: Callable[[], int],
         directory_ids: Mapping[str, bytes],

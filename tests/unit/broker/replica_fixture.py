@@ -9,6 +9,7 @@ from broker.metrics import Metrics
 from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
+from broker.replication.to_controller import ToController
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, ResourceType
 from controller.metadata_records import MetadataRecord
