@@ -15,7 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
-from storage.batch_scan import iterate_headers
+from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
+from storage.fetch_data import UNDEFINED_EPOCH
 from storage.filesystem import Filesystem
 from storage.indexes import CorruptIndex
 from storage.leader_epoch_cache import LeaderEpochCache
@@ -99,7 +100,7 @@ class LogLoader:
         for segment in flushed:
             if segment is not self.segments.active:
                 self._open_closed(segment)
-        if not epochs_known:
+        if not epochs_known or self._epochs_end_before(flushed):
             self._rebuild_epochs(flushed)
         self._recover(unflushed)
         self._open_active(unflushed)
@@ -231,6 +232,25 @@ class LogLoader:
             self._recover_one(active)
             if not active.size:
                 self.report.segments_scanned -= 1
+
+    def _epochs_end_before(self, flushed: list[LogSegment]) -> bool:
+        """Whether the checkpoint is of an earlier time than the last flushed batch."""
+        for segment in reversed(flushed):
+            if not segment.size:
+                continue
+            epoch = UNDEFINED_EPOCH
+            try:
+                start = segment.offset_index.last(segment.path(INDEX_SUFFIX))[1]
+                for _, header in iterate_headers(
+                    segment.file, start, segment.size, LOOKUP_CHUNK_BYTES
+                ):
+                    epoch = header.partition_leader_epoch
+            except (CorruptIndex, CorruptBatch, FileNotFoundError):
+                return False  # it is scanned in a moment
+            finally:
+                segment.release_handles()
+            return epoch > self._epochs.latest
+        return False
 
     def _rebuild_epochs(self, flushed: list[LogSegment]) -> None:
         """The checkpoint is missing or damaged: the flushed batches say what it said."""
