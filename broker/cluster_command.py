@@ -55,7 +55,8 @@ class _Cluster:
     def __init__(self, folder: ClusterFolder) -> None:
         self._folder = folder
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
-        self._log_offsets: dict[int, int] = {}
+        self._log_offsets: dict[int, int] = {}  # where the output of this start begins
+        self._looked_to: dict[int, int] = {}
         self._asked_to_stop = 0
         self._next_status = 0.0
         self._screen = _Screen()
@@ -89,6 +90,7 @@ class _Cluster:
         file, log_file = self._folder.properties_file(node_id), self._folder.log_file(node_id)
         log_file.parent.mkdir(parents=True, exist_ok=True)
         self._log_offsets[node_id] = log_file.stat().st_size if log_file.exists() else 0
+        self._looked_to[node_id] = self._log_offsets[node_id]
         with log_file.open("ab") as log:
             self._processes[node_id] = subprocess.Popen(  # noqa: S603 - our own command
                 serve_command(["--config", str(file)]),
@@ -133,17 +135,20 @@ class _Cluster:
             view.state = NodeState.SERVING
 
     def _is_ready(self, node_id: int) -> bool:
-        return READY.encode() in self._output(node_id)
-
-    def _output(self, node_id: int) -> bytes:
-        """What the node printed since this start; the beginning, where it is long."""
+        """Whether the node said so since the last look, which may have ended within the words."""
+        words, begin = READY.encode(), self._log_offsets[node_id]
         with self._folder.log_file(node_id).open("rb") as log:
-            log.seek(self._log_offsets[node_id])
-            return log.read(_LAST_WORDS_BYTES)
+            log.seek(max(begin, self._looked_to[node_id] - len(words)))
+            said = log.read()
+            self._looked_to[node_id] = log.tell()
+        return words in said
 
     def _last_words(self, node_id: int) -> str:
         """The line with which a node refused to start, if it did."""
-        lines = self._output(node_id).decode("utf-8", "replace").splitlines()
+        with self._folder.log_file(node_id).open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            log.seek(max(self._log_offsets[node_id], size - _LAST_WORDS_BYTES))
+            lines = log.read().decode("utf-8", "replace").splitlines()
         said = [one for one in lines if one.startswith(PREFIX) and "warning:" not in one]
         refused = [one.removeprefix(PREFIX) for one in said if READY not in one]
         return refused[-1] if refused else ""

@@ -161,6 +161,21 @@ def test_a_node_that_refuses_to_start_says_why(
     assert "the cluster serves" not in said.text
 
 
+def test_a_node_may_say_much_before_it_serves_or_refuses(
+    nodes: Callable[..., None], said: Said, tmp_path: Path
+) -> None:
+    """As one that recovers many logs does."""
+    much = "[print('ottla: warning: recovered t-%d' % one) for one in range(2000)]; "
+    nodes(node1=much + SERVES, node2=much + REFUSES)
+
+    def story() -> None:
+        said.wait_for("node 1 serves on port")
+        said.wait_for("node 2 is dead (exit code 2: log.dirs is on fire)")
+        interrupt()
+
+    assert run_while(said, story, tmp_path / "c", 2) == 1
+
+
 def test_it_ends_when_all_are_dead(nodes: Callable[..., None], said: Said, tmp_path: Path) -> None:
     nodes(node1=REFUSES, node2=REFUSES)
     assert run_while(said, lambda: None, tmp_path / "c", 2) == 1
