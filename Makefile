@@ -12,13 +12,16 @@ SEEDS ?= 50
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check sim compat chaos bench format clean
+.PHONY: help setup run demo test check sim compat chaos bench format clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
 run: $(VENV)/.broker-installed ## start a broker on localhost:9092, data in ./data; ARGS="--override key=value"
 	@exec $(BIN)/ottla serve $(ARGS)
+
+demo: $(VENV)/.pipeline-installed ## three brokers and the Spark pipeline, with deaths in the middle; needs Java 17
+	@exec $(BIN)/python -m pipeline.demo $(ARGS)
 
 setup: $(VENV)/.tests-installed ## the virtual environment with all that the tests need
 
@@ -67,6 +70,10 @@ $(VENV)/.broker-installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
 	@touch $@
 
+$(VENV)/.pipeline-installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[pipeline]'
+	@touch $@ $(VENV)/.broker-installed
+
 $(VENV)/.tests-installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev,pipeline]'
-	@touch $@ $(VENV)/.broker-installed
+	@touch $@ $(VENV)/.broker-installed $(VENV)/.pipeline-installed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 
 from pyspark.sql import SparkSession
 
@@ -52,6 +53,8 @@ def make_session(job: str, options: argparse.Namespace) -> SparkSession:
     settings = settings_for(options.master, parsed(options.conf), submitted)
     if settings.get("spark.driver.host") == "127.0.0.1":
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        # Else executors take the python3 of the PATH, where this environment's packages are not.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"ottla-{job}").config(map=dict(settings))
     return builder.getOrCreate()
 

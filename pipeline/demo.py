@@ -1,0 +1,206 @@
+"""`make demo`: a cluster, the whole pipeline on it, two deaths in the middle, and an audit.
+
+Starts three brokers, the generator and the stream job as processes of their own, kills one broker
+and the stream job with `kill -9`, starts both again, loads, and audits everything against the
+generator's seed. Owns the order of it and says what it does before it does it. Opens no window,
+and ends only what it started.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+from pipeline.demo_processes import Background, free_ports
+from pipeline.errors import PipelineError
+from pipeline.java import check_java, connector_settings
+
+BROKERS = 3
+VICTIM = 2
+KILL_BROKER_AT, KILL_STREAM_AT, RESTART_BROKER_AT = 30, 55, 80
+_MARKER = ".ottla-demo"
+_START_S = 120.0
+_JOB_S = 900.0
+_IDLE_S = 8
+_POLL_S = 0.2
+
+
+def main() -> int:
+    """Run the demo; the exit code is the audit's."""
+    parser = argparse.ArgumentParser(prog="python -m pipeline.demo", description=__doc__)
+    parser.add_argument("--events", type=int, default=200_000, help="records of the generator")
+    parser.add_argument("--seconds", type=float, default=60, help="in how long they are sent")
+    parser.add_argument("--seed", type=int, default=1, help="same seed, same records")
+    parser.add_argument("--folder", type=Path, default=Path("demo"), help="for all that is written")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        check_java()
+        connector_settings()  # fetched now, not within the minute
+        folder = _fresh(options.folder)
+        demo = Demo(folder, options.events, options.seconds, options.seed)
+        try:
+            return demo.run()
+        finally:
+            demo.close()
+    except PipelineError as error:
+        print(f"ottla-pipeline: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+class Demo:
+    """One run in one folder."""
+
+    def __init__(self, folder: Path, events: int, seconds: float, seed: int) -> None:
+        self._folder = folder
+        self._events = events
+        self._rate = events / seconds
+        self._seed = seed
+        self._began = time.monotonic()
+        self._started: list[Background] = []
+        self._servers = ""
+        self._pids: dict[int, int] = {}
+
+    def run(self) -> int:
+        """All of it; 0 where the audit found everything whole."""
+        self._start_cluster()
+        self._say(
+            f"{self._events:,} events at {self._rate:,.0f}/s, a day of the operator's clock; "
+            f"node {VICTIM} and the stream job will be killed on the way"
+        )
+        generator = self._job(
+            "generate",
+            *("--rate", f"{self._rate:g}", "--events", str(self._events)),
+            *("--seed", str(self._seed)),
+        )
+        generator.wait_for("made topic", _START_S)
+        stream = self._stream()
+        stream = self._go_through(generator, stream)
+        if generator.wait(_JOB_S):
+            raise PipelineError("demo: the generator failed; its last line says why")
+        while True:
+            code = stream.wait(_JOB_S)
+            if code:
+                raise PipelineError("demo: the stream job failed; its last line says why")
+            if stream.find("done: nothing new"):
+                break
+        self._say("loading what the topic holds into Parquet by date and hour")
+        if self._job("load", "--table", self._path("events")).wait(_JOB_S):
+            raise PipelineError("demo: the load failed; its last line says why")
+        return self._audit()
+
+    def close(self) -> None:
+        """End whatever of it still runs, the cluster last."""
+        for one in reversed(self._started):
+            one.end(60)
+
+    def _start_cluster(self) -> None:
+        self._say(f"a cluster of {BROKERS} brokers on this machine, in {self._folder}/cluster")
+        arguments = ["-m", "broker", "cluster", "--brokers", str(BROKERS)]
+        arguments += ["--dir", self._path("cluster"), "--port", str(free_ports())]
+        cluster = self._start("ottla cluster", arguments)
+        self._servers = cluster.wait_for(r"bootstrap servers (\S+)", _START_S)[1]
+        for node in range(1, BROKERS + 1):
+            found = cluster.wait_for(rf"node {node} serves .*\(process (\d+)\)", _START_S)
+            self._pids[node] = int(found[1])
+
+    def _go_through(self, generator: Background, stream: Background) -> Background:
+        """What happens while the generator runs; the stream job that runs in the end."""
+        broker_killed = broker_back = stream_killed = False
+        while generator.running or not (broker_back and stream_killed):
+            percent = self._percent(generator)
+            if percent >= KILL_BROKER_AT and not broker_killed:
+                broker_killed = True
+                self._say(f"kill -9 {self._pids[VICTIM]}: node {VICTIM} is gone")
+                os.kill(self._pids[VICTIM], signal.SIGKILL)
+            if percent >= KILL_STREAM_AT and not stream_killed and self._has_worked(stream):
+                stream_killed = True
+                self._say(f"kill -9 {stream.pid}: the stream job is gone, in the middle of a batch")
+                stream.kill()
+                self._say("the same command again: it goes on from its checkpoint")
+                stream = self._stream()
+            if percent >= RESTART_BROKER_AT and not broker_back:
+                broker_back = True
+                self._say(f"node {VICTIM} is started again by hand")
+                config = self._path("cluster", f"broker-{VICTIM}.properties")
+                self._start("node", ["-m", "broker", "serve", "--config", config])
+            if not stream.running:
+                if stream.wait(_JOB_S):
+                    raise PipelineError("demo: the stream job failed; its last line says why")
+                stream = self._stream()  # it had caught up with a generator that was held up
+            time.sleep(_POLL_S)
+        return stream
+
+    def _has_worked(self, stream: Background) -> bool:
+        return stream.find(r"aggregates: batch \d+, [1-9]") is not None
+
+    def _percent(self, generator: Background) -> int:
+        if generator.find("done:"):
+            return 100
+        found = generator.find(r"\((\d+) %\)")
+        return int(found[1]) if found else 0
+
+    def _audit(self) -> int:
+        self._say("auditing: every record, every sum, against the seed and against each other")
+        report = self._folder / "report.html"
+        audit = self._job(
+            "audit",
+            *("--table", self._path("events"), "--aggregates", self._path("aggregates")),
+            *("--results-topic", "cdr-aggregates", "--dead-letters", "cdr-dead-letters"),
+            *("--against-seed", "--events", str(self._events), "--seed", str(self._seed)),
+            *("--report", str(report)),
+        )
+        code = audit.wait(_JOB_S)
+        if code not in (0, 1):
+            raise PipelineError("demo: the audit could not run; its last line says why")
+        spent = time.monotonic() - self._began
+        outcome = "all is whole" if code == 0 else "something is not whole"
+        self._say(f"{outcome}, after {spent:.0f} s; the report is {report.resolve()}")
+        return code
+
+    def _stream(self) -> Background:
+        return self._job(
+            "stream",
+            *("--table", self._path("aggregates"), "--checkpoint", self._path("checkpoint")),
+            *("--trigger", "3", "--until-idle", str(_IDLE_S)),
+        )
+
+    def _job(self, job: str, *arguments: str) -> Background:
+        topic = ["--topic", "cdr", "--bootstrap-server", self._servers]
+        return self._start(job, ["-m", "pipeline", job, *topic, *arguments])
+
+    def _start(self, name: str, arguments: list[str]) -> Background:
+        process = Background(name, arguments, self._show)
+        self._started.append(process)
+        return process
+
+    def _path(self, *names: str) -> str:
+        return str(self._folder.joinpath(*names))
+
+    def _say(self, text: str) -> None:
+        self._show(f"demo: {text}")
+
+    def _show(self, text: str) -> None:
+        print(f"{time.monotonic() - self._began:6.1f} s  {text}", flush=True)
+
+
+def _fresh(folder: Path) -> Path:
+    """An empty folder of the demo's own; what an earlier demo left is removed."""
+    if folder.exists():
+        if not (folder / _MARKER).exists():
+            raise PipelineError(f"{folder} is not an earlier demo's: name another with --folder")
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    (folder / _MARKER).touch()
+    return folder.resolve()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

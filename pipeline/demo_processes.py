@@ -1,0 +1,126 @@
+"""The processes of the demo: each in a session of its own, its lines shown and kept.
+
+Owns start, lines and end of a process. Ends only what it started, by its id.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from pipeline.errors import PipelineError
+
+_POLL_S = 0.1
+_HIDDEN = ("Using incubator modules",)
+_PORTS_NEEDED = 20
+
+
+class Background:
+    """A Python module that runs: `Background("stream", ["-m", "pipeline", "stream", …])`."""
+
+    def __init__(
+        self, name: str, arguments: Sequence[str], say: Callable[[str], None], quiet: bool = False
+    ) -> None:
+        self.name = name
+        self.lines: list[str] = []
+        self._say = say
+        self._quiet = quiet
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and modules
+            [sys.executable, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            start_new_session=True,  # Ctrl-C reaches the demo alone, which ends all in order
+        )
+        self.pid = self._process.pid
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether it lives."""
+        return self._process.poll() is None
+
+    def find(self, pattern: str, since: int = 0) -> re.Match[str] | None:
+        """The last line from number `since` on in which the pattern is."""
+        for line in reversed(self.lines[since:]):
+            found = re.search(pattern, line)
+            if found is not None:
+                return found
+        return None
+
+    def wait_for(self, pattern: str, seconds: float) -> re.Match[str]:
+        """The line with the pattern; PipelineError where the process ends, or takes too long."""
+        deadline = time.monotonic() + seconds
+        while True:
+            alive = self.running
+            found = self.find(pattern)
+            if found is not None:
+                return found
+            if not alive or time.monotonic() > deadline:
+                last = self.lines[-1] if self.lines else "nothing"
+                raise PipelineError(f"demo: {self.name} did not come up; it said: {last}")
+            time.sleep(_POLL_S)
+
+    def wait(self, seconds: float) -> int:
+        """Its exit code; PipelineError where it does not end."""
+        try:
+            code = self._process.wait(seconds)
+        except subprocess.TimeoutExpired as error:
+            raise PipelineError(f"demo: {self.name} has not ended within {seconds:g} s") from error
+        self._reader.join(seconds)
+        return code
+
+    def kill(self) -> None:
+        """End it and what it started as `kill -9` does."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def end(self, seconds: float) -> None:
+        """Ask it to end, kill it if it does not."""
+        if self.running:
+            self._process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
+        if self.running:
+            self.kill()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as out:
+            for line in out:
+                text = line.rstrip("\n")
+                if any(word in text for word in _HIDDEN):
+                    continue
+                self.lines.append(text)
+                if not self._quiet:
+                    self._say(text)
+
+
+def free_ports() -> int:
+    """The first of twenty ports in a row on which nobody listens."""
+    for base in range(19092, 60000, 1000):
+        if all(_is_free(port) for port in range(base, base + _PORTS_NEEDED)):
+            return base
+    raise PipelineError("demo: no twenty free ports in a row were found")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
