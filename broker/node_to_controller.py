@@ -79,6 +79,7 @@ class NodeToController:
         self.refuse = refuse
         self._channel: Channel | None = None
         self._channel_to: int | None = None
+        self._errands: dict[_Errand, None] = {}
         self._stopped = False
 
     def send(self, request: Any, respond: Respond) -> None:
@@ -102,6 +103,9 @@ class NodeToController:
     def close(self) -> None:
         """Send nothing any more; what waits gets no answer."""
         self._stopped = True
+        errands, self._errands = self._errands, {}
+        for errand in errands:
+            errand.drop()
         self._hang_up()
 
     def controller_changed(self) -> None:
@@ -114,7 +118,9 @@ class NodeToController:
     def attempt(self, errand: _Errand) -> None:
         """Try once."""
         if self._stopped:
+            errand.drop()
             return
+        self._errands[errand] = None
         address, leader_id = self._address, self._address.leader_id
         if leader_id == address.node_id:
             address.local(errand.context, errand.request, errand.answered)
@@ -137,6 +143,10 @@ class NodeToController:
         channel, self._channel, self._channel_to = self._channel, None, None
         if channel is not None:
             channel.close()
+
+    def settled(self, errand: _Errand) -> None:
+        """It has its answer, or no time left."""
+        self._errands.pop(errand, None)
 
     @property
     def scheduler(self) -> Scheduler:
@@ -214,6 +224,12 @@ class _Errand:
         else:
             self._arm(RETRY_BACKOFF_MS, self._try_again)
 
+    def drop(self) -> None:
+        """It is never answered: the node stops."""
+        self._respond = None
+        if self._timer is not None:
+            self._timer.cancel()
+
     def _try_again(self) -> None:
         self._timer = None
         self.go()
@@ -231,6 +247,7 @@ class _Errand:
 
     def _settle(self, response: Any) -> None:
         respond, self._respond = self._respond, None
+        self._way.settled(self)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

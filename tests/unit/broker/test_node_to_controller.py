@@ -157,13 +157,16 @@ def test_tries_end_with_the_time() -> None:
     assert world.local == []
 
 
-def test_after_the_close_nothing_is_sent() -> None:
+def test_after_the_close_nothing_is_sent_and_nobody_is_answered() -> None:
     world = World(OTHER)
+    world.send()
+    world.leader_id = None
     world.send()
     world.way.close()
     assert world.other.closed
-    world.scheduler.run_for(TIMEOUT_MS + 1)
-    assert world.answers == [None]
+    world.send()
+    assert not world.scheduler.pending(), "a timer is left"
+    assert world.answers == []
     assert len(world.channels) == 1
 
 
