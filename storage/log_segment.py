@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from protocol.record_batch import RecordBatchHeader
+from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers, valid_batches
 from storage.fetch_data import NO_RECORDS, FetchDataInfo
 from storage.file_records import FileRecords
@@ -167,12 +167,21 @@ class LogSegment:
         if offset >= recent.from_offset:
             return recent.locate(offset, self.file.size)
         start = self.offset_index.lookup(self.path(INDEX_SUFFIX), offset)
+        if start and not self._leads_before(start, offset):
+            start = 0  # a damaged entry, by which records would be passed over: look without it
         for position, header in iterate_headers(
             self.file, start, self.file.size, LOOKUP_CHUNK_BYTES
         ):
             if header.last_offset >= offset:
                 return position, header.size_in_bytes
         return None
+
+    def _leads_before(self, position: int, offset: int) -> bool:
+        """Whether a batch begins at `position` that does not lie beyond `offset`."""
+        try:
+            return self.header_at(position).base_offset <= offset
+        except (CorruptBatch, StopIteration):
+            return False
 
     def read(
         self, offset: int, max_bytes: int, upper_offset: int | None, min_one_message: bool

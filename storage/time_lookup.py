@@ -13,7 +13,7 @@ from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
 from storage.fetch_data import TimestampAndOffset
 from storage.log_segment import LogSegment
 from storage.log_segments import LogSegments
-from storage.segment_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
+from storage.segment_names import TIME_INDEX_SUFFIX
 
 
 def find_by_timestamp(
@@ -51,8 +51,8 @@ def _find_in_segment(
     segment: LogSegment, timestamp: int, start_offset: int
 ) -> TimestampAndOffset | None:
     near = segment.time_index.lookup(segment.path(TIME_INDEX_SUFFIX), timestamp)[1]
-    position = segment.offset_index.lookup(segment.path(INDEX_SUFFIX), max(near, start_offset))
-    return _find_from(segment, (position, 0), timestamp, start_offset)
+    place = segment.locate(max(near, start_offset))
+    return _find_from(segment, place, timestamp, start_offset)
 
 
 def _find_from(

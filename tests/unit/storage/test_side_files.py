@@ -7,6 +7,7 @@ producer's retry for one.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 import pytest
@@ -175,3 +176,18 @@ def test_a_folder_of_unknown_owner_is_refused(damage: str) -> None:
     filesystem.replace_atomically(path, damaged)
     with pytest.raises(ValueError, match="damaged or incomplete"):
         read_meta_properties(filesystem, "/data")
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_flipped_bit_in_an_offset_index_passes_no_record_over(seed: int) -> None:
+    """Scenario S3: the files have no checksums; what one says is held against the batches."""
+    chance = random.Random(seed)
+    world = WORLDS[chance.random() < 0.5]
+    filesystem = world.filesystem.clone()
+    filesystem.heal()
+    paths = [path for path, data in filesystem.files() if path.endswith(".index") and data]
+    path = chance.choice(paths)
+    data = bytearray(filesystem.read(path))
+    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    filesystem.replace_atomically(path, data)
+    check(filesystem, world)
