@@ -174,8 +174,8 @@ class Cleaner:
                     yield data, position, header
                     position += header.size_in_bytes
                 if not position:
-                    if len(data) < HEADER_SIZE:
-                        raise CorruptBatch(f"{path} ends inside a batch header")
+                    if len(data) < min(wanted, size - at) or len(data) < HEADER_SIZE:
+                        raise CorruptBatch(f"{path} ends inside a batch")
                     # One batch larger than the buffer; `read_header` held it against the file.
                     wanted = read_header(data, 0, size - at).size_in_bytes
                 at += position

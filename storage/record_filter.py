@@ -134,12 +134,12 @@ def _records(  # noqa: C901  a call for each field would take longer than the fi
                 length, position = _long(body, position, length - 128, 7)
             if not length & 1:  # -1, no key, is 1
                 key_end = position + (length >> 1)
-                if key_end >= record_end:
-                    raise _outside(position)
                 key = body[position:key_end]
                 if length > 2 * KEY_BYTES_MAX:
                     key = digest_of(key)
                 position = key_end
+            if position >= record_end or delta & 1:  # a negative delta is odd
+                raise _outside(position)
             yield start, record_end, base_offset + (delta >> 1), key, position
             position = record_end
     except IndexError:
