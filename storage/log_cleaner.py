@@ -267,7 +267,7 @@ class LogCleaner:
 
     def _failed(self, one: _Round, error: Exception) -> None:
         log = one.log
-        if one.given_up or one.is_gone:  # no wonder
+        if not self._still_good(one):  # cut, deleted, given up: no wonder
             return
         if isinstance(error, OSError):
             if error.errno == errno.ENOSPC:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from protocol.record_batch import RecordBatchHeader, iterate_batches
 from protocol.records import iterate_records
 from storage.cleaner import clean
-from storage.cleaner_job import CleanJob, CleanResult
+from storage.cleaner_job import CleaningFailed, CleanJob, CleanResult
 from storage.cleaner_ports import Cleaned, CleanerSettings
 from storage.log_cleaner import LogCleaner
 from storage.log_config import LogConfig
@@ -54,7 +54,11 @@ class HeldRunner:
         if fail is not None:
             done(None, fail)
             return None
-        result = clean(self.disk, job)
+        try:
+            result = clean(self.disk, job)
+        except CleaningFailed as failure:
+            done(None, failure)
+            return None
         done(result, None)
         return result
 

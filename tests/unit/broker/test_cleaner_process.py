@@ -1,0 +1,148 @@
+"""The worker process: it does a job, dies with whoever started it, and may be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.cleaner_process import ProcessRunner
+from protocol.records import Record, build_batch, iterate_records
+from storage.cleaner_job import CleanedGroup, CleaningFailed, CleanJob, CleanResult, encode_job
+from storage.cleaner_ports import CleanerDied
+from storage.cleaner_worker import IoThrottle
+
+JOB = CleanJob(
+    directory="",
+    segments=(),
+    later_segments=(),
+    first_dirty_offset=0,
+    first_uncleanable_offset=3,
+    now_ms=0,
+    delete_retention_ms=0,
+    segment_bytes=1 << 20,
+    index_bytes_max=1 << 20,
+    index_interval_bytes=4096,
+    dedupe_bytes=1 << 20,
+    load_factor=0.9,
+    io_buffer_bytes=1 << 16,
+    io_bytes_per_second=1e308,
+)
+
+
+def job_in(folder: Path, *, slow: bool = False) -> CleanJob:
+    records = [Record(-1, 0, key, b"v") for key in (b"a", b"b", b"a")]
+    data = build_batch(records)
+    (folder / f"{0:020d}.log").write_bytes(data)
+    rate = 1.0 if slow else 1e308
+    return replace(JOB, directory=str(folder), segments=((0, len(data)),), io_bytes_per_second=rate)
+
+
+@contextmanager
+def runner() -> Iterator[ProcessRunner]:
+    one = ProcessRunner(asyncio.get_running_loop(), 1)
+    try:
+        yield one
+    finally:
+        one.stop()
+
+
+async def result_of(one: ProcessRunner, job: CleanJob) -> CleanResult:
+    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def done(result: CleanResult | None, error: Exception | None) -> None:
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    one.submit(job, done)
+    result: CleanResult = await future
+    return result
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end, "it does not come"
+        await asyncio.sleep(0.01)
+
+
+async def test_a_process_does_the_job_and_is_gone(tmp_path: Path) -> None:
+    with runner() as one:
+        result = await result_of(one, job_in(tmp_path))
+        assert result.groups == (
+            CleanedGroup((0,), result.bytes_written, 0, 2, (".index", ".timeindex", ".log")),
+        )
+        written = (tmp_path / f"{0:020d}.log.cleaned").read_bytes()
+        assert [(r.offset, r.key) for r in iterate_records(written)] == [(1, b"b"), (2, b"a")]
+        assert one._running == {}
+        assert await one.close(5)
+
+
+async def test_what_it_cannot_do_is_told_as_what_it_is(tmp_path: Path) -> None:
+    with runner() as one:
+        job = job_in(tmp_path)
+        with pytest.raises(FileNotFoundError):
+            await result_of(one, replace(job, segments=((7, 10),)))
+        (tmp_path / f"{0:020d}.log").write_bytes(b"x" * 100)
+        with pytest.raises(CleaningFailed):
+            await result_of(one, job)
+
+
+async def test_one_that_is_killed_has_died_and_the_next_job_gets_another(tmp_path: Path) -> None:
+    with runner() as one:
+        work = asyncio.ensure_future(result_of(one, job_in(tmp_path, slow=True)))
+        await until(lambda: bool(one._running))
+        os.kill(one._running[str(tmp_path)].pid, signal.SIGKILL)
+        with pytest.raises(CleanerDied, match="-9"):
+            await work
+        work = asyncio.ensure_future(result_of(one, job_in(tmp_path, slow=True)))
+        await until(lambda: bool(one._running))
+        one.cancel(str(tmp_path))
+        with pytest.raises(CleanerDied):
+            await work
+        assert (await result_of(one, job_in(tmp_path))).end_offset == 3
+        one.stop()
+        with pytest.raises(CleanerDied, match="the broker stops"):
+            await result_of(one, job_in(tmp_path))
+
+
+def test_it_dies_when_its_input_ends_and_is_of_the_lowest_priority(tmp_path: Path) -> None:
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "storage.cleaner_worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[3],
+    )
+    assert worker.stdin is not None and worker.stdout is not None
+    with worker:
+        worker.stdin.write(encode_job(job_in(tmp_path, slow=True)).encode() + b"\n")
+        worker.stdin.flush()
+        end = time.monotonic() + 20
+        while os.getpriority(os.PRIO_PROCESS, worker.pid) != 19:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        worker.stdin.close()
+        assert worker.wait(20) == 1
+        assert worker.stdout.read() == b""
+
+
+def test_the_throttle_waits_for_what_is_too_much() -> None:
+    throttle = IoThrottle(1_000_000)
+    began = time.monotonic()
+    for _ in range(50):
+        throttle(10_000)
+    assert 0.15 < time.monotonic() - began < 5
+    free = IoThrottle(1.7976931348623157e308)
+    free(1 << 40)
