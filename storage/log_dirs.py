@@ -88,4 +88,9 @@ def take_clean_marker(filesystem: Filesystem, log_dir: str) -> int | None:
 def leave_clean_marker(filesystem: Filesystem, log_dir: str, broker_epoch: int) -> None:
     """The very last thing that a clean stop writes (KAFKA-13773, KAFKA-15375). Raises OSError."""
     data = encode_clean_shutdown(broker_epoch)
-    filesystem.replace_atomically(f"{log_dir}/{CLEAN_SHUTDOWN}", data)
+    path = f"{log_dir}/{CLEAN_SHUTDOWN}"
+    try:
+        filesystem.replace_atomically(path, data)
+    except OSError:
+        filesystem.remove(path)  # it may be there, though not for certain
+        raise

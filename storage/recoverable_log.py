@@ -171,7 +171,12 @@ class RecoverableLog:
         return taken
 
     def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:
-        """A new leader's epoch begins (KAFKA-7415: also where it writes nothing)."""
+        """A new leader's epoch begins (KAFKA-7415: also where it writes nothing).
+
+        Raises LogDirFailure.
+        """
+        if self.offline:  # nothing is written to a disk that failed
+            raise LogDirFailure(self.log_dir, f"{self.partition} is offline")
         try:
             self.leader_epochs.assign(leader_epoch, start_offset)
         except OSError as error:
@@ -252,6 +257,8 @@ class RecoverableLog:
 
         OFFSET_OUT_OF_RANGE beyond the high watermark; NONE, without effect, before the log start.
         """
+        if self.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         if offset > self.high_watermark:
             return ErrorCode.OFFSET_OUT_OF_RANGE
         if offset > self.log_start_offset:
