@@ -38,6 +38,8 @@ from tests.simulation.sim_network import Exchange
 from tests.simulation.simulation import GROUPS
 
 GROUP = GROUPS[0]
+SOON_MS = 700.0
+"""Within this, a member that asks all the time has heard of what is so."""
 STAY = {
     "auto.leader.rebalance.enable": "false",
     "group.initial.rebalance.delay.ms": "1000",
@@ -271,6 +273,25 @@ def first_coordinator(story: Scenario) -> SimBroker:
     node = story.coordinator()
     serves(story, node)
     return node
+
+
+def until_told(
+    story: Scenario, member: ScriptedMember, to: SimBroker, last: ErrorCode, *before: ErrorCode
+) -> None:
+    """Send heartbeats until one is answered with `last`; the others are NONE, or `before`."""
+    while (told := member.heartbeat(to)) is not last:
+        assert told in (ErrorCode.NONE, *before), told
+        story.run_for(SOON_MS / 2)
+
+
+def check_known(story: Scenario, to: SimBroker, *members: ScriptedMember) -> None:
+    """The coordinator knows the members, in their generation: nobody has to rejoin."""
+    for one in members:
+        assert one.heartbeat(to) is ErrorCode.NONE
+        assert one.error(one.syncing(to)) is ErrorCode.NONE
+    group = described(story, to)
+    assert group.group_state == "Stable"
+    assert {one.member_id for one in group.members} == {one.member_id for one in members}
 
 
 class Trap:

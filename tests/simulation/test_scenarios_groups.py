@@ -1,4 +1,4 @@
-"""Named scenarios of groups (G2 to G8), and coordinators that move: judged by all invariants."""
+"""Named scenarios of groups (G2 to G8): told step by step, judged by all invariants."""
 
 from __future__ import annotations
 
@@ -8,12 +8,6 @@ import pytest
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.messages.alter_partition_reassignments import (
-    AlterPartitionReassignmentsRequest,
-    ReassignablePartition,
-    ReassignableTopic,
-)
-from protocol.messages.elect_leaders import ElectLeadersRequest
 from protocol.record_batch import iterate_batches
 from protocol.records import build_batch
 from tests.simulation.group_members import GroupMember
@@ -21,19 +15,21 @@ from tests.simulation.scenario import Scenario
 from tests.simulation.scripted_groups import (
     ELSEWHERE,
     GROUP,
+    SOON_MS,
     STAY,
     ScriptedMember,
     Trap,
+    check_known,
     committed,
     described,
     first_coordinator,
-    found_by,
     read_offset,
     reading,
     serves,
     shares_of,
     stable_group,
     sync_all,
+    until_told,
 )
 from tests.simulation.sim_broker import SimBroker
 from tests.simulation.sim_client import Waits
@@ -128,7 +124,7 @@ def test_g2_a_coordinator_that_is_cut_off_answers_nothing_that_is_not_replicated
         new = story.new_leader(old, "__consumer_offsets")
         serves(story, new)
         assert read_offset(story, new) == 10
-        _check_known(story, new, static, other)
+        check_known(story, new, static, other)
         story.network.links.heal()
         story.in_sync(old)
 
@@ -164,7 +160,6 @@ def test_g2_a_coordinator_that_is_cut_off_hands_out_no_assignment(seed: int) -> 
 # --- G3 ------------------------------------------------------------------------------------------
 
 REBALANCE_MS = 5_000
-SOON_MS = 700.0
 
 
 @pytest.mark.parametrize("leader_is_silent", [False, True])
@@ -185,7 +180,7 @@ def test_g3_who_joins_and_never_syncs_is_put_out_at_the_rebalance_timeout(
         silent, other = sorted(both, key=lambda one: one.leads is not leader_is_silent)
         share = None if leader_is_silent else shares_of(other)
         sync = other.syncing(to, share)
-        _until_told(story, silent, to, ErrorCode.UNKNOWN_MEMBER_ID)
+        until_told(story, silent, to, ErrorCode.UNKNOWN_MEMBER_ID)
         assert REBALANCE_MS - 100 <= story.world.now_ms - began_ms <= REBALANCE_MS + SOON_MS
         if leader_is_silent:
             assert other.error(sync) is ErrorCode.REBALANCE_IN_PROGRESS
@@ -209,14 +204,14 @@ def test_g3_who_does_not_rejoin_is_put_out_by_the_next_coordinator_too(seed: int
         silent = next(one for one in both if one is not leader)
         old = first_coordinator(story)
         leader.joining(old)  # forces a rebalance, for which the other does not come
-        _until_told(story, silent, old, ErrorCode.REBALANCE_IN_PROGRESS)
+        until_told(story, silent, old, ErrorCode.REBALANCE_IN_PROGRESS)
         to = _fail_over(story, old)
         assert described(story, to).group_state == "Stable"
         assert leader.heartbeat(to) is ErrorCode.NONE
         join = leader.joining(to)
         began_ms = story.world.now_ms
         story.run_for(10)
-        _until_told(story, silent, to, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS)
+        until_told(story, silent, to, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS)
         assert leader.joined(join) is ErrorCode.NONE
         assert REBALANCE_MS - 100 <= story.world.now_ms - began_ms <= REBALANCE_MS + SOON_MS
         assert leader.generation == 2 and leader.members == [leader.member_id]
@@ -259,15 +254,6 @@ def test_g3_a_coordinator_that_dies_between_join_and_sync_leaves_no_group_stuck(
         story.start(old)
 
     story.run(tell)
-
-
-def _until_told(
-    story: Scenario, member: ScriptedMember, to: SimBroker, last: ErrorCode, *before: ErrorCode
-) -> None:
-    """Send heartbeats until one is answered with `last`; the others are NONE, or `before`."""
-    while (told := member.heartbeat(to)) is not last:
-        assert told in (ErrorCode.NONE, *before), told
-        story.run_for(SOON_MS / 2)
 
 
 def _goes_on_alone(
@@ -376,7 +362,7 @@ def test_g5_the_time_of_an_absent_static_member_is_its_session(seed: int) -> Non
         story.run_for(3_000)
         to = _fail_over(story, old)
         began_ms = story.world.now_ms
-        _until_told(story, other, to, ErrorCode.REBALANCE_IN_PROGRESS)
+        until_told(story, other, to, ErrorCode.REBALANCE_IN_PROGRESS)
         assert 8_000 <= story.world.now_ms - began_ms <= 9_000 + SOON_MS
         _goes_on_alone(story, other, to, generation=2)
         assert static.heartbeat(to) is ErrorCode.UNKNOWN_MEMBER_ID
@@ -460,7 +446,7 @@ def test_g8_a_commit_of_a_stale_generation_moves_nothing(is_static: bool, failov
         _stable_led_by(story, other, stopped, other)
         assert stopped.commit(to, 10) is ErrorCode.NONE
         if not is_static:
-            _until_told(story, other, to, ErrorCode.REBALANCE_IN_PROGRESS)
+            until_told(story, other, to, ErrorCode.REBALANCE_IN_PROGRESS)
         assert other.joined(other.joining(to)) is ErrorCode.NONE  # it leads: it can force one
         sync_all(to, other, other)
         assert other.generation == stopped.generation + 1
@@ -526,105 +512,3 @@ def _empty_tail(node: SimBroker, hole: bool) -> None:
         )
     segment.close()
     node.disk.open(f"{folder}/{9:020}.log", create=True).close()
-
-
-# --- coordinators that move -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_coordinator_that_is_stopped_hands_its_groups_over(seed: int) -> None:
-    """Members go on in their generation; what waits at the old one is told to look elsewhere."""
-    story = Scenario(seed, properties=STAY)
-
-    def tell() -> None:
-        one, two = ScriptedMember(story, "one"), ScriptedMember(story, "two")
-        late = ScriptedMember(story, "late")
-        stable_group(story, one, two)
-        old = story.coordinator()
-        assert one.commit(old, 10) is ErrorCode.NONE
-        late.introduce(old)
-        join = late.joining(old)
-        _until_told(story, one, old, ErrorCode.REBALANCE_IN_PROGRESS)
-        stopped: list[bool] = []
-        old.stop(lambda: stopped.append(True))
-        sent = [one.committing(old, offset) for offset in (20, 21, 22)]
-        new = story.new_leader(old, "__consumer_offsets")
-        serves(story, new)
-        assert late.joined(join) is ErrorCode.NOT_COORDINATOR
-        acked = [one.commit_error(exchange) is ErrorCode.NONE for exchange in sent]
-        assert read_offset(story, new) >= max([10, *(20 + n for n in range(3) if acked[n])])
-        _check_known(story, new, one, two)
-        story.run_until(lambda: bool(stopped), 20_000)
-        story.start(old)
-
-    story.run(tell)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_coordinator_moves_with_the_reassignment_of_its_partition(seed: int) -> None:
-    """It unloads, and when it is given the partition back it loads what was written meanwhile."""
-    story = Scenario(seed, properties=STAY)
-
-    def tell() -> None:
-        one, two = ScriptedMember(story, "one"), ScriptedMember(story, "two")
-        stable_group(story, one, two)
-        old = story.coordinator()
-        assert one.commit(old, 10) is ErrorCode.NONE
-        others = [node for node in story.brokers if node is not old]
-        waiting = _parked_join(story, old)
-        _reassign(story, [node.node_id for node in others])
-        new = story.new_leader(old, "__consumer_offsets")
-        serves(story, new)
-        client, join = waiting
-        assert client.joined(join) is ErrorCode.NOT_COORDINATOR
-        _until_told(story, one, old, ErrorCode.NOT_COORDINATOR)
-        assert one.commit(old, 99) is ErrorCode.NOT_COORDINATOR
-        _check_known(story, new, one, two)
-        assert read_offset(story, new) == 10
-        assert one.commit(new, 20) is ErrorCode.NONE
-        _gone(story, old)
-        for node in story.brokers:
-            story.run_until(lambda asked=node: found_by(story, asked) == new.address, 5_000)
-        _reassign(story, [old.node_id, *(node.node_id for node in others)])
-        story.in_sync(*story.brokers)
-        story.ask(ElectLeadersRequest(0, None, 5_000), 2, new)
-        story.run_until(lambda: story.coordinator() is old, 10_000)
-        serves(story, old)
-        assert read_offset(story, old) == 20
-        _check_known(story, old, one, two)
-        _until_told(story, one, new, ErrorCode.NOT_COORDINATOR)
-
-    story.run(tell)
-
-
-def _parked_join(story: Scenario, to: SimBroker) -> tuple[ScriptedMember, Exchange]:
-    """Somebody waits at the coordinator for the others to rejoin."""
-    late = ScriptedMember(story, "late")
-    late.introduce(to)
-    join = late.joining(to)
-    story.run_until(lambda: join.handled_ms is not None, 1_000)
-    return late, join
-
-
-def _reassign(story: Scenario, replicas: list[int]) -> None:
-    wanted = ReassignableTopic("__consumer_offsets", [ReassignablePartition(0, replicas)])
-    request = AlterPartitionReassignmentsRequest(5_000, topics=[wanted])
-    response = story.ask(request, 1, story.controller())
-    assert response.error_code == 0
-    assert response.responses[0].partitions[0].error_code == 0
-
-
-def _gone(story: Scenario, node: SimBroker) -> None:
-    """Wait until a broker does not have the partition any more."""
-    replicas = node.replicas
-    story.run_until(lambda: replicas.partition("__consumer_offsets", 0) is None, 10_000)
-
-
-def _check_known(story: Scenario, to: SimBroker, *members: ScriptedMember) -> None:
-    """The coordinator knows the members, in their generation: nobody has to rejoin."""
-    for one in members:
-        assert one.heartbeat(to) is ErrorCode.NONE
-        assert one.error(one.syncing(to)) is ErrorCode.NONE
-    group = described(story, to)
-    assert group.group_state == "Stable"
-    assert {one.member_id for one in group.members} == {one.member_id for one in members}
