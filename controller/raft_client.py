@@ -14,26 +14,23 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from controller import raft_messages as m
 from controller.committed_batches import CommittedBatches
-from controller.control_records import control_batch, leader_change
+from controller.leader_batches import Proposal, leader_batch
 from controller.leader_state import LeaderState
 from controller.metadata_image import MetadataImage
 from controller.metadata_loader import CommittedBatch
-from controller.metadata_records import MetadataRecord, MetadataRecordError, encode_record
+from controller.metadata_records import MetadataRecord, MetadataRecordError
 from controller.metadata_snapshot import SnapshotId
-from controller.metadata_version import record_version
 from controller.quorum_state import Role
 from controller.raft import Raft
 from controller.raft_log import MetadataLogFailure, RaftLog
 from controller.raft_roles import RaftConfig
 from controller.settings import ControllerSettings
 from controller.snapshot_download import SnapshotDownload
-from protocol.control_records import ControlRecordType
 from protocol.record_batch import CorruptBatch
-from protocol.records import RecordBatchBuilder
 from storage.log_dir_failure import LogDirFailure
 from storage.ports import Scheduler, Timer
 
@@ -66,14 +63,6 @@ class RaftNetwork(Protocol):
 
     def close(self) -> None:
         """Close all connections."""
-
-
-class _Proposal(NamedTuple):
-    """Records of the leader, with the versions and the time they are written with."""
-
-    records: tuple[MetadataRecord, ...]
-    level: int
-    now_ms: int
 
 
 class RaftClient:
@@ -194,7 +183,7 @@ class RaftClient:
         if not self.is_leader or epoch != self._raft.epoch:
             raise NotLeader
         assert records, "an empty batch has no offset"
-        proposal = _Proposal(tuple(records), level, self._scheduler.wall_ms())
+        proposal = Proposal(tuple(records), level, self._scheduler.wall_ms())
         self._step(m.Propose(epoch, len(records), proposal))
         return self._raft.log.end_offset - 1
 
@@ -328,21 +317,10 @@ class RaftClient:
             assert isinstance(payload, bytes | bytearray | memoryview)
             self._log.append(memoryview(payload), append.epoch)
             return
-        base, records = append.base_offset, ()
-        if isinstance(payload, m.LeaderChange):
-            change = leader_change(payload.leader_id, payload.voters, payload.granting)
-            now_ms = self._scheduler.wall_ms()
-            kind = ControlRecordType.LEADER_CHANGE
-            batch = control_batch([(kind, change)], base, append.epoch, now_ms)
-        else:
-            assert isinstance(payload, _Proposal)
-            now_ms, records = payload.now_ms, payload.records
-            batch = _data_batch(payload, base, append.epoch)
-        self._log.append(batch, append.epoch)
+        data, batch = leader_batch(append, self._scheduler.wall_ms())
+        self._log.append(data, append.epoch)
         assert self._batches is not None
-        self._batches.appended(
-            CommittedBatch(base, append.next_offset - 1, append.epoch, now_ms, records)
-        )
+        self._batches.appended(batch)
 
     def _flush(self) -> None:
         """One fsync at a time; what is appended meanwhile shares the next one."""
@@ -410,11 +388,3 @@ class RaftClient:
         assert self._listener is not None
         if leader.leader_id != self._raft.config.node_id:
             self._listener.handle_leader_change(leader.leader_id, leader.epoch)
-
-
-def _data_batch(proposal: _Proposal, base_offset: int, epoch: int) -> bytearray:
-    builder = RecordBatchBuilder(base_offset=base_offset, leader_epoch=epoch)
-    for record in proposal.records:
-        version = record_version(record, proposal.level)
-        builder.append(None, encode_record(record, version), proposal.now_ms)
-    return builder.build()
