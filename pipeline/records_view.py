@@ -59,8 +59,15 @@ class RecordsView:
 
 
 def view(records: DataFrame, id_field: str, time_field: str) -> RecordsView:
-    """Look at all of it, in four passes."""
-    looked = with_fields(records, id_field, time_field)
+    """Look at all of it: it is read once, and passed over four times."""
+    looked = with_fields(records, id_field, time_field).persist()
+    try:
+        return _view(looked)
+    finally:
+        looked.unpersist()
+
+
+def _view(looked: DataFrame) -> RecordsView:
     counts = per_partition(looked).orderBy("partition").collect()
     ids = repetitions(looked).collect()[0]
     lags = looked.agg(F.percentile_approx("lag_ms", [0.5, 0.95, 1.0], 1_000).alias("of")).collect()
@@ -85,15 +92,14 @@ def view(records: DataFrame, id_field: str, time_field: str) -> RecordsView:
 
 
 def with_fields(records: DataFrame, id_field: str, time_field: str) -> DataFrame:
-    """Adds `id`, `at_ms` and `lag_ms`; null where a value is no JSON or lacks the field."""
+    """`checksum`, `id`, `at_ms`, `lag_ms` of each record; null where a value lacks the field."""
     text = F.col("value").cast("string")
     time = F.try_to_timestamp(F.get_json_object(text, f"$.{time_field}"))
     at = F.unix_millis("timestamp")
     return records.select(
         "partition",
         "offset",
-        "key",
-        "value",
+        checksum().alias("checksum"),
         at.alias("at_ms"),
         F.get_json_object(text, f"$.{id_field}").alias("id"),
         (at - F.unix_millis(time)).alias("lag_ms"),
@@ -113,7 +119,7 @@ def per_partition(records: DataFrame) -> DataFrame:
         F.count_distinct("offset").alias("offsets"),
         F.min("offset").alias("first"),
         F.max("offset").alias("last"),
-        F.sum(checksum()).alias("checksum"),
+        F.sum("checksum").alias("checksum"),
     )
 
 
