@@ -15,6 +15,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
+from tests.simulation.cluster_view import ClusterView
 from tests.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Violation, Waits
 from tests.simulation.sim_network import Exchange
 
@@ -39,6 +40,7 @@ class Batch:
     sends: int = 0
     codec: int = 0
     error: ErrorCode | None = None
+    told_by: str = ""
 
     @property
     def place(self) -> tuple[bytes, int]:
@@ -67,8 +69,11 @@ class SimProducer(SimClient):
         idempotent: bool,
         think_ms: float,
         trusts_state: bool = True,
+        view: ClusterView | None = None,
     ) -> None:
+        """`view` tells which leader counts; None: all of them."""
         super().__init__(name, *where)
+        self._view = view
         self.names = topics
         self.acks = acks
         self.idempotent = idempotent
@@ -201,6 +206,7 @@ class SimProducer(SimClient):
             return
         told = exchange.response.responses[0].partition_responses[0]
         batch.error = ErrorCode(told.error_code)
+        batch.told_by = exchange.node
 
     def _tries_again(self, batch: Batch, left: list[Batch], all_sent: list[Batch]) -> bool:
         if not self.idempotent:
@@ -210,6 +216,8 @@ class SimProducer(SimClient):
             return True
         if any(one.place == batch.place for one in left):
             return True  # the one before it was refused, so this one is out of order
+        if self._from_another_past(batch):
+            return True
         followed = any(
             one.place == batch.place and one.sequence > batch.sequence for one in all_sent
         )
@@ -223,6 +231,16 @@ class SimProducer(SimClient):
             )
         self.producer_id = -1
         return True
+
+    def _from_another_past(self, batch: Batch) -> bool:
+        """Whether a leader that was replaced told it: it lacks what its successor acknowledged, and
+        what it says is as good as no answer."""
+        view = self._view
+        if view is None or not batch.told_by:
+            return False
+        teller = view.at(batch.told_by)
+        leads = view.leader(batch.topic, batch.partition) is teller
+        return not leads or view.is_replaced(teller, batch.topic, batch.partition)
 
     def _expect_retriable(self, batch: Batch) -> None:
         if batch.error is not None and not batch.error.retriable:

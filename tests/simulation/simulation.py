@@ -209,7 +209,7 @@ class Simulation:
         think, both = self.plan.think_ms, list(self.steady)
         for number in (1, 2):
             self.add(SimProducer, f"{IDEMPOTENT}-{number}", topics=both, acks=-1,
-                     idempotent=True, think_ms=think)  # fmt: skip
+                     idempotent=True, think_ms=think, view=self.view)  # fmt: skip
         for acks in (1, -1):
             self.add(SimProducer, f"plain-{acks}", topics=both, acks=acks,
                      idempotent=False, think_ms=2 * think)  # fmt: skip
