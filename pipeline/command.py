@@ -35,9 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PipelineError as error:
         return _refused(str(error))
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("pyspark", "confluent_kafka", "py4j"):
+        package = (error.name or "").partition(".")[0]
+        if package not in ("pyspark", "confluent_kafka", "py4j"):
             raise
-        return _refused(f"{error.name} is not installed: {_ON_SPARK_ONLY}")
+        return _refused(f"{package} is not installed: {_ON_SPARK_ONLY}")
     except KeyboardInterrupt:
         return _refused("interrupted")
     except Exception as error:  # Spark's errors, told in one line

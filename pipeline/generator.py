@@ -171,13 +171,14 @@ def generated(spec: GeneratorSpec) -> Iterator[Generated]:
     late_below = duplicate_below + spec.late_share
     for number, arrival_ms in enumerate(arrival_times(spec)):
         drawn = chance.random()
+        # Nothing is repeated so long after that it would be refused for its age.
+        while recent and arrival_ms - recent[0].event_time_ms > spec.late_max_s * 1000:
+            recent.popleft()
         if spec.malformed_share <= drawn < duplicate_below and recent:
             usage = recent[chance.randrange(len(recent))]
-            # Not so long after that it would be refused for its age.
-            if arrival_ms - usage.event_time_ms <= spec.late_max_s * 1000:
-                value = usage.json().encode()
-                yield Generated(usage.subscriber.encode(), value, arrival_ms, usage, None, True)
-                continue
+            value = usage.json().encode()
+            yield Generated(usage.subscriber.encode(), value, arrival_ms, usage, None, True)
+            continue
         late = duplicate_below <= drawn < late_below
         delay_ms = chance.randrange(5_000, spec.late_max_s * 1000 + 5_001) if late else 0
         usage = network.usage(number, arrival_ms - delay_ms - chance.randrange(50, 3_000))
@@ -186,7 +187,7 @@ def generated(spec: GeneratorSpec) -> Iterator[Generated]:
         if drawn < spec.malformed_share:
             reason = MISCHIEF[chance.randrange(len(MISCHIEF))]
             text = _spoilt(text, reason, arrival_ms)
-        else:
+        elif not late:
             recent.append(usage)
         yield Generated(usage.subscriber.encode(), text.encode(), arrival_ms, usage, reason, False)
 

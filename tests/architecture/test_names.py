@@ -31,7 +31,10 @@ ENTRY_POINTS = (
 
 
 # Unit tests of more than one file: of all decoders, for example.
-ACROSS = ("tests/unit/protocol/test_decoder_bounds.py",)
+ACROSS = (
+    "tests/unit/protocol/test_decoder_bounds.py",
+    "tests/unit/pipeline/test_frames.py",
+)
 
 
 def modules() -> list[Path]:

@@ -1,0 +1,83 @@
+"""Each check holds where it should, and does not where one number is off."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pipeline import audit_checks
+from pipeline.expected import Expected
+from pipeline.records_view import PartitionCounts, RecordsView
+from pipeline.topics import Offsets
+
+VIEW = RecordsView(
+    partitions=[PartitionCounts(0, 5, 5, 10, 14), PartitionCounts(1, 2, 2, 0, 1)],
+    checksum=99,
+    ids=6,
+    repeated=1,
+    lags_ms=None,
+    width_ms=1000,
+    buckets=[],
+)
+OFFSETS = {0: Offsets(10, 15), 1: Offsets(0, 2)}
+TWICE = replace(VIEW, partitions=[PartitionCounts(0, 6, 5, 10, 14), VIEW.partitions[1]])
+
+
+def test_a_record_at_every_offset() -> None:
+    assert audit_checks.topic_is_whole("t", VIEW, OFFSETS).holds
+    more = audit_checks.topic_is_whole("t", VIEW, {**OFFSETS, 1: Offsets(0, 3)})
+    assert (more.holds, more.detail) == (False, "partition 1 has 2 records for 3 offsets")
+    assert not audit_checks.topic_is_whole("t", VIEW, {**OFFSETS, 2: Offsets(0, 1)}).holds
+
+
+def test_every_offset_loaded_once() -> None:
+    ranges = {0: (10, 15), 1: (0, 2)}
+    assert audit_checks.table_is_whole("t", VIEW, ranges, []).holds
+    assert "partition 0 has 1 rows twice" in (
+        audit_checks.table_is_whole("t", TWICE, ranges, []).detail
+    )
+    assert not audit_checks.table_is_whole("t", VIEW, {**ranges, 1: (0, 3)}, []).holds
+    assert not audit_checks.table_is_whole("t", VIEW, {0: (10, 15)}, []).holds
+    assert not audit_checks.table_is_whole("t", VIEW, ranges, ["a hole"]).holds
+
+
+def test_the_same_records() -> None:
+    assert audit_checks.same_records("n", VIEW, VIEW).holds
+    assert not audit_checks.same_records("n", VIEW, replace(VIEW, checksum=98)).holds
+    assert not audit_checks.same_records("n", VIEW, TWICE).holds
+
+
+def test_against_the_seed() -> None:
+    expected = Expected(records=7, checksum=99, repeated=1)
+    expected.refused["x"] = 2
+    assert audit_checks.as_generated("t", VIEW, expected).holds
+    assert audit_checks.repeated_as_generated("t", VIEW, expected).holds
+    assert audit_checks.refused_as_generated("t", {"x": 2}, expected).holds
+    wrong = audit_checks.refused_as_generated("t", {"x": 2, "y": 1}, expected)
+    assert (wrong.holds, wrong.detail) == (False, "1 instead of 0: y")
+    expected.repeated = 0
+    expected.records = 8
+    assert not audit_checks.as_generated("t", VIEW, expected).holds
+    assert not audit_checks.repeated_as_generated("t", VIEW, expected).holds
+
+
+def test_sums_differ_where_a_row_is_missing_extra_or_other() -> None:
+    row = {("cell", "C1", 0): (1, 1, 0, 60, 0)}
+    assert audit_checks.sums_as_generated("s", row, row).holds
+    assert audit_checks.same_sums("s", row, row).holds
+    for other in ({}, {**row, ("cell", "C2", 0): (1, 1, 0, 60, 0)}, {("cell", "C1", 0): (2,) * 5}):
+        assert not audit_checks.same_sums("s", row, other).holds
+        assert not audit_checks.sums_as_generated("s", other, row).holds
+
+
+def test_row_for_row() -> None:
+    assert audit_checks.same_rows("r", 0, 0, 5).detail == "5 rows equal"
+    assert not audit_checks.same_rows("r", 1, 0, 5).holds
+    assert not audit_checks.same_rows("r", 0, 1, 5).holds
+
+
+def test_reasons_are_counted() -> None:
+    assert audit_checks.reasons([b"a", b"b", b"a"]) == {"a": 2, "b": 1}

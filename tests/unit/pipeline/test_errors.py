@@ -1,0 +1,28 @@
+"""What Spark says, told in one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.errors import PipelineError, told
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("x\nSome data may have been lost because …\n\tat a.b", "gone from the topic"),
+        ("[PATH_NOT_FOUND] Path does not exist: file:/x", "no such files"),
+        ("Failed to find data source: kafka. Please …", "spark-submit --packages"),
+        ("Traceback …\npipeline.errors.PipelineError: it is so\n\tat", "it is so"),
+        ("[SOMETHING] new\n\tat org.apache", "[SOMETHING] new (--debug"),
+        ("", "RuntimeError"),
+    ],
+)
+def test_it_is_one_line_that_helps(said: str, line: str) -> None:
+    answer = told(RuntimeError(said))
+    assert line in answer
+    assert "\n" not in answer
+
+
+def test_a_sentence_of_ours_stays_as_it_is() -> None:
+    assert told(PipelineError("so it is")) == "so it is"
