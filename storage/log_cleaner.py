@@ -198,6 +198,8 @@ class LogCleaner:
         for log in logs:
             if not log.config.compact or not self._may_begin(log):
                 continue
+            if log.recovery_point < log.segments.active.base_offset:
+                log.flush()  # after an unclean start: what is not fsynced is not cleaned
             try:
                 found = self._manager.look_at(log, now_ms)
             except OSError as error:

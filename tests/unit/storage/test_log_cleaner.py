@@ -218,3 +218,15 @@ def test_other_settings_count_from_the_next_round_on() -> None:
     bench.cleaner.look()
     job = bench.runner.waiting[0][0]
     assert (job.dedupe_bytes, job.io_bytes_per_second) == (2_500_000, 50.0)
+
+
+def test_after_an_unclean_start_it_has_the_log_fsynced_first() -> None:
+    bench = dirty(Bench())
+    bench.disk.kill()
+    bench.log = open_log(config=bench.log.config, ports=bench.ports, clean=False)
+    bench.log.update_high_watermark(bench.log.log_end_offset)
+    bench.logs = [bench.log]
+    assert bench.log.recovery_point == 0
+    bench.cleaner.look()
+    assert bench.log.recovery_point == 3
+    assert len(bench.runner.waiting) == 1
