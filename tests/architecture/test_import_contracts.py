@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.architecture.sources import PACKAGES, ROOT, SHELL
+from tests.architecture.sources import PACKAGES, PIPELINE, ROOT, SHELL
 
 
 def test_the_contracts_hold() -> None:
@@ -33,4 +33,4 @@ def test_the_packages_are_those_of_the_contracts() -> None:
     import tomllib
 
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    assert settings["root_packages"] == list(PACKAGES)
+    assert settings["root_packages"] == sorted((*PACKAGES, PIPELINE))
