@@ -69,7 +69,8 @@ class Files:
     def move(self, source: str, target: str) -> None:
         """Rename a file; folders on the way are made."""
         parent = self._path(target).getParent()
-        self._fs.mkdirs(parent)
+        if not self._fs.exists(parent):
+            self._fs.mkdirs(parent)
         if not self._fs.rename(self._path(source), self._path(target)):
             raise OSError(f"{self.root}/{source} could not be renamed to {target}")
 
