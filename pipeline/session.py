@@ -28,7 +28,7 @@ _LOCAL = {
     "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -Dlog4j2.configurationFile={LOG_SETTINGS}",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
-    # Each is files of state in every batch, and without native libraries Hadoop forks for each file.
+    # Each is files of state in every batch, and without native libraries Hadoop forks for each.
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
