@@ -169,7 +169,7 @@ class Demo:
         return self._job(
             "stream",
             *("--table", self._path("aggregates"), "--checkpoint", self._path("checkpoint")),
-            *("--trigger", "3", "--until-idle", str(_IDLE_S)),
+            *("--trigger", "3", "--batch-max", "40000", "--until-idle", str(_IDLE_S)),
         )
 
     def _job(self, job: str, *arguments: str) -> Background:
