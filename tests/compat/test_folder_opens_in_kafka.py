@@ -230,7 +230,5 @@ def test_a_folder_with_more_than_ottla_serves_is_refused_in_one_line(tmp_path: P
         profile, *said = done.stderr.splitlines()
         assert "single-node profile" in profile
         assert len(said) == 1, said
-        wanted = (
-            "dynamic quorum" if options else "feature eligible.leader.replicas.version at level"
-        )
+        wanted = "dynamic quorum" if options else "feature group.version at level"
         assert wanted in said[0]

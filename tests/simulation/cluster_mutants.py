@@ -49,10 +49,10 @@ def any_two_replicas_commit() -> Iterator[None]:
     def advance(self: Followers) -> bool:
         ends = [one.log_end_offset for one in self.replicas.values()]
         second = max([end for end in ends if end >= 0], default=0)
-        end = min(second, self._log.log_end_offset)
-        if end <= self._log.high_watermark:
+        end = min(second, self.log.log_end_offset)
+        if end <= self.log.high_watermark:
             return False
-        self._log.high_watermark = end
+        self.log.high_watermark = end
         return True
 
     with patch.object(Followers, "advance_high_watermark", advance):
@@ -169,7 +169,7 @@ def isr_joined_below_the_epochs_start() -> Iterator[None]:
     real = Followers.expansion
 
     def expansion(self: Followers, replica: Replica) -> Any:
-        known, replica.log_end_offset = replica.log_end_offset, self._log.log_end_offset
+        known, replica.log_end_offset = replica.log_end_offset, self.log.log_end_offset
         change = real(self, replica)
         replica.log_end_offset = known
         return change
@@ -187,7 +187,7 @@ def lags_are_forgiven_alone() -> Iterator[None]:
         lagging = [
             one.broker_id
             for one in self.replicas.values()
-            if not one.is_caught_up(self._log.log_end_offset, self._view.now_ms(), 500.0)
+            if not one.is_caught_up(self.log.log_end_offset, self._view.now_ms(), 500.0)
         ]
         kept = self.maximal_isr
         self.maximal_isr = tuple(one for one in kept if one not in lagging)

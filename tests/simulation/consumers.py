@@ -83,13 +83,21 @@ def records_of(data: bytes | memoryview | None) -> list[tuple[int, bytes]]:
 class SimConsumer(SimClient):
     """See the module."""
 
-    def __init__(self, name: str, *where: Any, topics: list[str], by_id: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        *where: Any,
+        topics: list[str],
+        by_id: bool = False,
+        trusts_state: bool = True,
+    ) -> None:
         super().__init__(name, *where)
         self.names = topics
         versions = [13, 15, 16, 17, 18] if by_id else [4, 6, 7, 9, 11, 12, 13, 17, 18]
         self.version = self.chance.choice(versions)
-        self.follows_one_topic = not by_id
-        """Whether the topics it reads are never made anew."""
+        self.keeps_positions = trusts_state and not by_id
+        """Whether what it has read stays: its topics are never made anew, nor is their data lost with
+        the power."""
         self.isolation = self.chance.choice([0, 1])
         self.max_wait_ms = self.chance.choice([100, 500, 2_000])
         self.min_bytes = self.chance.choice([1, 1, 1, 400])
@@ -279,7 +287,7 @@ class SimConsumer(SimClient):
         if told.error_code:
             yield from self.learn(self.names)
             return
-        if self.follows_one_topic and told.offset < self.positions[key]:
+        if self.keeps_positions and told.offset < self.positions[key]:
             raise Violation(
                 "I1", f"{self.name} is at {self.positions[key]} of {key}, which starts at "
                 f"{told.offset}, and is told that this is out of range"

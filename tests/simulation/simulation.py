@@ -192,8 +192,8 @@ class Simulation:
                      idempotent=False, think_ms=2 * think)  # fmt: skip
         self.add(ChurnProducer, "plain-churn", topics=CHURNING, acks=-1,
                  idempotent=False, think_ms=think)  # fmt: skip
-        self.add(SimConsumer, "consumer-1", topics=both)
-        self.add(SimConsumer, "consumer-2", topics=["clicks"])
+        self.add(SimConsumer, "consumer-1", topics=both, trusts_state=trust)
+        self.add(SimConsumer, "consumer-2", topics=["clicks"], trusts_state=trust)
         self.add(SimConsumer, "consumer-3", topics=CHURNING, by_id=True)
         for number, group in enumerate([GROUPS[0]] * 3 + [GROUPS[1]] * 2):
             instance_id = f"instance-{number}" if number in (2, 4) else None
