@@ -222,7 +222,11 @@ class ServerEnd:
         """The answer's turn to be sent: slices of files are read now."""
         if self.gone:
             return
-        frame = b"".join(part if isinstance(part, bytes) else part.read() for part in parts)
+        pieces = [part if isinstance(part, bytes) else part.read() for part in parts]
+        if any(len(piece) < len(part) for piece, part in zip(pieces, parts, strict=True)):
+            self._reset()  # the log was cut under a slice: as `file_send`, give the rest up
+            return
+        frame = b"".join(pieces)
         self._back.carry(lambda: self._peer.deliver(item, frame), self._delay_ms())
         self._next()
 
