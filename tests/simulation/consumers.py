@@ -96,7 +96,7 @@ class SimConsumer(SimClient):
         versions = [13, 15, 16, 17, 18] if by_id else [4, 6, 7, 9, 11, 12, 13, 17, 18]
         self.version = self.chance.choice(versions)
         self.keeps_positions = trusts_state and not by_id
-        """Whether what it has read stays: its topics are never made anew, nor is their data lost with
+        """Whether what it has read stays: its topics are never made anew, and no data is lost with
         the power."""
         self.isolation = self.chance.choice([0, 1])
         self.max_wait_ms = self.chance.choice([100, 500, 2_000])
