@@ -77,6 +77,8 @@ def test_a_new_epoch_starts_at_the_log_end_even_without_a_write(replicas: Replic
     replicas.move_leader("t", 1)
     assert partition.leader_epoch == first + 1
     assert tuple(partition.log.end_offset_for_epoch(first)) == (first, 2)
+    # KAFKA-7415: the epoch itself is in the log's memory, though it wrote nothing yet.
+    assert tuple(partition.log.end_offset_for_epoch(first + 1)) == (first + 1, 2)
 
 
 def test_delete_records_moves_the_log_start_up_to_the_high_watermark(replicas: Replicas) -> None:
