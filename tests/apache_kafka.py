@@ -69,6 +69,13 @@ def answers_api_versions(port: int, timeout_s: float = 1.0) -> bool:
         return False
 
 
+def fresh_id() -> str:
+    """A random id in Kafka's form; none that its tools would take for an option."""
+    while (text := urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()).startswith("-"):
+        pass
+    return text
+
+
 class ApacheKafka:
     """One Apache Kafka process; `with ApacheKafka() as kafka: … kafka.bootstrap …`.
 
@@ -177,7 +184,7 @@ class ApacheKafka:
         return self
 
     def _format(self, config: Path) -> None:
-        self.cluster_id = self.cluster_id or urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
+        self.cluster_id = self.cluster_id or fresh_id()
         options = ["-t", self.cluster_id, "-c", str(config)]
         if not self._static_voters:
             options.append("--standalone")

@@ -16,14 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import uuid
-from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from tests.apache_kafka import HOST, answers_api_versions
+from tests.apache_kafka import HOST, answers_api_versions, fresh_id
 from tests.java_tools import FAST_START, JAVA_DIR, java_home_bin, kafka_classpath, run_tool
 from tests.link_proxy import LinkProxy, lasting_port
 
@@ -119,7 +117,7 @@ class ClusterProcesses:
         self._keeps_folder = folder is not None
         self._folder = folder or Path(tempfile.mkdtemp(prefix=f"{peer}-cluster-"))
         self._start_timeout_s = start_timeout_s
-        self.cluster_id = urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
+        self.cluster_id = fresh_id()
         self.links = LinkProxy(self._pid_of) if proxied else None
         self.nodes: dict[int, NodeProcess] = {}
         padded = [*roles, *[COMBINED] * (nodes - len(roles))]
@@ -382,9 +380,7 @@ class ClusterProcesses:
                 shutil.copytree(node.data_dir, self._template)
                 return
             shutil.copytree(self._template, node.data_dir, dirs_exist_ok=True)
-        directory_id = urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
-        if directory_id.startswith("-"):
-            directory_id = "A" + directory_id[1:]
+        directory_id = fresh_id()
         (node.data_dir / "meta.properties").write_text(
             f"version=1\ncluster.id={self.cluster_id}\n"
             f"node.id={node.node_id}\ndirectory.id={directory_id}\n"

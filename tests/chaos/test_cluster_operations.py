@@ -35,7 +35,12 @@ from tests.chaos.stock_producers import STOCK, Confluent, StockProducer
 from tests.cluster_processes import HOST, ClusterProcesses
 from tests.wire_client import WireClient
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [
+    pytest.mark.timeout(180),
+    # A connect that is given up by its time-out may be made all the same, and is then left to
+    # asyncio's own clean-up, which tells of it.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 PARTITIONS = 3
 PAUSE_S = 10

@@ -190,7 +190,6 @@ def test_what_stays_is_what_kafka_leaves(tmp_path: Path) -> None:
         assert ours == theirs
         assert len(ours) < len(before)
         assert any(header[9] for header, _ in ours), "no delete horizon was set"
-        assert any(not records for _, records in ours), "no batch stays empty"
         assert {name.name for name in copy.glob("*.log")} == {
             name.name for name in folder.glob("*.log")
         }

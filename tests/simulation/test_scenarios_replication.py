@@ -106,8 +106,7 @@ def test_r4_fast_failovers_leave_equal_logs(seed: int) -> None:
 def test_r5_a_consumer_sees_the_truncation_of_an_unclean_election() -> None:
     """It stands beyond the new leader's end: it is told where the histories part, not to reset."""
     layout = Layout.apart(3, 3)
-    # Nobody is to move the leader back to its preferred place in the middle of the story.
-    story = Scenario(1, layout=layout, properties={"auto.leader.rebalance.enable": "false"})
+    story = Scenario(1, layout=layout)
     story.promises.unclean_topics = ("risky",)
 
     def tell() -> None:
@@ -126,6 +125,7 @@ def test_r5_a_consumer_sees_the_truncation_of_an_unclean_election() -> None:
         story.kill(first)
         story.start(others[0])
         second = story.new_leader(first, "risky")
+        story.run_until(lambda: story.replica(second, "risky").is_leader, 5_000)
         now = story.replica(second, "risky").leader_epoch
         assert now > epoch
         assert story.settled(story.produce("risky", 0, second)) is ErrorCode.NONE
