@@ -240,6 +240,7 @@ class SimBroker:
                 directory_id = random.Random(f"{self.seed}/wiped-{self.life}").randbytes(16)
                 self.disk.remove_tree(folder)
                 self.disk.make_dirs(folder)
+                self.disk.sync_dir(folder.rpartition("/")[0] or "/")  # as formatting does
                 write_meta_properties(self.disk, folder, replace(known, directory_id=directory_id))
 
     def stop(self, done: Callable[[], None]) -> None:

@@ -31,7 +31,7 @@ def _seeds() -> list[object]:
 @pytest.mark.parametrize("seed", _seeds())
 def test_every_invariant_holds(seed: int) -> None:
     outcome = Simulation(seed, brokers=brokers_of(seed)).run()
-    assert outcome.acknowledged, "too little happened to prove anything"
+    assert outcome.acknowledged > 5, "too little happened to prove anything"
 
 
 def test_every_kind_of_cluster_is_among_the_seeds() -> None:
