@@ -57,7 +57,7 @@ class _Door:
     listener: socket.socket | None
     for_clients: bool
     server: asyncio.Server | None = None
-    connections: set[asyncio.Task[None]] = field(default_factory=set)
+    connections: dict[asyncio.Task[None], asyncio.StreamWriter] = field(default_factory=dict)
 
 
 def _socket_name(local: int, remote: int) -> str | None:
@@ -80,6 +80,15 @@ def _holds(pid: int, socket_name: str) -> bool:
                 if os.readlink(f"{folder}/{name}") == socket_name:
                     return True
     return False
+
+
+async def _accepts_end() -> None:
+    """Let connections that were accepted a moment ago come to us.
+
+    One whose transport is made after its server was closed is left to the garbage by asyncio.
+    """
+    for _ in range(3):
+        await asyncio.sleep(0)
 
 
 class LinkProxy:
@@ -166,7 +175,7 @@ class LinkProxy:
                     door.listener.close()  # it only kept the port
                     door.listener = None
                 door.server = await asyncio.start_server(
-                    lambda r, w, door=door: self._accepted(door, r, w),
+                    lambda r, w, door=door: self._accept(door, r, w),
                     HOST,
                     door.port,
                     reuse_address=True,
@@ -176,8 +185,11 @@ class LinkProxy:
     async def _refuse(self, node: int) -> None:
         for door in self._doors:
             if door.node == node and door.server is not None:
-                door.server.close()
-                door.server = None
+                server, door.server = door.server, None
+                for listener in server.sockets:
+                    self._loop.remove_reader(listener.fileno())
+                await _accepts_end()
+                server.close()
                 # The port stays ours: bound, and nobody listens.
                 door.listener = socket.socket()
                 door.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -185,25 +197,31 @@ class LinkProxy:
                     door.listener.bind((HOST, door.port))
 
     async def _end(self) -> None:
-        tasks = [task for door in self._doors for task in door.connections]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await _accepts_end()
+        for door in self._doors:
+            connections = dict(door.connections)
+            for task, writer in connections.items():
+                task.cancel()  # one that never ran closes nothing itself
+                writer.transport.abort()
+            await asyncio.gather(*connections, return_exceptions=True)
 
     # --- connections -----------------------------------------------------------------------------
 
-    async def _accepted(
+    def _accept(
         self, door: _Door, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        door.connections.add(task)
+        task = self._loop.create_task(self._serve(door, reader, writer))
+        door.connections[task] = writer
+        task.add_done_callback(door.connections.pop)
+
+    async def _serve(
+        self, door: _Door, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             await self._carry(door, reader, writer)
         except asyncio.CancelledError:
             pass
         finally:
-            door.connections.discard(task)
             writer.transport.abort()
 
     async def _carry(

@@ -19,12 +19,7 @@ from tests.chaos.replicas import logged_faults
 from tests.chaos.stock_producers import Confluent, StockProducer
 from tests.cluster_processes import ClusterProcesses
 
-pytestmark = [
-    pytest.mark.timeout(180),
-    # A connect that is given up by its time-out may be made all the same, and is then left to
-    # asyncio's own clean-up, which tells of it.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.timeout(180)
 
 FAILOVER_S = 15
 SESSION_S = 9

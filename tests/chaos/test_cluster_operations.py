@@ -35,12 +35,7 @@ from tests.chaos.stock_producers import STOCK, Confluent, StockProducer
 from tests.cluster_processes import HOST, ClusterProcesses
 from tests.wire_client import WireClient
 
-pytestmark = [
-    pytest.mark.timeout(180),
-    # A connect that is given up by its time-out may be made all the same, and is then left to
-    # asyncio's own clean-up, which tells of it.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.timeout(180)
 
 PARTITIONS = 3
 PAUSE_S = 10
