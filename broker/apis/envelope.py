@@ -16,7 +16,7 @@ from struct import pack
 from typing import Any
 
 from broker.apis.context import Api, RequestContext, Respond
-from protocol.api_keys import ApiKey
+from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import (
     decode,
@@ -73,8 +73,6 @@ class EnvelopeApi:
         api = self._inside.get(api_key)
         if api is None or not api.oldest <= version <= api.latest:
             return None, None
-        from protocol.api_keys import messages_of
-
         message = messages_of(api.key).request
         client_id, pos = read_client_id(frame, version >= message.FLEXIBLE_FROM)
         inner = replace(
