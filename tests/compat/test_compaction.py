@@ -82,8 +82,8 @@ class Writer:
                 self._send(producer, "abt", f"in a transaction {commits} {number}")
                 producer.flush()
                 (producer.commit_transaction if commits else producer.abort_transaction)()
-        # Markers have the time of the broker. What follows them is later, so that it begins a segment
-        # and the transactions are in closed ones, however quick the machine is.
+        # Markers have the time of the broker. What follows them is later, so that it begins a
+        # segment and the transactions are in closed ones, however quick the machine is.
         self._now_ms = time.time_ns() // 1_000_000 + STEP_MS
         producer = self._producer(**{"enable.idempotence": True})
         self._send(producer, "xyz", "of an idempotent producer")
