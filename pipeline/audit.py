@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline import audit_checks, audit_sections, kafka_source, replay
+from pipeline import audit_checks, audit_sections, connection, kafka_source, replay
 from pipeline.aggregates import AggregateTable, from_records
 from pipeline.audit_checks import Check
 from pipeline.errors import PipelineError
@@ -33,7 +33,7 @@ _UNITS_MS = {"second": 1_000, "minute": 60_000, "hour": HOUR_MS, "day": 24 * HOU
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
     add = parser.add_argument
-    add("--bootstrap-server", metavar="HOST:PORT,…", help="needed for topics; default localhost")
+    connection.add_arguments(parser)
     add("--topic", help="a topic to look at")
     add("--compacted", action="store_true", help="of the topic the last value of a key counts")
     add("--table", help="a table that load wrote; with --topic: does it hold the same?")
@@ -49,6 +49,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_spec_arguments(parser)
 
 
+def check(options: argparse.Namespace) -> None:
+    """What can be known before Spark starts; PipelineError for what is missing.
+
+    An audit of files alone asks no cluster.
+    """
+    topics = [one for one in (options.topic, options.results_topic, options.dead_letters) if one]
+    if not topics and not options.table and not options.aggregates:
+        raise PipelineError("audit: name something with --topic, --table or --aggregates")
+    if topics:
+        cluster = Cluster(connection.connection_of(options))
+        for topic in topics:
+            cluster.partitions(topic)
+
+
 def run(spark: SparkSession, options: argparse.Namespace) -> int:
     """Look at what the options name; the exit code."""
     audit = Audit(spark, options)
@@ -62,8 +76,6 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
         audit.dead_letters()
     if options.aggregates or options.results_topic:
         audit.sums()
-    if not audit.sections:
-        raise PipelineError("audit: name something with --topic, --table or --aggregates")
     print(terminal(audit.sections, audit.checks), flush=True)
     report = Path(options.report)
     report.parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +90,8 @@ class Audit:
     def __init__(self, spark: SparkSession, options: argparse.Namespace) -> None:
         self._spark = spark
         self._options = options
-        self._cluster = Cluster(options.bootstrap_server or "localhost:9092")
+        self._there = connection.connection_of(options)
+        self._cluster = Cluster(self._there)
         self._expected: Expected | None = None
         self._topic: RecordsView | None = None
         self.sections: list[Section] = []
@@ -184,7 +197,7 @@ class Audit:
         offsets = self._cluster.offsets(topic)
         starts = {one: there.start for one, there in offsets.items()}
         ends = {one: there.end for one, there in offsets.items()}
-        return kafka_source.batch(self._spark, self._cluster.servers, topic, starts, ends)
+        return kafka_source.batch(self._spark, self._there, topic, starts, ends)
 
 
 def sums_of(rows: DataFrame) -> dict[AggregateKey, Sums]:

@@ -70,12 +70,12 @@ def _run(given: list[str]) -> int:
         # Before PySpark is looked for: without Java it is of no use.
         import_module("pipeline.java").check_java()
     options = parser_for(job).parse_args(given)
-    run: Callable[..., int] = _module(options.job).run
+    module = _module(options.job)
+    run: Callable[..., int] = module.run
     if options.job in _WITHOUT_SPARK:
         return run(options)
-    if hasattr(options, "bootstrap_server") and options.bootstrap_server:
-        # Half a minute of Spark's patience, and its JVM, for what is known in a moment.
-        import_module("pipeline.topics").Cluster(options.bootstrap_server).cluster_id()
+    # Half a minute of Spark's patience, and its JVM, for what is known in a moment.
+    module.check(options)
     spark = import_module("pipeline.session").make_session(options.job, options)
     try:
         return run(spark, options)

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
+from pipeline import connection
 from pipeline.errors import PipelineError
 from pipeline.generator import (
     DEFAULT_START_MS,
@@ -26,7 +27,7 @@ from pipeline.generator import (
     iso,
 )
 from pipeline.sender import Sender
-from pipeline.topics import DEFAULT_SERVERS, KEPT_FOR_EVER, Cluster
+from pipeline.topics import KEPT_FOR_EVER, Cluster
 
 TOPIC = "cdr"
 PARTITIONS = 6
@@ -37,7 +38,7 @@ _PACE_EVERY = 50
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
-    parser.add_argument("--bootstrap-server", default=DEFAULT_SERVERS, metavar="HOST:PORT,…")
+    connection.add_arguments(parser)
     parser.add_argument("--topic", default=TOPIC)
     parser.add_argument("--partitions", type=int, default=PARTITIONS, help="of a topic that is new")
     parser.add_argument("--rate", type=float, default=0, help="records a second; 0: all it can")
@@ -82,14 +83,15 @@ def spec_of(options: argparse.Namespace) -> GeneratorSpec:
 def run(options: argparse.Namespace) -> int:
     """Generate; the exit code."""
     spec = spec_of(options)
-    cluster = Cluster(options.bootstrap_server)
+    there_is = connection.connection_of(options)
+    cluster = Cluster(there_is)
     if cluster.ensure(options.topic, options.partitions, KEPT_FOR_EVER):
         _say(f"made topic {options.topic} with {options.partitions} partitions")
     else:
         there = sum(one.end - one.start for one in cluster.offsets(options.topic).values())
         if there:
             _say(f"topic {options.topic} holds {there:,} records already; these are appended")
-    sender = Sender(options.bootstrap_server, options.topic)
+    sender = Sender(there_is.client(), options.topic)
     began = time.monotonic()
     send_paced(generated(spec), sender, options.rate, Progress(spec.events))
     spent = time.monotonic() - began

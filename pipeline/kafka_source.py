@@ -10,28 +10,30 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
+from pipeline.connection import Connection
+
 # A retry of Spark's own look-ups: an election takes a moment.
 _RETRIES = {"fetchOffset.numRetries": "10", "fetchOffset.retryIntervalMs": "1000"}
 
 
-def stream(spark: SparkSession, servers: str, topic: str, batch_max: int) -> DataFrame:
+def stream(spark: SparkSession, connection: Connection, topic: str, batch_max: int) -> DataFrame:
     """A topic from its beginning, in batches of at most `batch_max` records."""
     return (
         spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", servers)
+        .options(**_RETRIES)
+        .options(**connection.reading())
         .option("subscribe", topic)
         .option("startingOffsets", "earliest")
         .option("maxOffsetsPerTrigger", batch_max)
         .option("includeHeaders", "true")
         .option("failOnDataLoss", "true")
-        .options(**_RETRIES)
         .load()
     )
 
 
 def batch(
     spark: SparkSession,
-    servers: str,
+    connection: Connection,
     topic: str,
     starts: Mapping[int, int],
     ends: Mapping[int, int],
@@ -39,13 +41,13 @@ def batch(
     """A topic from `starts` to before `ends`, offsets by partition, the same partitions in both."""
     return (
         spark.read.format("kafka")
-        .option("kafka.bootstrap.servers", servers)
+        .options(**_RETRIES)
+        .options(**connection.reading())
         .option("subscribe", topic)
         .option("startingOffsets", offsets_json(topic, starts))
         .option("endingOffsets", offsets_json(topic, ends))
         .option("includeHeaders", "true")
         .option("failOnDataLoss", "true")
-        .options(**_RETRIES)
         .load()
     )
 

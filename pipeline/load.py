@@ -13,23 +13,29 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from pipeline import kafka_source
+from pipeline import connection, kafka_source
 from pipeline.errors import PipelineError
 from pipeline.generate import TOPIC
 from pipeline.loaded_table import LoadedTable, layout
-from pipeline.topics import DEFAULT_SERVERS, Cluster, Offsets
+from pipeline.topics import Cluster, Offsets
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
-    parser.add_argument("--bootstrap-server", default=DEFAULT_SERVERS, metavar="HOST:PORT,…")
+    connection.add_arguments(parser)
     parser.add_argument("--topic", default=TOPIC)
     parser.add_argument("--table", default="pipeline-data/events", help="a folder, or its URI")
 
 
+def check(options: argparse.Namespace) -> None:
+    """What can be known before Spark starts; PipelineError where the topic is missing."""
+    Cluster(connection.connection_of(options)).partitions(options.topic)
+
+
 def run(spark: SparkSession, options: argparse.Namespace) -> int:
     """Load once; the exit code."""
-    cluster = Cluster(options.bootstrap_server)
+    source = connection.connection_of(options)
+    cluster = Cluster(source)
     offsets = cluster.offsets(options.topic)
     cluster_id = cluster.cluster_id()
     table = LoadedTable(spark, options.table)
@@ -42,7 +48,7 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
     if wanted == 0:
         _say(f"nothing new in {options.topic}")
         return 0
-    records = kafka_source.batch(spark, options.bootstrap_server, options.topic, starts, ends)
+    records = kafka_source.batch(spark, source, options.topic, starts, ends)
     done = table.write(layout(records), options.topic, cluster_id, starts, ends)
     _say(
         f"run {done.run}: {wanted:,} offsets of {len(starts)} partitions of {options.topic} into "

@@ -11,18 +11,18 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pyspark.cloudpickle import register_pickle_by_value
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipeline import errors, sender
+from pipeline import connection, errors, sender
 from pipeline.errors import PipelineError
 from pipeline.loaded_table import LoadedTable
 from pipeline.sender import NO_TIMESTAMP, Sender
-from pipeline.topics import DEFAULT_SERVERS, KEPT_FOR_EVER, Cluster
+from pipeline.topics import KEPT_FOR_EVER, Cluster
 
 FORMATS = ("table", "parquet", "json", "csv")
 PARTITIONS = 6
@@ -33,7 +33,7 @@ _FLUSH_EVERY = 100_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
-    parser.add_argument("--bootstrap-server", default=DEFAULT_SERVERS, metavar="HOST:PORT,…")
+    connection.add_arguments(parser)
     parser.add_argument("--topic", required=True)
     parser.add_argument("--partitions", type=int, default=PARTITIONS, help="of a topic that is new")
     parser.add_argument(
@@ -52,18 +52,23 @@ def add_file_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--order", metavar="COLUMN,…", help="rows of one key are sent in this order")
 
 
-def run(spark: SparkSession, options: argparse.Namespace) -> int:
-    """Replay once; the exit code."""
+def check(options: argparse.Namespace) -> None:
+    """What can be known before Spark starts; PipelineError for what is missing."""
     if options.files is None:
         raise PipelineError("replay: name the files with --files")
+    Cluster(connection.connection_of(options)).cluster_id()
+
+
+def run(spark: SparkSession, options: argparse.Namespace) -> int:
+    """Replay once; the exit code."""
+    target = connection.connection_of(options)
     rows = read_records(spark, options, options.same_partitions)
-    cluster = Cluster(options.bootstrap_server)
-    cluster.ensure(options.topic, options.partitions, KEPT_FOR_EVER)
+    Cluster(target).ensure(options.topic, options.partitions, KEPT_FOR_EVER)
     # What the executors run goes to them by value: they need confluent-kafka, not this package.
     for module in (errors, sender, sys.modules[__name__]):
         register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     began = time.monotonic()
-    send = _SendRows(options.bootstrap_server, options.topic, options.same_partitions)
+    send = _SendRows(target.client(), options.topic, options.same_partitions)
     sent = sum(rows.rdd.mapPartitions(send).collect())
     spent = time.monotonic() - began
     _say(f"{sent:,} records into {options.topic} in {spent:.1f} s, {sent / spent:,.0f}/s")
@@ -150,13 +155,13 @@ def _names(text: str | None) -> list[str]:
 class _SendRows:
     """What an executor does with one partition of rows; yields how many were acknowledged."""
 
-    def __init__(self, servers: str, topic: str, same_partitions: bool) -> None:
-        self._servers = servers
+    def __init__(self, settings: Mapping[str, str], topic: str, same_partitions: bool) -> None:
+        self._settings = settings
         self._topic = topic
         self._same_partitions = same_partitions
 
     def __call__(self, rows: Iterable[Any]) -> Iterator[int]:
-        producer = Sender(self._servers, self._topic)
+        producer = Sender(self._settings, self._topic)
         for count, row in enumerate(rows, 1):
             producer.send(
                 None if row.key is None else bytes(row.key),

@@ -6,7 +6,7 @@ what the client sends again after a broker died is stored once. Owns one produce
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import confluent_kafka as client  # by its name: executors get this module by value
 
@@ -19,16 +19,19 @@ _DELIVERY_TIMEOUT_MS = 120_000
 
 
 class Sender:
-    """Records into one topic. `flush()` returns once all are acknowledged, or raises."""
+    """Records into one topic. `flush()` returns once all are acknowledged, or raises.
 
-    def __init__(self, servers: str, topic: str) -> None:
+    `settings` are those of `Connection.client()`.
+    """
+
+    def __init__(self, settings: Mapping[str, str], topic: str) -> None:
         self._topic = topic
-        self._servers = servers
+        self._servers = settings["bootstrap.servers"]
         self._refused: client.KafkaError | None = None
         self.acknowledged = 0
         self._producer = client.Producer(
             {
-                "bootstrap.servers": servers,
+                **settings,
                 "enable.idempotence": True,
                 "acks": "all",
                 "linger.ms": 5,

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipeline import aggregates, cdr, kafka_source
+from pipeline import aggregates, cdr, connection, kafka_source
 from pipeline.errors import PipelineError, told
 from pipeline.generate import TOPIC
 from pipeline.stream_identity import StreamIdentity, claim
 from pipeline.stream_progress import QueryView, look
-from pipeline.topics import DEFAULT_SERVERS, Cluster
+from pipeline.topics import Cluster
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -45,7 +45,7 @@ _ALERTS_MAX = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
     add = parser.add_argument
-    add("--bootstrap-server", default=DEFAULT_SERVERS, metavar="HOST:PORT,…")
+    connection.add_arguments(parser)
     add("--topic", default=TOPIC)
     add("--results-topic", default=RESULTS, help="compacted: the last value of a key counts")
     add("--dead-letters", default=DEAD_LETTERS, help="the topic for records that do not fit")
@@ -62,11 +62,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     end.add_argument("--until-idle", type=float, metavar="SECONDS", help="… and nothing came since")
 
 
+def check(options: argparse.Namespace) -> None:
+    """What can be known before Spark starts; PipelineError where the topic is missing."""
+    Cluster(connection.connection_of(options)).partitions(options.topic)
+
+
 def run(spark: SparkSession, options: argparse.Namespace) -> int:
     """Run until it is stopped, or as the options say; the exit code."""
-    cluster = Cluster(options.bootstrap_server)
+    there = connection.connection_of(options)
+    cluster = Cluster(there)
     cluster.partitions(options.topic)
-    job = StreamJob(spark, cluster, options)
+    job = StreamJob(spark, there, cluster, options)
     job.claim()
     job.start()
     ended = job.watch(_stopped_by_signal())
@@ -77,8 +83,15 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
 class StreamJob:
     """Both queries of one job."""
 
-    def __init__(self, spark: SparkSession, cluster: Cluster, options: argparse.Namespace) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        there: connection.Connection,
+        cluster: Cluster,
+        options: argparse.Namespace,
+    ) -> None:
         self._spark = spark
+        self._there = there
         self._cluster = cluster
         self._options = options
         self._table = aggregates.AggregateTable(spark, options.table)
@@ -127,7 +140,7 @@ class StreamJob:
             .start(),
             refused.writeStream.queryName("dead-letters")
             .format("kafka")
-            .option("kafka.bootstrap.servers", options.bootstrap_server)
+            .options(**self._there.writing())
             .option("topic", options.dead_letters)
             .option("checkpointLocation", f"{options.checkpoint}/dead-letters")
             .trigger(**trigger)
@@ -155,10 +168,7 @@ class StreamJob:
 
     def _source(self) -> DataFrame:
         return kafka_source.stream(
-            self._spark,
-            self._options.bootstrap_server,
-            self._options.topic,
-            self._options.batch_max,
+            self._spark, self._there, self._options.topic, self._options.batch_max
         )
 
     def _write(self, rows: DataFrame, batch: int) -> None:
@@ -171,7 +181,7 @@ class StreamJob:
             (
                 aggregates.as_records(rows)
                 .write.format("kafka")
-                .option("kafka.bootstrap.servers", self._options.bootstrap_server)
+                .options(**self._there.writing())
                 .option("topic", self._options.results_topic)
                 .save()
             )
@@ -197,9 +207,7 @@ class StreamJob:
         share = max(1, _SAMPLE // len(offsets))
         ends = {one: min(found.end, found.start + share) for one, found in offsets.items()}
         starts = {one: found.start for one, found in offsets.items()}
-        sample = kafka_source.batch(
-            self._spark, options.bootstrap_server, options.topic, starts, ends
-        )
+        sample = kafka_source.batch(self._spark, self._there, options.topic, starts, ends)
         by_reason = cdr.checked(sample, options.lateness).groupBy("reason").count()
         found = by_reason.orderBy(F.desc("count")).collect()
         if found and all(row.reason is not None for row in found):

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from pipeline.connection import Connection
 from pipeline.errors import PipelineError
 
-DEFAULT_SERVERS = "localhost:9092"
 REPLICAS_WANTED = 3
 # Of a topic whose records keep timestamps of their own: they may be older than any retention, and
 # would be deleted for their age as soon as they are there.
@@ -25,6 +25,8 @@ KEPT_FOR_EVER = {"retention.ms": "-1"}
 _TIMEOUT_S = 10.0
 _RETRY_S = 0.5
 _LIST_MAX = 8
+# The broker is there, and does not want this client.
+_REFUSALS = (KafkaError._AUTHENTICATION, KafkaError._SSL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +39,24 @@ class Offsets:
 
 
 class Cluster:
-    """A cluster by its bootstrap servers; every method raises PipelineError where nobody answers.
+    """A cluster by its address; every method raises PipelineError where nobody answers.
 
     `timeout_s` bounds each question.
     """
 
-    def __init__(self, servers: str, timeout_s: float = _TIMEOUT_S) -> None:
-        self.servers = servers
+    def __init__(self, connection: Connection, timeout_s: float = _TIMEOUT_S) -> None:
+        self.servers = connection.servers
         self._timeout_s = timeout_s
+        self._refusal: str | None = None
         # Its own log would tell each refused connection; the one line of the job says it once.
-        quiet: dict[str, str | int | float | bool] = {
-            "bootstrap.servers": servers,
-            "log_level": 0,
-        }
+        self._quiet: dict[str, Any] = {**connection.client(), "log_level": 0}
         try:
-            self._admin = AdminClient(quiet)
+            heard: dict[str, Any] = {"error_cb": self._heard}
+            self._admin = AdminClient({**self._quiet, **heard})
         except KafkaException as error:
-            raise PipelineError(f"--bootstrap-server {servers}: {error.args[0].str()}") from error
-        self._quiet = quiet
+            raise PipelineError(
+                f"--bootstrap-server {self.servers}: {error.args[0].str()}"
+            ) from error
 
     def cluster_id(self) -> str:
         """Its id, as every node tells it."""
@@ -134,7 +136,17 @@ class Cluster:
         try:
             return self._admin.list_topics(timeout=self._timeout_s)
         except KafkaException as error:
+            self._admin.poll(0)  # what the client has heard meanwhile
+            if self._refusal is not None:
+                raise PipelineError(
+                    f"{self.servers} lets nobody in with these settings ({self._refusal}): check "
+                    "--option kafka.security.protocol and what belongs to it, or --command-config"
+                ) from error
             raise PipelineError(
                 f"no broker answers at {self.servers}: is it running (ottla serve, "
                 "ottla cluster)? Name another with --bootstrap-server"
             ) from error
+
+    def _heard(self, error: KafkaError) -> None:
+        if error.code() in _REFUSALS:
+            self._refusal = error.str()

@@ -45,8 +45,10 @@ def job(kafka: Kafka) -> Job:
         given = [name, "--bootstrap-server", kafka.bootstrap, *arguments]
         options: Namespace = parser_for(name).parse_args(given)
         module = import_module(f"pipeline.{name}")
-        code: int = module.run(options) if name == "generate" else module.run(kafka.spark, options)
-        return code
+        if name == "generate":
+            return int(module.run(options))
+        module.check(options)
+        return int(module.run(kafka.spark, options))
 
     return run
 

@@ -1,0 +1,216 @@
+"""How a job reaches its cluster: address and security, for Spark's connector and for librdkafka.
+
+A person gives settings once, as Spark's Kafka source takes them (`--option kafka.sasl.mechanism=…`)
+or in the file that Kafka's own tools take (`--command-config client.properties`). Spark's connector
+gets them as they are; confluent-kafka, with which the driver looks things up and `generate` and
+`replay` send, names some of them otherwise. Owns that translation. Connects to nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.errors import PipelineError
+
+DEFAULT_SERVERS = "localhost:9092"
+KAFKA, LIBRDKAFKA = "kafka.", "librdkafka."
+
+# The jobs decide these: another value would make their promises untrue. Spark ignores case.
+_OF_THE_JOBS = {
+    "kafka.bootstrap.servers": "use --bootstrap-server",
+    "subscribe": "use --topic",
+    "subscribepattern": "use --topic",
+    "assign": "use --topic",
+    "topic": "use --topic",
+    "maxoffsetspertrigger": "use --batch-max",
+    "checkpointlocation": "use --checkpoint",
+}
+_NOT_TO_BE_CHOSEN = ("startingoffsets", "endingoffsets", "failondataloss", "includeheaders")
+
+# The same name and meaning in Java's client and in librdkafka.
+_SAME = (
+    "client.id",
+    "client.rack",
+    "sasl.kerberos.service.name",
+    "sasl.mechanism",
+    "security.protocol",
+    "ssl.cipher.suites",
+    "ssl.endpoint.identification.algorithm",
+    "ssl.key.password",
+)
+_PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_KEY = re.compile(r"(?:[^=:\s\\]|\\.?)*")
+_JAAS_OPTION = re.compile(
+    r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A cluster and how to speak to it."""
+
+    servers: str = DEFAULT_SERVERS
+    options: Mapping[str, str] = field(default_factory=dict)
+    """As Spark's source takes them, `kafka.` in front of the client's; `librdkafka.` in front of
+    what is for confluent-kafka alone."""
+
+    def reading(self) -> dict[str, str]:
+        """Options of Spark's Kafka source."""
+        own = {key: text for key, text in self.options.items() if not key.startswith(LIBRDKAFKA)}
+        return {"kafka.bootstrap.servers": self.servers, **own}
+
+    def writing(self) -> dict[str, str]:
+        """Options of Spark's Kafka sink: the client's alone."""
+        return {key: text for key, text in self.reading().items() if key.startswith(KAFKA)}
+
+    def client(self) -> dict[str, str]:
+        """Settings of confluent-kafka. PipelineError for what librdkafka cannot do."""
+        given = {
+            key.removeprefix(KAFKA): text
+            for key, text in self.options.items()
+            if key.startswith(KAFKA)
+        }
+        own = {
+            key.removeprefix(LIBRDKAFKA): text
+            for key, text in self.options.items()
+            if key.startswith(LIBRDKAFKA)
+        }
+        found = {key: given[key] for key in _SAME if key in given}
+        if found.get("ssl.endpoint.identification.algorithm") == "":
+            found["ssl.endpoint.identification.algorithm"] = "none"
+        if "SSL" in given.get("security.protocol", ""):
+            found |= _trusted(given, own) | _own_certificate(given, own)
+        if given.get("security.protocol", "").startswith("SASL"):
+            found |= _login(given, own)
+        return {"bootstrap.servers": self.servers, **found, **own}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that every job has which speaks to a cluster."""
+    group = parser.add_argument_group("the cluster")
+    group.add_argument("--bootstrap-server", default=DEFAULT_SERVERS, metavar="HOST:PORT,…")
+    group.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="of Spark's Kafka connector, such as kafka.security.protocol=SASL_SSL; again for more",
+    )
+    group.add_argument(
+        "--command-config",
+        metavar="FILE",
+        help="settings of Kafka's clients (security.protocol=…), as Kafka's own tools take them",
+    )
+
+
+def connection_of(options: argparse.Namespace) -> Connection:
+    """As the options say; PipelineError for one that cannot be."""
+    found: dict[str, str] = {}
+    if options.command_config:
+        try:
+            text = Path(options.command_config).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or "it is no text"
+            raise PipelineError(f"--command-config {options.command_config}: {why}") from error
+        found = {
+            key if key.startswith((KAFKA, LIBRDKAFKA)) else f"{KAFKA}{key}": value
+            for key, value in properties(text).items()
+            if key != "bootstrap.servers"
+        }
+    for pair in options.option:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise PipelineError(f"--option {pair}: KEY=VALUE is wanted")
+        _refuse_of_the_jobs(key)
+        found[key] = value
+    return Connection(options.bootstrap_server, found)
+
+
+def properties(text: str) -> dict[str, str]:
+    """The pairs of a Java properties file: comments, `=`, `:` or a blank, lines that go on."""
+    found = {}
+    for line in re.sub(r"\\\r?\n[ \t]*", "", text).splitlines():
+        line = line.strip()
+        if not line or line[0] in "#!":
+            continue
+        key = _KEY.match(line)
+        assert key is not None, "it fits every line"
+        value = line[key.end() :].lstrip()
+        if value[:1] in ("=", ":"):
+            value = value[1:].lstrip()
+        found[_plain(key[0])] = _plain(value)
+    return found
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def _refuse_of_the_jobs(key: str) -> None:
+    advice = _OF_THE_JOBS.get(key.lower())
+    if advice is not None:
+        raise PipelineError(f"--option {key}: {advice}")
+    if key.lower() in _NOT_TO_BE_CHOSEN:
+        raise PipelineError(f"--option {key}: the job decides this, so that nothing is lost")
+
+
+def _trusted(given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Whose certificates are believed: Java's truststore as librdkafka's CA."""
+    if "ssl.truststore.certificates" in given:
+        return {"ssl.ca.pem": given["ssl.truststore.certificates"]}
+    store = given.get("ssl.truststore.location")
+    if store is None or {"ssl.ca.location", "ssl.ca.pem"} & own.keys():
+        return {}
+    if given.get("ssl.truststore.type", "JKS").upper() == "PEM":
+        return {"ssl.ca.location": store}
+    raise PipelineError(
+        f"{store}: generate, replay and the jobs' look-ups read no truststore but PEM: give one "
+        "with kafka.ssl.truststore.type=PEM, or theirs with --option librdkafka.ssl.ca.location=…"
+    )
+
+
+def _own_certificate(given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Who this client is: Java's keystore as librdkafka takes it."""
+    if "ssl.keystore.certificate.chain" in given:
+        chain, key = given["ssl.keystore.certificate.chain"], given.get("ssl.keystore.key", "")
+        return {"ssl.certificate.pem": chain, "ssl.key.pem": key}
+    store = given.get("ssl.keystore.location")
+    if store is None or {"ssl.certificate.location", "ssl.keystore.location"} & own.keys():
+        return {}
+    kind = given.get("ssl.keystore.type", "JKS").upper()
+    if kind == "PEM":
+        return {"ssl.certificate.location": store, "ssl.key.location": store}
+    if kind == "PKCS12":
+        password = given.get("ssl.keystore.password", "")
+        return {"ssl.keystore.location": store, "ssl.keystore.password": password}
+    raise PipelineError(
+        f"{store}: generate, replay and the jobs' look-ups read no keystore but PEM and PKCS12: "
+        "give one with kafka.ssl.keystore.type, or theirs with "
+        "--option librdkafka.ssl.certificate.location=… and librdkafka.ssl.key.location=…"
+    )
+
+
+def _login(given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """User and password, which Java keeps in a line of JAAS."""
+    if any(key.startswith("sasl.") for key in own):
+        return {}
+    mechanism = given.get("sasl.mechanism", "GSSAPI")
+    if mechanism not in _PASSWORD_MECHANISMS:
+        raise PipelineError(
+            f"sasl.mechanism {mechanism}: for generate, replay and the jobs' look-ups name "
+            "librdkafka's own settings too, each as --option librdkafka.sasl.…=…"
+        )
+    jaas = {
+        name: _plain(double or single) or bare
+        for name, double, single, bare in _JAAS_OPTION.findall(given.get("sasl.jaas.config", ""))
+    }
+    if not {"username", "password"} <= jaas.keys():
+        raise PipelineError(
+            f'sasl.mechanism {mechanism} wants kafka.sasl.jaas.config with username="…" and '
+            'password="…"'
+        )
+    return {"sasl.username": jaas["username"], "sasl.password": jaas["password"]}
