@@ -1,0 +1,216 @@
+"""Transactions with the three Python clients behind one face: for `compat/` and `chaos/`.
+
+`open_producer` and `open_reader` by a client's name; confluent-kafka is here, the other two in
+`tests/transactional_python_clients.py`, what they have in common in `tests/transactional_faces.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tests.transactional_faces import (
+    CALL_S,
+    COMMITTED,
+    HEARTBEAT_MS,
+    METADATA_MS,
+    SESSION_MS,
+    Failed,
+    Fenced,
+    Row,
+    TopicReader,
+    TransactionalProducer,
+)
+from tests.transactional_python_clients import (
+    AiokafkaProducer,
+    AiokafkaReader,
+    KafkaPythonProducer,
+    KafkaPythonReader,
+)
+
+CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka")
+
+# --- confluent-kafka -----------------------------------------------------------------------------
+
+_QUIET = {"log_level": 0, "error_cb": lambda _: None}
+_FENCING = {-144, 47, 90}
+"""_FENCED, INVALID_PRODUCER_EPOCH, PRODUCER_FENCED."""
+
+
+@contextlib.contextmanager
+def _confluent() -> Iterator[None]:
+    from confluent_kafka import KafkaException
+
+    try:
+        yield
+    except KafkaException as error:
+        told = error.args[0]
+        raise (Fenced if told.code() in _FENCING else Failed)(str(error)) from error
+
+
+class ConfluentProducer:
+    """librdkafka."""
+
+    def __init__(self, servers: str, transactional_id: str, timeout_ms: int) -> None:
+        from confluent_kafka import Producer
+
+        config: dict[str, Any] = {
+            "bootstrap.servers": servers,
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": timeout_ms,
+            "linger.ms": 2,
+            **_QUIET,
+        }
+        self._undelivered: list[Any] = []
+        self._producer = Producer(config)
+        self._patiently(self._producer.init_transactions)
+
+    def _patiently(self, call: Any, *args: Any) -> None:
+        """Call it again while librdkafka says that it may be."""
+        from confluent_kafka import KafkaException
+
+        deadline = time.monotonic() + CALL_S
+        with _confluent():
+            while True:
+                try:
+                    call(*args, 10.0)
+                    return
+                except KafkaException as error:
+                    if not error.args[0].retriable() or time.monotonic() > deadline:
+                        raise
+
+    def begin(self) -> None:
+        with _confluent():
+            self._producer.begin_transaction()
+
+    def send(self, topic: str, partition: int, value: bytes) -> None:
+        with _confluent():
+            while True:
+                try:
+                    self._producer.produce(topic, value, partition=partition)
+                    break
+                except BufferError:
+                    self._producer.poll(0.1)
+            self._producer.poll(0)
+
+    def flush(self) -> None:
+        if self._producer.flush(CALL_S):
+            raise Failed("messages are left in the queue")
+
+    def offsets(self, reader: TopicReader, topic: str, offsets: Mapping[int, int]) -> None:
+        from confluent_kafka import TopicPartition
+
+        places = [TopicPartition(topic, part, offset) for part, offset in offsets.items()]
+        self._patiently(self._producer.send_offsets_to_transaction, places, reader.mark())
+
+    def commit(self) -> None:
+        self._patiently(self._producer.commit_transaction)
+
+    def abort(self) -> None:
+        self._patiently(self._producer.abort_transaction)
+
+    def close(self) -> None:
+        self._producer.purge(in_queue=True, in_flight=True, blocking=False)
+
+
+class ConfluentReader:
+    """librdkafka."""
+
+    def __init__(
+        self, servers: str, topic: str, partitions: int, group: str | None, isolation: str
+    ) -> None:
+        from confluent_kafka import Consumer, TopicPartition
+
+        config: dict[str, Any] = {
+            "bootstrap.servers": servers,
+            "group.id": group or "nobody",
+            "isolation.level": isolation,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "session.timeout.ms": SESSION_MS,
+            "heartbeat.interval.ms": HEARTBEAT_MS,
+            "fetch.wait.max.ms": 100,
+            "topic.metadata.refresh.interval.ms": METADATA_MS,
+            **_QUIET,
+        }
+        self._topic = topic
+        self._consumer = Consumer(config)
+        if group is None:
+            self._consumer.assign([TopicPartition(topic, part, 0) for part in range(partitions)])
+        else:
+            self._consumer.subscribe([topic])
+
+    def poll(self, timeout_s: float) -> list[Row]:
+        messages = self._consumer.consume(500, timeout_s)
+        return [
+            Row(message.partition() or 0, message.offset() or 0, message.value() or b"")
+            for message in messages
+            if message.error() is None
+        ]
+
+    def commit(self, offsets: Mapping[int, int]) -> None:
+        from confluent_kafka import TopicPartition
+
+        places = [TopicPartition(self._topic, part, offset) for part, offset in offsets.items()]
+        with _confluent():
+            self._consumer.commit(offsets=places, asynchronous=False)
+
+    def rewind(self) -> None:
+        from confluent_kafka import TopicPartition
+
+        with _confluent():
+            for place in self._consumer.committed(self._consumer.assignment(), CALL_S):
+                start = max(0, place.offset)
+                self._consumer.seek(TopicPartition(self._topic, place.partition, start))
+
+    def mark(self) -> Any:
+        return self._consumer.consumer_group_metadata()
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+PRODUCERS: dict[str, type[Any]] = {
+    "confluent-kafka": ConfluentProducer,
+    "kafka-python": KafkaPythonProducer,
+    "aiokafka": AiokafkaProducer,
+}
+READERS: dict[str, type[Any]] = {
+    "confluent-kafka": ConfluentReader,
+    "kafka-python": KafkaPythonReader,
+    "aiokafka": AiokafkaReader,
+}
+
+
+def open_producer(
+    client: str, servers: str, transactional_id: str, timeout_ms: int = 60_000
+) -> TransactionalProducer:
+    """A producer that has its epoch; Failed or Fenced where it does not get one."""
+    producer: TransactionalProducer = PRODUCERS[client](servers, transactional_id, timeout_ms)
+    return producer
+
+
+def open_reader(
+    client: str,
+    servers: str,
+    topic: str,
+    partitions: int = 1,
+    *,
+    group: str | None = None,
+    isolation: str = COMMITTED,
+) -> TopicReader:
+    """A reader of all partitions from their start, or a member of `group`."""
+    reader: TopicReader = READERS[client](servers, topic, partitions, group, isolation)
+    return reader
+
+
+def read_until(reader: TopicReader, last: bytes, timeout_s: float = 30.0) -> list[bytes]:
+    """All values of a one-partition topic before `last`, which must come."""
+    found: list[bytes] = []
+    deadline = time.monotonic() + timeout_s
+    while last not in found:
+        assert time.monotonic() < deadline, f"{last!r} does not come; {len(found)} values came"
+        found += [row.value for row in reader.poll(0.2)]
+    return found[: found.index(last)]
