@@ -10,6 +10,9 @@ PYTEST := $(BIN)/python -P -m pytest
 JOBS ?= 2
 SEEDS ?= 50
 ARGS ?=
+# As pip does with what it installs: a start then compiles nothing, also where the environment says
+# PYTHONDONTWRITEBYTECODE, which costs it half a second.
+COMPILE = $(BIN)/python -m compileall -q broker controller protocol storage
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo test check sim compat chaos bench format clean
@@ -68,12 +71,15 @@ $(BIN)/python:
 
 $(VENV)/.broker-installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	$(COMPILE)
 	@touch $@
 
 $(VENV)/.pipeline-installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[pipeline]'
+	$(COMPILE)
 	@touch $@ $(VENV)/.broker-installed
 
 $(VENV)/.tests-installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev,pipeline]'
+	$(COMPILE)
 	@touch $@ $(VENV)/.broker-installed $(VENV)/.pipeline-installed
