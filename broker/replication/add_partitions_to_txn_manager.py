@@ -1,0 +1,253 @@
+"""Asks transaction coordinators whether partitions are in a transaction, or adds them to it.
+
+Owns what waits for which coordinator: one request at a time to each broker, which carries all that
+have gathered meanwhile, one of each transactional id. A coordinator on this broker is called
+without the network. What a coordinator says becomes what the client that waits can understand.
+
+Never retries: an answer that may change is the client's to ask for again. What waits is bounded by
+the connections of clients, each of which waits for its answer. Follows Kafka's
+`AddPartitionsToTxnManager`; KIP-890, KIP-664.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from broker.replication.transaction_verification import TransactionSupportedOperation, Verified
+from protocol.errors import ErrorCode
+from protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from storage.ports import Channel, ChannelFailure, Network, Scheduler
+from storage.topic_partition import TopicPartition
+
+_log = logging.getLogger("ottla.transactions")
+
+Coordinator = tuple[int, str, int]
+"""Node id, host and port of the broker that leads a transactional id's partition."""
+
+CoordinatorOf = Callable[[str], Coordinator | None]
+LocalCoordinator = Callable[
+    [AddPartitionsToTxnRequest, Callable[[AddPartitionsToTxnResponse], None]], None
+]
+
+
+class VerificationConfig(Protocol):
+    """The keys that this follows."""
+
+    @property
+    def node_id(self) -> int: ...
+
+    @property
+    def request_timeout_ms(self) -> int: ...
+
+
+@dataclass(slots=True)
+class _Asked:
+    """One transactional id's partitions, and who waits for the answer."""
+
+    producer_id: int
+    producer_epoch: int
+    partitions: Sequence[TopicPartition]
+    operation: TransactionSupportedOperation
+    done: Verified
+
+    def refuse(self, error: ErrorCode) -> None:
+        self.done(dict.fromkeys(self.partitions, error))
+
+
+_Batch = dict[str, _Asked]
+
+
+class _Node:
+    """One broker that coordinates transactions, as seen from here."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.address = address
+        self.channel: Channel | None = None
+        self.waiting: _Batch = {}
+        self.in_flight = False
+
+
+class AddPartitionsToTxnManager:
+    """See the module. `network` is None where there is only this node."""
+
+    def __init__(
+        self,
+        config: VerificationConfig,
+        network: Network | None,
+        scheduler: Scheduler,
+        coordinator_of: CoordinatorOf,
+        local: LocalCoordinator,
+    ) -> None:
+        self._config = config
+        self._network = network
+        self._scheduler = scheduler
+        self._coordinator_of = coordinator_of
+        self._local = local
+        self._nodes: dict[int, _Node] = {}
+        self._stopped = False
+
+    def __len__(self) -> int:
+        """How many wait to be sent."""
+        return sum(len(node.waiting) for node in self._nodes.values())
+
+    def add_or_verify(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Sequence[TopicPartition],
+        operation: TransactionSupportedOperation,
+        done: Verified,
+    ) -> None:
+        """See `TransactionVerifier`.
+
+        Of two that wait for one transactional id, the one with the older epoch gets
+        INVALID_PRODUCER_EPOCH; with equal epochs the earlier one, which its client has given up,
+        gets NETWORK_EXCEPTION.
+        """
+        asked = _Asked(producer_id, producer_epoch, list(partitions), operation, done)
+        coordinator = None if self._stopped else self._coordinator_of(transactional_id)
+        if coordinator is None:
+            asked.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            return
+        node_id, host, port = coordinator
+        node = self._node(node_id, (host, port))
+        before = node.waiting.get(transactional_id)
+        if before is not None and before.producer_epoch > producer_epoch:
+            asked.refuse(ErrorCode.INVALID_PRODUCER_EPOCH)
+            return
+        # The new one goes to the end of the request, and is there before anybody is told.
+        node.waiting.pop(transactional_id, None)
+        node.waiting[transactional_id] = asked
+        if before is not None:
+            fenced = before.producer_epoch < producer_epoch
+            before.refuse(
+                ErrorCode.INVALID_PRODUCER_EPOCH if fenced else ErrorCode.NETWORK_EXCEPTION
+            )
+        self._send(node_id, node)
+
+    def shutdown(self) -> None:
+        """Tell all that wait that the coordinator cannot be reached; ask nobody from now on."""
+        self._stopped = True
+        for node in list(self._nodes.values()):
+            waiting, node.waiting = node.waiting, {}
+            for asked in waiting.values():
+                asked.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            if node.channel is not None:
+                node.channel.close()
+
+    def _node(self, node_id: int, address: tuple[str, int]) -> _Node:
+        node = self._nodes.get(node_id)
+        if node is None:
+            node = self._nodes[node_id] = _Node(address)
+        if node.address != address:
+            # The broker came back elsewhere. What is under way to the old address fails.
+            channel, node.channel, node.address = node.channel, None, address
+            if channel is not None:
+                channel.close()
+        return node
+
+    def _send(self, node_id: int, node: _Node) -> None:
+        if node.in_flight or not node.waiting or self._stopped:
+            return
+        batch, node.waiting = node.waiting, {}
+        node.in_flight = True
+        request = AddPartitionsToTxnRequest(
+            [_transaction(name, asked) for name, asked in batch.items()]
+        )
+        if node_id == self._config.node_id:
+            self._local(
+                request, lambda response: self._answered(node_id, node, batch, response, None)
+            )
+            return
+        channel = self._channel(node)
+        if channel is None:
+            self._answered(node_id, node, batch, None, ChannelFailure.REFUSED)
+            return
+        channel.send(
+            request,
+            lambda response, failure: self._answered(node_id, node, batch, response, failure),
+            self._config.request_timeout_ms,
+        )
+
+    def _channel(self, node: _Node) -> Channel | None:
+        if node.channel is None and self._network is not None:
+            client_id = f"AddPartitionsToTxnSenderThread-{self._config.node_id}"
+            node.channel = self._network.channel(*node.address, client_id)
+        return node.channel
+
+    def _answered(
+        self,
+        node_id: int,
+        node: _Node,
+        batch: _Batch,
+        response: AddPartitionsToTxnResponse | None,
+        failure: ChannelFailure | None,
+    ) -> None:
+        node.in_flight = False
+        if failure is not None or response is None:
+            _log.warning("AddPartitionsToTxn to broker %d: %s", node_id, failure)
+            _refuse_all(batch, ErrorCode.NETWORK_EXCEPTION)
+        elif response.error_code:
+            error = ErrorCode(response.error_code)
+            _log.error("AddPartitionsToTxn to broker %d was refused: %s", node_id, error.name)
+            if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+                error = ErrorCode.INVALID_TXN_STATE  # between brokers; no business of a client's
+            _refuse_all(batch, error)
+        else:
+            _hand_out(batch, {one.transactional_id: one for one in response.results_by_transaction})
+        # Not from within this answer: a coordinator on this broker may answer at once, for ever.
+        self._scheduler.call_soon(lambda: self._send(node_id, node))
+
+
+def _transaction(transactional_id: str, asked: _Asked) -> AddPartitionsToTxnTransaction:
+    topics: dict[str, AddPartitionsToTxnTopic] = {}
+    for name, partition in asked.partitions:
+        topics.setdefault(name, AddPartitionsToTxnTopic(name)).partitions.append(partition)
+    return AddPartitionsToTxnTransaction(
+        transactional_id,
+        asked.producer_id,
+        asked.producer_epoch,
+        verify_only=not asked.operation.supports_epoch_bump,
+        topics=list(topics.values()),
+    )
+
+
+def _refuse_all(batch: _Batch, error: ErrorCode) -> None:
+    for asked in batch.values():
+        asked.refuse(error)
+
+
+def _hand_out(batch: _Batch, results: Mapping[str, AddPartitionsToTxnResult]) -> None:
+    for transactional_id, asked in batch.items():
+        result = results.get(transactional_id)
+        if result is None:
+            asked.refuse(ErrorCode.NETWORK_EXCEPTION)  # what became of it is not known
+            continue
+        refused = {
+            TopicPartition(topic.name, one.partition_index): _for_client(
+                ErrorCode(one.partition_error_code), asked.operation
+            )
+            for topic in result.topic_results
+            for one in topic.results_by_partition
+            if one.partition_error_code
+        }
+        asked.done(refused)
+
+
+def _for_client(error: ErrorCode, operation: TransactionSupportedOperation) -> ErrorCode:
+    if error is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH  # what producers expect of a leader
+    old = operation is TransactionSupportedOperation.DEFAULT_ERROR
+    if error is ErrorCode.TRANSACTION_ABORTABLE and old:
+        return ErrorCode.INVALID_TXN_STATE
+    return error
