@@ -55,7 +55,7 @@ class Cluster:
             self._admin = AdminClient({**self._quiet, **heard})
         except KafkaException as error:
             raise PipelineError(
-                f"--bootstrap-server {self.servers}: {error.args[0].str()}"
+                f"these settings of the cluster do not fit: {error.args[0].str()}"
             ) from error
 
     def cluster_id(self) -> str:

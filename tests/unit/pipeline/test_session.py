@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 import pytest
 
 pytest.importorskip("pyspark")
@@ -9,6 +12,9 @@ pytest.importorskip("pyspark")
 from pipeline.errors import PipelineError
 from pipeline.java import JARS_VARIABLE
 from pipeline.session import parsed, settings_for
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(autouse=True)
@@ -48,3 +54,12 @@ def test_a_setting_is_a_pair() -> None:
     assert parsed(["a=b=c", "d="]) == {"a": "b=c", "d": ""}
     with pytest.raises(PipelineError, match="KEY=VALUE is wanted"):
         parsed(["spark.x"])
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(240)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_executors_use_this_python(spark: SparkSession) -> None:
+    assert spark.sparkContext.pythonExec == sys.executable
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"

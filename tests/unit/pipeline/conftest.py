@@ -1,0 +1,32 @@
+"""One SparkSession, as the jobs make it, for all files here; and what PySpark leaves behind."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.java_tools import spark_jars
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    """The session of this process: started by the first module, found by the next ones.
+
+    It is left running: a start takes longer than the tests of a module. Whoever wants a session of
+    other settings stops it first (`tests.compat.spark_session`).
+    """
+    from pipeline.command import parser_for
+    from pipeline.session import make_session
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OTTLA_SPARK_JARS", ",".join(spark_jars()))
+        small = ["--conf", "spark.driver.memory=512m", "--conf", "spark.sql.shuffle.partitions=1"]
+        options = parser_for("load").parse_args(["load", "--master", "local[1]", *small])
+        yield make_session("frames", options)
+    gc.collect()  # sockets that PySpark left open: here, where the module expects the warning

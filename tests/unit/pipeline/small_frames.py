@@ -1,0 +1,64 @@
+"""Frames of a few records, as Spark's Kafka source has them, and the marks of tests on Spark.
+
+Owns one good call detail record and the noon of its day. Never starts a session.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ON_SPARK = [
+    pytest.mark.spark,
+    pytest.mark.timeout(240),
+    # PySpark leaves the closing of its sockets to the garbage collector.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+]
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+RECORD = (
+    "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, "
+    "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+)
+GOOD = {
+    "event_id": "e1",
+    "kind": "call",
+    "event_time": "2026-03-02T11:59:58.000Z",
+    "subscriber": "S1",
+    "cell": "C1",
+    "duration_s": 60,
+    "dropped": False,
+    "bytes": 0,
+}
+
+
+def records(spark: SparkSession, *values: Any, key: bytes | None = b"S1") -> DataFrame:
+    """A record for each value, of partition 0 of the topic `t`; JSON of what is not bytes."""
+    rows = [
+        (
+            key,
+            value if isinstance(value, bytes | None) else json.dumps(value).encode(),
+            "t",
+            0,
+            n,
+            NOON,
+            None,
+        )
+        for n, value in enumerate(values)
+    ]
+    return spark.createDataFrame(rows, RECORD)
+
+
+def events(spark: SparkSession, *changes: dict[str, Any]) -> DataFrame:
+    """Good events `e0`, `e1` …, each with some fields changed."""
+    from pipeline import cdr
+
+    values = [{**GOOD, "event_id": f"e{n}", **change} for n, change in enumerate(changes)]
+    return cdr.events(records(spark, *values), "15 minutes")

@@ -1,0 +1,153 @@
+"""What the driver asks a cluster, and how it says that there is none."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from pipeline import topics
+from pipeline.connection import Connection
+from pipeline.errors import PipelineError
+from pipeline.topics import Cluster, Offsets
+
+
+class Made:
+    """The future of one topic."""
+
+    def __init__(self, error: KafkaError | None) -> None:
+        self._error = error
+
+    def result(self, _: float) -> None:
+        if self._error is not None:
+            raise KafkaException(self._error)
+
+
+class Admin:
+    """A cluster of `alive` brokers with topics; new ones are led when they are seen once more."""
+
+    def __init__(self, alive: int, there: dict[str, int]) -> None:
+        self.alive, self.there = alive, dict(there)
+        self.new: Any = None
+        self.refuses: KafkaError | None = None
+        self.looks = 0
+
+    def list_topics(self, timeout: float) -> Any:
+        self.looks += 1
+        leaders = dict.fromkeys(self.there, -1 if self.new and self.looks == 3 else 1)
+        found = {
+            name: SimpleNamespace(
+                partitions={one: SimpleNamespace(leader=leaders[name]) for one in range(number)}
+            )
+            for name, number in self.there.items()
+        }
+        return SimpleNamespace(
+            cluster_id="id", brokers=dict.fromkeys(range(self.alive)), topics=found
+        )
+
+    def create_topics(self, new: list[Any]) -> dict[str, Made]:
+        (self.new,) = new
+        self.there[self.new.topic] = self.new.num_partitions
+        return {self.new.topic: Made(self.refuses)}
+
+
+def cluster_with(monkeypatch: pytest.MonkeyPatch, admin: Admin) -> Cluster:
+    monkeypatch.setattr(topics, "AdminClient", lambda _: admin)
+    return Cluster(Connection("kafka:9092"))
+
+
+def test_a_topic_that_is_missing_is_named_with_those_that_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = cluster_with(monkeypatch, Admin(1, {"cdr": 2, "__consumer_offsets": 50}))
+    assert cluster.partitions("cdr") == [0, 1]
+    with pytest.raises(PipelineError, match=r"no topic nope at kafka:9092 \(there: cdr\): name"):
+        cluster.partitions("nope")
+    many = cluster_with(monkeypatch, Admin(1, {f"t{n}": 1 for n in range(9)}))
+    with pytest.raises(PipelineError, match=r"t7 …\)"):
+        many.partitions("nope")
+    none = cluster_with(monkeypatch, Admin(1, {}))
+    with pytest.raises(PipelineError, match=r"\(there: none\)"):
+        none.partitions("nope")
+
+
+@pytest.mark.parametrize(("alive", "replicas"), [(1, 1), (2, 2), (5, 3)])
+def test_a_new_topic_has_up_to_three_replicas_and_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, alive: int, replicas: int
+) -> None:
+    admin = Admin(alive, {"old": 1})
+    cluster = cluster_with(monkeypatch, admin)
+    assert cluster.ensure("old", 6) is False and admin.new is None
+    admin.looks = 0
+    assert cluster.ensure("new", 6, {"cleanup.policy": "compact"}) is True
+    assert (admin.new.num_partitions, admin.new.replication_factor) == (6, replicas)
+    assert admin.looks == 4, "asked again while it had no leader"
+
+
+def test_a_topic_that_the_cluster_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    admin = Admin(1, {})
+    admin.refuses = KafkaError(KafkaError.POLICY_VIOLATION)
+    with pytest.raises(PipelineError, match="topic new was not made: "):
+        cluster_with(monkeypatch, admin).ensure("new", 1)
+
+
+def test_offsets_wait_out_an_election(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[Any] = [
+        KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE)),
+        (3, 9),
+        (0, 2),
+    ]
+    given: list[dict[str, Any]] = []
+
+    class Consumer:
+        def __init__(self, settings: dict[str, Any]) -> None:
+            given.append(settings)
+
+        def get_watermark_offsets(self, partition: Any, timeout: float) -> tuple[int, int]:
+            answer = answers.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return (answer[0], answer[1])
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(topics, "Consumer", Consumer)
+    monkeypatch.setattr(topics, "_RETRY_S", 0)
+    cluster = cluster_with(monkeypatch, Admin(1, {"cdr": 2}))
+    assert cluster.offsets("cdr") == {0: Offsets(3, 9), 1: Offsets(0, 2)}
+    assert given[0]["bootstrap.servers"] == "kafka:9092"
+
+
+def test_nobody_answers() -> None:
+    with pytest.raises(PipelineError, match="no broker answers at 127.0.0.1:9: is it running"):
+        Cluster(Connection("127.0.0.1:9"), timeout_s=0.2).cluster_id()
+
+
+def test_a_broker_that_refuses_these_settings_is_told_from_one_that_is_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heard: dict[str, Any] = {}
+
+    class Refusing:
+        def list_topics(self, timeout: float) -> Any:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+
+        def poll(self, seconds: float) -> None:
+            heard["error_cb"](KafkaError(KafkaError._ALL_BROKERS_DOWN))
+            heard["error_cb"](KafkaError(KafkaError._AUTHENTICATION))
+
+    def admin(settings: dict[str, Any]) -> Refusing:
+        heard.update(settings)
+        return Refusing()
+
+    monkeypatch.setattr(topics, "AdminClient", admin)
+    with pytest.raises(PipelineError, match=r"kafka:9092 lets nobody in .*kafka.security.protocol"):
+        Cluster(Connection("kafka:9092")).cluster_id()
+
+
+def test_a_setting_that_does_not_fit_is_one_line() -> None:
+    with pytest.raises(PipelineError, match='do not fit: .*"TLS".* "security.protocol"'):
+        Cluster(Connection("127.0.0.1:9", {"kafka.security.protocol": "TLS"}))
