@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import lru_cache
 
 from broker.groups.classic_member import SyncReply, sync_refusal
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_shard import GroupShard
 from broker.groups.joining import Joining
 from broker.replication.coordinator_log import CoordinatorLog, TransactionMarker
+from broker.replication.coordinator_partitions import partition_for
 from broker.replication.coordinator_runtime import CoordinatorRuntime, Done
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup
@@ -32,24 +32,6 @@ from storage.ports import Scheduler, Timer
 log = logging.getLogger(__name__)
 
 OFFSETS_TOPIC = "__consumer_offsets"
-_HASHES_KEPT = 16_384
-
-
-@lru_cache(maxsize=_HASHES_KEPT)
-def _java_hash(text: str) -> int:
-    """`String.hashCode` of Java, made positive as Kafka's `Utils.abs` does."""
-    code = 0
-    units = text.encode("utf-16-be", "surrogatepass")
-    for index in range(0, len(units), 2):
-        code = (31 * code + (units[index] << 8 | units[index + 1])) & 0xFFFFFFFF
-    if code & 0x80000000:
-        code -= 1 << 32
-    return 0 if code == -(1 << 31) else abs(code)
-
-
-def partition_for(group_id: str, partition_count: int) -> int:
-    """The partition of `__consumer_offsets` that holds `group_id`."""
-    return _java_hash(group_id) % partition_count
 
 
 class GroupCoordinator:

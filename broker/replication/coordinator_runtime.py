@@ -131,6 +131,23 @@ class ShardContext:
         if self._timer is None:
             self._timer = self._scheduler.call_later(self._commit_timeout_ms, self._on_timeout)
 
+    def once_committed(self, callback: Callable[[], None]) -> None:
+        """Call `callback` when all that was appended is committed, however long that takes.
+
+        Never, where the shard is unloaded before.
+        """
+        wanted = self.last_offset
+        if wanted <= self.committed_offset:
+            callback()
+            return
+
+        def committed() -> None:
+            if self.state is ShardState.ACTIVE:
+                self.committed_offset = max(self.committed_offset, wanted)
+                callback()
+
+        self._log.when_committed(self.partition, wanted, committed)
+
     def replay_loaded(self, records: Iterable[LogRecord | TransactionMarker]) -> None:
         """Replay a slice of the log; only while loading."""
         if self.state is not ShardState.LOADING:

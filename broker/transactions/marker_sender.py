@@ -1,0 +1,351 @@
+"""Brings transaction markers to every partition of a decided transaction.
+
+Owns what is still to be told to whom: one queue a broker, one request at a time to each, which
+carries all that has gathered meanwhile; this broker is told without the network. A partition stays
+in a queue until its leader has the marker replicated, wherever the leader moves and however often
+brokers die. Partitions of topics that no longer exist are dropped, as Kafka does.
+
+Never decides anything: it is given decisions that are replicated. Its queues are bounded by the
+transactions that are prepared, one for each transactional id at most. Follows Kafka's
+`TransactionMarkerChannelManager` and `TransactionMarkerRequestCompletionHandler`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from protocol.errors import ErrorCode
+from protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
+from storage.topic_partition import TopicPartition
+
+log = logging.getLogger("ottla.transactions")
+
+RETRY_BACKOFF_MS = 20
+RETRY_BACKOFF_MAX_MS = 500
+TRANSACTIONS_PER_REQUEST = 1_000
+
+CLIENT_ID = "broker-{}-txn-marker-sender"
+
+
+class NoLeader(Enum):
+    """Why a marker has nowhere to go."""
+
+    FOR_NOW = "the partition has no leader that can be reached"
+    FOR_GOOD = "there is no such partition"
+
+
+Leader = tuple[int, str, int]
+"""Node id, host and port."""
+LeaderOf = Callable[[TopicPartition], Leader | NoLeader]
+LocalMarkers = Callable[[WriteTxnMarkersRequest, Callable[[WriteTxnMarkersResponse], None]], None]
+
+
+@dataclass(slots=True, eq=False)
+class PendingMarkers:
+    """A decision, and the partitions that do not have it yet."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+    transaction_version: int
+    coordinator_epoch: Callable[[], int]
+    partitions: dict[TopicPartition, None]
+    done: Callable[[], None]
+    """Called once, when every partition has its marker; not after `cancelled`."""
+    cancelled: bool = False
+
+    def settle(self, partitions: Iterable[TopicPartition]) -> None:
+        """These are told."""
+        for partition in partitions:
+            self.partitions.pop(partition, None)
+        if not self.partitions and not self.cancelled:
+            self.cancelled = True
+            self.done()
+
+
+_Queue = dict[PendingMarkers, list[TopicPartition]]
+
+
+class _Held:
+    """Markers that wait before they are tried again, each failure longer than the one before."""
+
+    def __init__(self, scheduler: Scheduler, release: Callable[[_Queue], None]) -> None:
+        self.queue: _Queue = {}
+        self._scheduler = scheduler
+        self._release = release
+        self._timer: Timer | None = None
+        self._backoff_ms = RETRY_BACKOFF_MS
+
+    def add(self, pending: PendingMarkers, partitions: list[TopicPartition]) -> None:
+        self.queue.setdefault(pending, []).extend(partitions)
+        if self._timer is None:
+            self._timer = self._scheduler.call_later(self._backoff_ms, self._fire)
+            self._backoff_ms = min(2 * self._backoff_ms, RETRY_BACKOFF_MAX_MS)
+
+    def succeeded(self) -> None:
+        self._backoff_ms = RETRY_BACKOFF_MS
+
+    def stop(self) -> None:
+        self.queue = {}
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _fire(self) -> None:
+        self._timer = None
+        queue, self.queue = self.queue, {}
+        self._release(queue)
+
+
+class _Broker:
+    """One broker's queue, and the way to it."""
+
+    def __init__(self, node_id: int, failed: _Held) -> None:
+        self.node_id = node_id
+        self.failed = failed
+        self.address: tuple[str, int] | None = None
+        self.channel: Channel | None = None
+        self.waiting: _Queue = {}
+        self.in_flight: _Queue | None = None
+        self.drain_scheduled = False
+
+
+class MarkerSender:
+    """See the module. `network` is None where there is only this node."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        network: Network | None,
+        node_id: int,
+        leader_of: LeaderOf,
+        local: LocalMarkers,
+        request_timeout_ms: int,
+    ) -> None:
+        self._scheduler = scheduler
+        self._network = network
+        self._node_id = node_id
+        self._leader_of = leader_of
+        self._local = local
+        self._request_timeout_ms = request_timeout_ms
+        self._brokers: dict[int, _Broker] = {}
+        self._homeless = _Held(scheduler, self._enqueue_all)
+        self._stopped = False
+
+    @property
+    def unknown_destination_count(self) -> int:
+        """Transactions with partitions whose leader is not known (UnknownDestinationQueueSize)."""
+        return len(self._homeless.queue)
+
+    def send(self, pending: PendingMarkers) -> None:
+        """Tell every partition of `pending`; its `done` is called later, never from here."""
+        if pending.partitions:
+            self._enqueue(pending, list(pending.partitions))
+        else:
+            self._scheduler.call_soon(lambda: pending.settle(()))
+
+    def metadata_changed(self) -> None:
+        """Leaders may have moved: what is with a broker that does not lead any more, or waits for a
+        leader, goes to whoever leads now. An answer that still comes is taken."""
+        if self._homeless.queue:
+            queue, self._homeless.queue = self._homeless.queue, {}
+            self._enqueue_all(queue)
+        for broker in list(self._brokers.values()):
+            for pending, partitions in (broker.in_flight or {}).items():
+                moved = [one for one in partitions if self._has_moved(one, broker, pending)]
+                if moved:
+                    self._enqueue(pending, moved)
+
+    def _has_moved(
+        self, partition: TopicPartition, broker: _Broker, pending: PendingMarkers
+    ) -> bool:
+        if pending.cancelled or partition not in pending.partitions:
+            return False
+        leader = self._leader_of(partition)
+        return not isinstance(leader, NoLeader) and leader[0] != broker.node_id
+
+    def stop(self) -> None:
+        """Send nothing more."""
+        self._stopped = True
+        self._homeless.stop()
+        brokers, self._brokers = self._brokers, {}
+        for broker in brokers.values():
+            broker.waiting = {}
+            broker.failed.stop()
+            if broker.channel is not None:
+                broker.channel.close()
+
+    # -- queues --------------------------------------------------------------------------------
+
+    def _enqueue_all(self, queue: _Queue) -> None:
+        for pending, partitions in queue.items():
+            self._enqueue(pending, partitions)
+
+    def _enqueue(self, pending: PendingMarkers, partitions: Iterable[TopicPartition]) -> None:
+        if self._stopped or pending.cancelled:
+            return
+        gone = []
+        for partition in partitions:
+            if partition not in pending.partitions:
+                continue
+            leader = self._leader_of(partition)
+            if leader is NoLeader.FOR_GOOD:
+                gone.append(partition)
+            elif isinstance(leader, NoLeader):
+                self._homeless.add(pending, [partition])
+            else:
+                broker = self._broker(leader)
+                broker.waiting.setdefault(pending, []).append(partition)
+                self._schedule_drain(broker)
+        if gone:
+            log.info("%s: no markers for what was deleted: %s", pending.transactional_id, gone)
+            self._scheduler.call_soon(lambda: pending.settle(gone))
+
+    def _broker(self, leader: Leader) -> _Broker:
+        node_id, host, port = leader
+        broker = self._brokers.get(node_id)
+        if broker is None:
+            failed = _Held(self._scheduler, self._enqueue_all)
+            broker = self._brokers[node_id] = _Broker(node_id, failed)
+        if broker.address != (host, port):
+            broker.address = (host, port)
+            channel, broker.channel = broker.channel, None
+            if channel is not None:
+                channel.close()
+        return broker
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def _schedule_drain(self, broker: _Broker) -> None:
+        # Not from here: decisions that are committed together go in one request.
+        if not broker.drain_scheduled and broker.in_flight is None:
+            broker.drain_scheduled = True
+            self._scheduler.call_soon(lambda: self._drain(broker))
+
+    def _drain(self, broker: _Broker) -> None:
+        broker.drain_scheduled = False
+        if broker.in_flight is not None or self._stopped:
+            return
+        batch: _Queue = {}
+        for pending in list(broker.waiting):
+            if len(batch) == TRANSACTIONS_PER_REQUEST:
+                break
+            partitions = broker.waiting.pop(pending)
+            if not pending.cancelled:
+                batch[pending] = partitions
+        if not batch:
+            return
+        broker.in_flight = batch
+        request = WriteTxnMarkersRequest([_marker(*one) for one in batch.items()])
+        if broker.node_id == self._node_id:
+            self._local(request, lambda response: self._answered(broker, batch, response, None))
+            return
+        channel = self._channel(broker)
+        if channel is None:
+            self._answered(broker, batch, None, ChannelFailure.REFUSED)
+        else:
+            channel.send(
+                request,
+                lambda response, failure: self._answered(broker, batch, response, failure),
+                self._request_timeout_ms,
+            )
+
+    def _channel(self, broker: _Broker) -> Channel | None:
+        if broker.channel is None and self._network is not None and broker.address is not None:
+            host, port = broker.address
+            client_id = CLIENT_ID.format(self._node_id)
+            broker.channel = self._network.channel(host, port, client_id)
+        return broker.channel
+
+    def _answered(
+        self,
+        broker: _Broker,
+        batch: _Queue,
+        response: WriteTxnMarkersResponse | None,
+        failure: ChannelFailure | None,
+    ) -> None:
+        broker.in_flight = None
+        if self._stopped:
+            return
+        if response is None:
+            log.debug("markers for broker %d: %s", broker.node_id, failure)
+            for pending, partitions in batch.items():
+                broker.failed.add(pending, partitions)
+        else:
+            errors = _errors_by_producer(response)
+            for pending, partitions in batch.items():
+                self._take(broker, pending, partitions, errors.get(pending.producer_id, {}))
+        if broker.waiting:
+            self._schedule_drain(broker)
+
+    def _take(
+        self,
+        broker: _Broker,
+        pending: PendingMarkers,
+        partitions: list[TopicPartition],
+        errors: dict[TopicPartition, ErrorCode],
+    ) -> None:
+        settled, again = [], []
+        for partition in partitions:
+            error = errors.get(partition, ErrorCode.UNKNOWN_SERVER_ERROR)
+            if error is ErrorCode.NONE:
+                settled.append(partition)
+            elif error in _SUPERSEDED:
+                # Somebody else coordinates this id, or has ended its transaction: not ours to end.
+                log.warning(
+                    "%s: marker for %s refused: %s; no more of them are sent",
+                    pending.transactional_id,
+                    partition,
+                    error.name,
+                )
+                pending.cancelled = True
+                return
+            else:
+                log.debug("%s: marker for %s: %s", pending.transactional_id, partition, error.name)
+                again.append(partition)
+        if again:
+            broker.failed.add(pending, again)
+        else:
+            broker.failed.succeeded()
+        if settled:
+            pending.settle(settled)
+
+
+_SUPERSEDED = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
+
+
+def _marker(pending: PendingMarkers, partitions: list[TopicPartition]) -> WritableTxnMarker:
+    topics: dict[str, list[int]] = {}
+    for topic, index in partitions:
+        topics.setdefault(topic, []).append(index)
+    return WritableTxnMarker(
+        producer_id=pending.producer_id,
+        producer_epoch=pending.producer_epoch,
+        transaction_result=pending.committed,
+        topics=[WritableTxnMarkerTopic(name, indexes) for name, indexes in topics.items()],
+        coordinator_epoch=pending.coordinator_epoch(),
+        transaction_version=pending.transaction_version,
+    )
+
+
+def _errors_by_producer(
+    response: WriteTxnMarkersResponse,
+) -> dict[int, dict[TopicPartition, ErrorCode]]:
+    return {
+        marker.producer_id: {
+            TopicPartition(topic.name, one.partition_index): ErrorCode(one.error_code)
+            for topic in marker.topics
+            for one in topic.partitions
+        }
+        for marker in response.markers
+    }

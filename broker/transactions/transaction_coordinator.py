@@ -1,0 +1,288 @@
+"""Coordinates transactions: finds a transactional id's shard, or says why it is not here.
+
+A transactional id belongs to the partition of `__transaction_state` that it hashes to, and is
+served by that partition's leader. Owns the shards (through `CoordinatorRuntime`), the checks that
+need no transaction, the producer ids that decisions wait for, and the two timers: open transactions
+whose time is up, and ids that nobody uses. Never changes a transaction: `TransactionShard` does.
+
+Follows Kafka's `TransactionCoordinator`; KIP-98, KIP-360, KIP-664, KIP-890.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from broker.replication.coordinator_log import CoordinatorLog
+from broker.replication.coordinator_partitions import partition_for
+from broker.replication.coordinator_runtime import CoordinatorRuntime, Done
+from broker.transactions.marker_sender import MarkerSender
+from broker.transactions.transaction_config import TransactionConfig
+from broker.transactions.transaction_log import by_topic
+from broker.transactions.transaction_metadata import TransactionMetadata
+from broker.transactions.transaction_shard import (
+    NOBODY,
+    Identified,
+    Identity,
+    Needs,
+    TransactionShard,
+)
+from broker.transactions.transaction_state import state_named
+from protocol.errors import ErrorCode
+from protocol.messages.describe_transactions import TopicData
+from protocol.messages.describe_transactions import TransactionState as DescribedTransaction
+from protocol.messages.list_transactions import (
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+)
+from protocol.messages.list_transactions import TransactionState as ListedTransaction
+from storage.ports import Scheduler, Timer
+from storage.topic_partition import TopicPartition
+
+NextProducerId = Callable[[Callable[[int | None], None]], None]
+"""Gives a fresh producer id, now or later; None where there is none for the moment."""
+Decide = Callable[[TransactionShard, int | None], Needs | None]
+
+
+class TransactionCoordinator:
+    """The transaction coordinator of one broker.
+
+    `partition_count()` is how many partitions `__transaction_state` has (or will have, where it is
+    still to be created); `version()` is the cluster's finalized `transaction.version`.
+    """
+
+    def __init__(
+        self,
+        config: TransactionConfig,
+        scheduler: Scheduler,
+        coordinator_log: CoordinatorLog,
+        markers: MarkerSender,
+        next_producer_id: NextProducerId,
+        partition_count: Callable[[], int],
+        version: Callable[[], int],
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._markers = markers
+        self._next_producer_id = next_producer_id
+        self._partition_count = partition_count
+        self._stopped = False
+        self._timers: dict[str, Timer] = {}
+        self._runtime = CoordinatorRuntime(
+            "transaction coordinator",
+            coordinator_log,
+            scheduler,
+            lambda context: TransactionShard(config, scheduler, markers, version, context),
+            config.request_timeout_ms,
+        )
+
+    # -- leadership ----------------------------------------------------------------------------
+
+    def on_elected(self, partition: int, leader_epoch: int) -> None:
+        """This broker leads `partition` of `__transaction_state` now: load its ids."""
+        self._runtime.on_elected(partition, leader_epoch)
+        if not self._timers and not self._stopped:
+            config = self._config
+            aborts = config.transaction_abort_timed_out_transaction_cleanup_interval_ms
+            expiry = config.transaction_remove_expired_transaction_cleanup_interval_ms
+            self._every("abort", aborts, self._abort_timed_out)
+            self._every("expiry", expiry, self._expire_ids)
+
+    def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
+        """This broker does not lead `partition` any more."""
+        self._runtime.on_resigned(partition, leader_epoch)
+
+    def metadata_changed(self) -> None:
+        """Leaders may have moved."""
+        self._markers.metadata_changed()
+
+    def shutdown(self) -> None:
+        """Answer everybody who waits, and everything from now on, that this is not the one."""
+        self._stopped = True
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers = {}
+        self._markers.stop()
+        self._runtime.shutdown()
+
+    def _every(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
+        def fire() -> None:
+            self._every(name, interval_ms, action)
+            action()
+
+        self._timers[name] = self._scheduler.call_later(interval_ms, fire)
+
+    def _abort_timed_out(self) -> None:
+        for shard in self._runtime.active_shards():
+            for transactional_id in shard.timed_out():
+                self._abort(shard, transactional_id)
+
+    def _abort(self, shard: TransactionShard, transactional_id: str) -> None:
+        def given(fresh_id: int | None) -> None:
+            if fresh_id is not None:
+                shard.abort_timed_out(transactional_id, fresh_id)
+
+        if shard.abort_timed_out(transactional_id, None) is Needs.PRODUCER_ID:
+            self._next_producer_id(given)
+
+    def _expire_ids(self) -> None:
+        for shard in self._runtime.active_shards():
+            shard.expire_ids()
+
+    # -- finding -------------------------------------------------------------------------------
+
+    def partition_for(self, transactional_id: str) -> int:
+        """The partition of `__transaction_state` that holds `transactional_id`."""
+        return partition_for(transactional_id, self._partition_count())
+
+    def _shard_for(self, transactional_id: str) -> TransactionShard | ErrorCode:
+        if not transactional_id:
+            return ErrorCode.INVALID_REQUEST
+        if self._stopped:
+            return ErrorCode.NOT_COORDINATOR
+        return self._runtime.shard(self.partition_for(transactional_id))
+
+    def _decide(self, transactional_id: str, decide: Decide, refuse: Done) -> None:
+        """Have the shard decide; once more with a fresh producer id where it needs one."""
+
+        def attempt(fresh_id: int | None) -> None:
+            shard = self._shard_for(transactional_id)
+            if isinstance(shard, ErrorCode):
+                refuse(shard)
+            elif decide(shard, fresh_id) is Needs.PRODUCER_ID:
+                assert fresh_id is None, "a decision had its producer id and needs another"
+                self._next_producer_id(given)
+
+        def given(fresh_id: int | None) -> None:
+            if fresh_id is None:
+                refuse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+            else:
+                attempt(fresh_id)
+
+        attempt(None)
+
+    # -- producers -----------------------------------------------------------------------------
+
+    def init_producer_id(
+        self,
+        transactional_id: str,
+        timeout_ms: int,
+        expected: Identity | None,
+        reply: Identified,
+    ) -> None:
+        """InitProducerId with a transactional id: its producer id and a new epoch.
+
+        `expected` is the producer id and epoch that the client says it has (KIP-360).
+        """
+        if transactional_id and not 0 < timeout_ms <= self._config.transaction_max_timeout_ms:
+            reply(ErrorCode.INVALID_TRANSACTION_TIMEOUT, NOBODY)
+            return
+        self._decide(
+            transactional_id,
+            lambda shard, fresh: shard.initialize(
+                transactional_id, timeout_ms, expected, fresh, reply
+            ),
+            lambda error: reply(error, NOBODY),
+        )
+
+    def add_partitions(
+        self,
+        transactional_id: str,
+        identity: Identity,
+        partitions: Sequence[TopicPartition],
+        client_version: int,
+        done: Done,
+    ) -> None:
+        """AddPartitionsToTxn, AddOffsetsToTxn: one error for all of `partitions`."""
+        shard = self._shard_for(transactional_id)
+        if isinstance(shard, ErrorCode):
+            done(shard)
+        else:
+            shard.add_partitions(transactional_id, identity, partitions, client_version, done)
+
+    def verify_partitions(
+        self, transactional_id: str, identity: Identity, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """AddPartitionsToTxn with verify_only: whether each is in the open transaction."""
+        shard = self._shard_for(transactional_id)
+        if isinstance(shard, ErrorCode):
+            return dict.fromkeys(partitions, shard)
+        return shard.verify_partition_errors(transactional_id, identity, partitions)
+
+    def end(
+        self,
+        transactional_id: str,
+        identity: Identity,
+        committed: bool,
+        client_version: int,
+        reply: Identified,
+    ) -> None:
+        """EndTxn. With protocol version 2 the reply names the identity to go on with."""
+        self._decide(
+            transactional_id,
+            lambda shard, fresh: shard.end(
+                transactional_id, identity, committed, client_version, fresh, reply
+            ),
+            lambda error: reply(error, NOBODY),
+        )
+
+    # -- administration ------------------------------------------------------------------------
+
+    def describe(self, transactional_id: str) -> DescribedTransaction:
+        """DescribeTransactions of one id."""
+        shard = self._shard_for(transactional_id)
+        if isinstance(shard, ErrorCode):
+            return DescribedTransaction(int(shard), transactional_id)
+        transaction = shard.transactions.get(transactional_id)
+        metadata = None if transaction is None else transaction.committed
+        if metadata is None:
+            return DescribedTransaction(int(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND), transactional_id)
+        return DescribedTransaction(
+            error_code=int(ErrorCode.NONE),
+            transactional_id=transactional_id,
+            transaction_state=metadata.state.shown,
+            transaction_timeout_ms=metadata.timeout_ms,
+            transaction_start_time_ms=metadata.start_ms,
+            producer_id=metadata.producer_id,
+            producer_epoch=metadata.producer_epoch,
+            topics=[TopicData(topic, indexes) for topic, indexes in by_topic(metadata).items()],
+        )
+
+    def list_transactions(self, request: ListTransactionsRequest) -> ListTransactionsResponse:
+        """ListTransactions: every id led here that passes all filters given."""
+        if self._stopped:
+            return ListTransactionsResponse(error_code=int(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        if self._runtime.is_loading():
+            return ListTransactionsResponse(error_code=int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+        pattern = None
+        if request.transactional_id_pattern:
+            try:
+                pattern = re.compile(request.transactional_id_pattern)
+            except re.error:
+                return ListTransactionsResponse(
+                    error_code=int(ErrorCode.INVALID_REGULAR_EXPRESSION)
+                )
+        unknown = [name for name in request.state_filters if state_named(name) is None]
+        now = self._scheduler.wall_ms()
+
+        def wanted(name: str, metadata: TransactionMetadata) -> bool:
+            longest = request.duration_filter
+            return (
+                (not request.state_filters or metadata.state.shown in request.state_filters)
+                and (
+                    not request.producer_id_filters
+                    or metadata.producer_id in request.producer_id_filters
+                )
+                and (longest < 0 or now - metadata.start_ms > longest)
+                and (pattern is None or pattern.fullmatch(name) is not None)
+            )
+
+        return ListTransactionsResponse(
+            unknown_state_filters=unknown,
+            transaction_states=[
+                ListedTransaction(name, metadata.producer_id, metadata.state.shown)
+                for shard in self._runtime.active_shards()
+                for name, metadata in shard.visible()
+                if wanted(name, metadata)
+            ],
+        )

@@ -1,0 +1,121 @@
+"""The records of `__transaction_state`: a transactional id and its newest version.
+
+A key opens with two bytes that name the record type, a value with two that give its version.
+Written while the cluster's `transaction.version` is 0: value version 0; from 1 on: version 1, whose
+tagged fields KIP-890 needs. Follows Kafka's `TransactionLog`.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from struct import error as StructError
+
+from broker.transactions.transaction_metadata import TransactionMetadata
+from broker.transactions.transaction_state import TransactionState, state_of_status
+from protocol.errors import ProtocolError
+from protocol.messages.transaction_records import (
+    PartitionsSchema,
+    TransactionLogKey,
+    TransactionLogValue,
+)
+from protocol.primitives import MessageBuffer
+from storage.topic_partition import TopicPartition
+
+TRANSACTION_TOPIC = "__transaction_state"
+
+_TYPE = Struct(">h")
+_KEY_TYPE = 0
+
+
+def transaction_key(transactional_id: str) -> bytes:
+    """The key of a transactional id."""
+    out = MessageBuffer()
+    out += _TYPE.pack(_KEY_TYPE)
+    TransactionLogKey(transactional_id).write(out, 0)
+    return bytes(out)
+
+
+def transaction_record(
+    transactional_id: str, metadata: TransactionMetadata, transaction_version: int
+) -> tuple[bytes, bytes]:
+    """One version of it; `transaction_version` is what the cluster has finalized."""
+    version = 1 if transaction_version >= 1 else 0
+    partitions: list[PartitionsSchema] | None = None
+    if metadata.state is not TransactionState.EMPTY:
+        partitions = [
+            PartitionsSchema(topic, indexes) for topic, indexes in by_topic(metadata).items()
+        ]
+    value = TransactionLogValue(
+        producer_id=metadata.producer_id,
+        producer_epoch=metadata.producer_epoch,
+        transaction_timeout_ms=metadata.timeout_ms,
+        transaction_status=metadata.state.status,
+        transaction_partitions=partitions,
+        transaction_last_update_timestamp_ms=metadata.updated_ms,
+        transaction_start_timestamp_ms=metadata.start_ms,
+    )
+    if version:
+        value.previous_producer_id = metadata.previous_producer_id
+        value.next_producer_id = metadata.next_producer_id
+        value.client_transaction_version = metadata.client_version
+    out = MessageBuffer()
+    out += _TYPE.pack(version)
+    value.write(out, version)
+    return transaction_key(transactional_id), bytes(out)
+
+
+def transaction_tombstone(transactional_id: str) -> tuple[bytes, None]:
+    """The transactional id is forgotten."""
+    return transaction_key(transactional_id), None
+
+
+def by_topic(metadata: TransactionMetadata) -> dict[str, list[int]]:
+    """The partitions of a transaction, by topic."""
+    topics: dict[str, list[int]] = {}
+    for topic, index in metadata.partitions:
+        topics.setdefault(topic, []).append(index)
+    return topics
+
+
+def read_transaction_record(
+    key: bytes, value: bytes | None
+) -> tuple[str, TransactionMetadata | None] | None:
+    """What a record says: an id and its version, or None for a tombstone.
+
+    None for a record of a type that is not known. ProtocolError where the bytes are not what their
+    type says.
+    """
+    try:
+        (record_type,) = _TYPE.unpack_from(key)
+        if record_type != _KEY_TYPE:
+            return None
+        name = TransactionLogKey.read(memoryview(key), 2, 0)[0].transactional_id
+        return name, None if value is None else _read_value(value)
+    except StructError as error:
+        raise ProtocolError(f"record of {TRANSACTION_TOPIC} too short: {error}") from None
+
+
+def _read_value(data: bytes) -> TransactionMetadata:
+    (version,) = _TYPE.unpack_from(data)
+    if not 0 <= version <= TransactionLogValue.MAX_VERSION:
+        raise ProtocolError(f"record value of {TRANSACTION_TOPIC} in unknown version {version}")
+    value = TransactionLogValue.read(memoryview(data), 2, version)[0]
+    state = state_of_status(value.transaction_status)
+    if state is None:
+        raise ProtocolError(f"unknown transaction status {value.transaction_status}")
+    return TransactionMetadata(
+        producer_id=value.producer_id,
+        producer_epoch=value.producer_epoch,
+        timeout_ms=value.transaction_timeout_ms,
+        state=state,
+        previous_producer_id=value.previous_producer_id,
+        next_producer_id=value.next_producer_id,
+        partitions={
+            TopicPartition(one.topic, index): None
+            for one in value.transaction_partitions or []
+            for index in one.partition_ids
+        },
+        start_ms=value.transaction_start_timestamp_ms,
+        updated_ms=value.transaction_last_update_timestamp_ms,
+        client_version=value.client_transaction_version,
+    )

@@ -1,0 +1,181 @@
+"""What is known of one transactional id, and how each step makes the next version of it.
+
+Owns the arithmetic of producer ids and epochs. Every version is immutable; a step returns the next
+one and never says whether the step is allowed (`transaction_state` does) nor writes it.
+
+Epochs end at 32,767, and the last but one is the last that a client is given, so that a producer
+can always be fenced once more. With protocol version 2 (KIP-890) the end of a transaction raises
+the epoch: the decision and its markers have the raised one. Where that would be 32,767, the
+decision names the next producer id, and with the completion the client goes on under it, from
+epoch 0.
+
+Follows KIP-98, KIP-360 and KIP-890, and Kafka's `TransactionMetadata`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from broker.transactions.transaction_state import TransactionState
+from protocol.errors import ErrorCode
+from storage.topic_partition import TopicPartition
+
+NO_PRODUCER_ID = -1
+NO_EPOCH = -1
+NO_TIME = -1
+EPOCH_MAX = 32_767
+
+Partitions = Mapping[TopicPartition, None]
+"""Partitions in the order in which they were added."""
+
+_NOTHING: Partitions = {}
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionMetadata:
+    """One version. Times are milliseconds since the epoch."""
+
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    state: TransactionState
+    previous_producer_id: int = NO_PRODUCER_ID
+    next_producer_id: int = NO_PRODUCER_ID
+    """Under which the client goes on after the transaction, where its epochs are used up."""
+    last_epoch: int = NO_EPOCH
+    """The epoch before the present one, if its holder is the same producer. Not in the log."""
+    partitions: Partitions = _NOTHING
+    start_ms: int = NO_TIME
+    updated_ms: int = NO_TIME
+    client_version: int = 0
+    """`transaction.version` of the requests that brought it here: 2 where ends raise epochs."""
+
+    @property
+    def is_epoch_exhausted(self) -> bool:
+        """Whether no client is given a higher epoch of this producer id."""
+        return self.producer_epoch >= EPOCH_MAX - 1
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    def with_next_epoch(
+        self, timeout_ms: int, expected_epoch: int | None, now_ms: int
+    ) -> TransactionMetadata | ErrorCode:
+        """Initialized anew; `expected_epoch` is the one that the client says it has (KIP-360).
+
+        PRODUCER_FENCED where that is neither the present one nor, for a request sent again, the
+        one before.
+        """
+        if expected_epoch is None:
+            epoch, last = self.producer_epoch + 1, NO_EPOCH
+        elif self.producer_epoch == NO_EPOCH or expected_epoch == self.producer_epoch:
+            epoch, last = self.producer_epoch + 1, self.producer_epoch
+        elif expected_epoch == self.last_epoch:
+            epoch, last = self.producer_epoch, self.last_epoch
+        else:
+            return ErrorCode.PRODUCER_FENCED
+        assert epoch < EPOCH_MAX, f"no epoch is left for producer id {self.producer_id}"
+        return self._emptied(self.producer_id, epoch, last, timeout_ms, now_ms)
+
+    def with_producer_id(
+        self, producer_id: int, timeout_ms: int, keep_last_epoch: bool, now_ms: int
+    ) -> TransactionMetadata:
+        """Initialized under a fresh id, because the epochs of the present one are used up."""
+        last = self.producer_epoch if keep_last_epoch else NO_EPOCH
+        return self._emptied(producer_id, 0, last, timeout_ms, now_ms)
+
+    def _emptied(
+        self, producer_id: int, epoch: int, last_epoch: int, timeout_ms: int, now_ms: int
+    ) -> TransactionMetadata:
+        return replace(
+            self,
+            state=TransactionState.EMPTY,
+            producer_id=producer_id,
+            previous_producer_id=self.producer_id,
+            producer_epoch=epoch,
+            last_epoch=last_epoch,
+            timeout_ms=timeout_ms,
+            partitions=_NOTHING,
+            start_ms=NO_TIME,
+            updated_ms=now_ms,
+        )
+
+    def with_partitions(
+        self, added: Iterable[TopicPartition], client_version: int, now_ms: int
+    ) -> TransactionMetadata:
+        """`added` belong to the transaction, which begins with the first of them."""
+        began = self.state is not TransactionState.ONGOING
+        return replace(
+            self,
+            state=TransactionState.ONGOING,
+            previous_producer_id=self.producer_id,
+            partitions={**self.partitions, **dict.fromkeys(added)},
+            start_ms=now_ms if began else self.start_ms,
+            updated_ms=now_ms,
+            client_version=client_version,
+        )
+
+    def needs_producer_id_to_end(self, version: int) -> bool:
+        """Whether an end under protocol `version` needs a fresh producer id to go on with."""
+        return version >= 2 and self.is_epoch_exhausted
+
+    def decided(
+        self, committed: bool, client_version: int, next_producer_id: int, now_ms: int
+    ) -> TransactionMetadata:
+        """The decision. An abort of nothing (version 2) begins and ends in one moment."""
+        epoch, last = self.producer_epoch, self.last_epoch
+        if client_version >= 2:
+            epoch, last = min(epoch + 1, EPOCH_MAX), epoch
+        ongoing = self.state is TransactionState.ONGOING
+        return replace(
+            self,
+            state=TransactionState.PREPARE_COMMIT if committed else TransactionState.PREPARE_ABORT,
+            previous_producer_id=self.producer_id,
+            next_producer_id=next_producer_id,
+            producer_epoch=epoch,
+            last_epoch=last,
+            start_ms=self.start_ms if ongoing else now_ms,
+            updated_ms=now_ms,
+            client_version=client_version,
+        )
+
+    def fenced(self, version: int, next_producer_id: int, now_ms: int) -> TransactionMetadata:
+        """The coordinator's own decision to abort: under an epoch that the producer has not.
+
+        `version` is the cluster's `transaction.version`.
+        """
+        if version >= 2:
+            return self.decided(False, version, next_producer_id, now_ms)
+        epoch = min(self.producer_epoch + 1, EPOCH_MAX)
+        raised = replace(self, producer_epoch=epoch, last_epoch=NO_EPOCH)
+        return raised.decided(False, 0, NO_PRODUCER_ID, now_ms)
+
+    def completed(self, now_ms: int) -> TransactionMetadata:
+        """Every partition has its marker."""
+        committed = self.state is TransactionState.PREPARE_COMMIT
+        state = TransactionState.COMPLETE_COMMIT if committed else TransactionState.COMPLETE_ABORT
+        producer_id, epoch = self.identity_after
+        return replace(
+            self,
+            state=state,
+            producer_id=producer_id,
+            previous_producer_id=self.producer_id,
+            next_producer_id=NO_PRODUCER_ID,
+            producer_epoch=epoch,
+            partitions=_NOTHING,
+            updated_ms=now_ms,
+        )
+
+    @property
+    def identity_after(self) -> tuple[int, int]:
+        """Producer id and epoch with which the client goes on once a decision is completed."""
+        if self.client_version >= 2 and self.next_producer_id != NO_PRODUCER_ID:
+            return self.next_producer_id, 0
+        return self.producer_id, self.producer_epoch
+
+
+def created(producer_id: int, timeout_ms: int, now_ms: int) -> TransactionMetadata:
+    """A new transactional id, before its first epoch."""
+    return TransactionMetadata(
+        producer_id, NO_EPOCH, timeout_ms, TransactionState.EMPTY, updated_ms=now_ms
+    )
