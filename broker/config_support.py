@@ -29,7 +29,8 @@ _REFUSED: dict[str, str] = {
     "config.providers": "config providers are not served",
     "security.inter.broker.protocol": "TLS and SASL are not served yet",
     "controller.quorum.bootstrap.servers": (
-        "a dynamic quorum is not served yet; name the controllers in controller.quorum.voters"
+        "adding and removing voters is not served yet; set controller.quorum.voters=ID@HOST:PORT "
+        "for each controller instead, also for a folder whose quorum is dynamic"
     ),
     "controller.quorum.auto.join.enable": "a dynamic quorum is not served yet",
     "remote.log.storage.system.enable": "tiered storage is not served",

@@ -79,7 +79,10 @@ class ControllerServer:
             *raft,
             *EnvelopeApi([*forwarded, *quorum]).apis(),
             *ApiVersionsApi(
-                shared, lambda: list(self.requests.apis.values()), DEFAULT_FEATURES
+                shared,
+                lambda: list(self.requests.apis.values()),
+                DEFAULT_FEATURES,
+                lambda: shared.controller.kraft_version,
             ).apis(),
         ]
 

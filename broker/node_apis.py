@@ -92,7 +92,12 @@ def node_apis(node: BrokerServer) -> list[Api]:
         GroupMembershipApi(groups),
         GroupOffsetsApi(node, groups),
         DeferredApis(ADMIN_KEYS, lambda: _admin_apis(node)),
-        ApiVersionsApi(node, lambda: list(node.requests.apis.values()), DEFAULT_FEATURES),
+        ApiVersionsApi(
+            node,
+            lambda: list(node.requests.apis.values()),
+            DEFAULT_FEATURES,
+            lambda: node.shared.controller.kraft_version,
+        ),
     ]
     return [api for family in families for api in family.apis()]
 

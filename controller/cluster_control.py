@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from controller.broker_heartbeats import BrokerHeartbeats
 from controller.decision import MAX_RECORDS_PER_OPERATION, TOO_MANY_RECORDS, Decision, View
+from controller.feature_control import is_kept
 from controller.leadership_changes import LeadershipChanges
 from controller.metadata_image import BrokerRegistration, MetadataImage
 from controller.metadata_records import MetadataRecord
@@ -268,7 +269,7 @@ def _feature_fault(image: MetadataImage, request: BrokerRegistrationRequest) -> 
     }
     for name, level in image.features.items():
         low, high = supported.get(name, (0, 0))
-        if not low <= level <= high:
+        if not low <= level <= high and not is_kept(name, level):
             shown = f"{level} ({level_name(level)})" if name == "metadata.version" else str(level)
             text = (
                 f"Unable to register because the broker does not support finalized version "

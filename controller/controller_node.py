@@ -20,12 +20,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from controller.controller_apis import ControllerApis
-from controller.feature_control import unsupported_feature
+from controller.feature_control import kept_features, unsupported_feature
 from controller.metadata_image import MetadataImage
 from controller.metadata_loader import CommittedBatch, MetadataListener, MetadataLoader
 from controller.metadata_records import MetadataRecord, MetadataRecordError
 from controller.metadata_snapshot import decode_snapshot, image_of
 from controller.quorum_controller import QuorumController
+from controller.quorum_voters import QuorumVoters
 from controller.raft_client import RaftClient
 from controller.raft_log import RaftLog
 from controller.random_ids import RandomBytes
@@ -68,11 +69,12 @@ class ControllerNode:
         self.loader = MetadataLoader()
         self._settings = settings
         self._checked_features: object = None
+        self._kept: list[str] = []
         self._leader_listeners: list[Callable[[int | None], None]] = []
         self._log = RaftLog(settings, environment)
         self._load_snapshot()
         scheduler = environment.scheduler
-        quorum_network = _quorum_network(settings, network, scheduler)
+        quorum_network = _quorum_network(settings, network, scheduler, self._log.voters)
         self.raft = RaftClient(settings, self._log, scheduler, draw, on_failure, quorum_network)
         if quorum_network is not None:
             quorum_network.connect(self.raft)
@@ -94,14 +96,11 @@ class ControllerNode:
 
     def _load_snapshot(self) -> None:
         if not self._log.snapshots:
+            self._log.read_voters([])
             return
         latest = self._log.snapshots[-1]
         content = decode_snapshot(self._log.read_snapshot(latest))
-        if content.control:
-            raise MetadataRecordError(
-                "the metadata has a dynamic quorum (kraft.version 1), which is not served yet: "
-                "format with controller.quorum.voters"
-            )
+        self._log.read_voters(content.control)
         self.loader.load_snapshot(image_of(content, latest))
         logger.info("metadata loaded from snapshot %s", latest.file_name)
 
@@ -111,6 +110,11 @@ class ControllerNode:
     def image(self) -> MetadataImage:
         """The newest committed metadata on this node."""
         return self.loader.image
+
+    @property
+    def kraft_version(self) -> int:
+        """1 where the voters are in the log (KIP-853), 0 where the configuration has them."""
+        return self._log.voters.kraft_version
 
     @property
     def raft_apis(self) -> RaftApis:
@@ -152,9 +156,14 @@ class ControllerNode:
         if features is self._checked_features:
             return
         self._checked_features = features
-        fault = unsupported_feature(self.loader.image, self._settings.supported_features)
+        supported = self._settings.supported_features
+        fault = unsupported_feature(self.loader.image, supported)
         if fault is not None:
             self.raft.fail(MetadataRecordError(fault))
+        kept = kept_features(self.loader.image, supported)
+        if kept != self._kept:
+            self._kept = kept
+            logger.warning("kept in the metadata, not served: %s", ", ".join(kept) or "nothing")
 
     # --- from the quorum -----------------------------------------------------------------------
 
@@ -179,10 +188,13 @@ class ControllerNode:
 
 
 def _quorum_network(
-    settings: ControllerSettings, network: Network | None, scheduler: Scheduler
+    settings: ControllerSettings,
+    network: Network | None,
+    scheduler: Scheduler,
+    voters: QuorumVoters,
 ) -> QuorumNetwork | None:
     if network is None or settings.voters == (settings.node_id,):
         return None
     from controller.quorum_network import QuorumNetwork  # a quorum of one starts without it
 
-    return QuorumNetwork(settings, network, scheduler)
+    return QuorumNetwork(settings, network, scheduler, voters)

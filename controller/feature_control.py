@@ -4,8 +4,9 @@ Owns: the levels that a new cluster begins with. Level changes of a running clus
 are not served yet.
 
 A feature is finalized only when Ottla serves all of it, since clients act on the finalized level:
-`transaction.version` 2, for one, makes producers leave out requests. Follows KIP-584, KIP-1022 and
-Kafka's `FeatureControlManager`.
+`transaction.version` 2, for one, makes producers leave out requests. A folder that Apache Kafka
+formatted has more: levels of `KEPT_FEATURES` say nothing of how metadata is read, so they are kept,
+and not told to clients. Follows KIP-584, KIP-1022 and Kafka's `FeatureControlManager`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,29 @@ from protocol.messages.metadata_records import FeatureLevelRecord
 
 INITIAL_FEATURES: Mapping[str, int] = {METADATA_VERSION: LATEST_LEVEL, ELR_VERSION: 1}
 """Levels that `ottla format` writes."""
+
+
+KEPT_FEATURES: Mapping[str, tuple[int, str]] = {
+    "group.version": (1, "consumer groups of KIP-848"),
+    "share.version": (1, "share groups"),
+    "streams.version": (1, "streams groups"),
+    "transaction.version": (2, "transactions"),
+}
+"""The newest level in Apache Kafka 4.3, and what it is for."""
+
+
+def is_kept(name: str, level: int) -> bool:
+    """Whether metadata with this level can be worked with by a node that does not serve it."""
+    return level <= KEPT_FEATURES.get(name, (0, ""))[0]
+
+
+def kept_features(image: MetadataImage, supported: Mapping[str, tuple[int, int]]) -> list[str]:
+    """What is finalized and not served, in words: `share.version 1 (share groups)`."""
+    return [
+        f"{name} {level} ({KEPT_FEATURES[name][1]})"
+        for name, level in sorted(image.features.items())
+        if name in KEPT_FEATURES and level > supported.get(name, (0, 0))[1]
+    ]
 
 
 def is_elr_level(record: MetadataRecord) -> bool:
@@ -42,7 +66,7 @@ def unsupported_feature(
     """Why a node with `supported` cannot run this cluster; None if it can."""
     for name, level in image.features.items():
         low, high = supported.get(name, (0, 0))
-        if not low <= level <= high:
+        if not low <= level <= high and not is_kept(name, level):
             return (
                 f"the metadata was written with feature {name} at level {level}; "
                 f"this release knows levels {low} to {high}"

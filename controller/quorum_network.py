@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from controller import raft_messages as m
+from controller.quorum_voters import QuorumVoters
 from controller.raft_requests import PeerLeaves, RaftRequests, UselessAnswer, answer_of
 from controller.settings import ControllerSettings
 from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
@@ -46,12 +47,17 @@ class QuorumNetwork:
     """Requests to the voters (`RaftNetwork`)."""
 
     def __init__(
-        self, settings: ControllerSettings, network: Network, scheduler: Scheduler
+        self,
+        settings: ControllerSettings,
+        network: Network,
+        scheduler: Scheduler,
+        voters: QuorumVoters | None = None,
     ) -> None:
+        """`voters`: what this node's log says of them; None where they are static for good."""
         self._settings = settings
         self._network = network
         self._scheduler = scheduler
-        self._requests = RaftRequests(settings)
+        self._requests = RaftRequests(settings, voters)
         self._lanes: dict[tuple[int, bool], _Lane] = {}
         self._receiver: Receiver | None = None
         self._when_told: Callable[[], None] | None = None

@@ -332,6 +332,7 @@ class RaftApis:
             now_ms = self._scheduler.wall_ms()
             return describe.ReplicaState(
                 replica_id,
+                self._fetches.directory_of(replica_id),
                 log_end_offset=self._raft.end_offset,
                 last_fetch_timestamp=now_ms,
                 last_caught_up_timestamp=now_ms,

@@ -315,6 +315,7 @@ class RaftClient:
         payload = append.payload
         if append.fetched:
             assert isinstance(payload, bytes | bytearray | memoryview)
+            self._log.voters.take_in(memoryview(payload))
             self._log.append(memoryview(payload), append.epoch)
             return
         data, batch = leader_batch(append, self._scheduler.wall_ms())

@@ -68,9 +68,10 @@ class RaftFetches:
         raft.watch(self._something_changed)
 
     def directory_of(self, replica_id: int) -> bytes:
-        """The directory id that an observer fetches with; zero for voters, which are static."""
+        """The directory id that an observer fetches with; of a voter, that of the log: zero where
+        voters are static."""
         if replica_id in self._settings.voters:
-            return bytes(16)
+            return self._log.voters.directory_of(replica_id)
         return self._directories.get(replica_id, bytes(16))
 
     def handle(self, context: RequestContext, request: Any, respond: Callable[[Any], None]) -> None:
@@ -98,9 +99,10 @@ class RaftFetches:
         ):
             respond(self._refusal(ErrorCode.INVALID_REQUEST, self._raft.known, version))
             return
+        is_stranger = self._log.voters.is_stranger(replica_id, partition.replica_directory_id)
         message = m.Fetch(
             partition.current_leader_epoch,
-            replica_id,
+            -1 if is_stranger else replica_id,  # what it has is no voter's copy
             partition.fetch_offset,
             partition.last_fetched_epoch,
         )

@@ -18,7 +18,8 @@ from typing import NamedTuple, TypeVar
 from controller.epoch_index import EpochIndex
 from controller.metadata_records import MetadataRecordError
 from controller.metadata_snapshot import SnapshotId, snapshot_id_of
-from controller.quorum_state import ElectionState, decode_quorum_state, encode_quorum_state
+from controller.quorum_state import ElectionState, decode_quorum_state
+from controller.quorum_voters import ControlRecords, QuorumVoters
 from controller.settings import ControllerSettings
 from controller.topic_names import CLUSTER_METADATA_TOPIC
 from protocol.errors import ErrorCode
@@ -63,7 +64,7 @@ class RaftLog:
         beginning is missing."""
         self._filesystem = environment.filesystem
         self._environment = environment
-        self._voters = settings.voters
+        self.voters = QuorumVoters(settings)
         self.directory = f"{settings.metadata_log_dir}/{METADATA_PARTITION}"
         self._make_directory(settings.metadata_log_dir)
         self.snapshots = self._find_snapshots()
@@ -196,6 +197,11 @@ class RaftLog:
                 start_offset = header.next_offset
                 yield RawBatch(header, view[position : position + header.size_in_bytes])
 
+    def read_voters(self, snapshot: ControlRecords) -> None:
+        """Learn who votes (`voters`) from the latest snapshot and the log after it."""
+        start = self.snapshots[-1].end_offset if self.snapshots else self.start_offset
+        self.voters.read(snapshot, (batch.data for batch in self.read(start, self.end_offset)))
+
     def read_slice(self, start_offset: int, end_offset: int, max_bytes: int = READ_BYTES) -> bytes:
         """Bytes of batches from `start_offset` on, one at least where there is one."""
         info: FetchDataInfo = self._log.read(start_offset, max_bytes, end_offset)
@@ -227,7 +233,7 @@ class RaftLog:
     ) -> None:
         """Write and fsync the file, then `done(error)`."""
         path, filesystem = f"{self.directory}/{_QUORUM_STATE}", self._filesystem
-        data = encode_quorum_state(election, self._voters)
+        data = self.voters.encode_election(election)
         self._environment.blocking.submit(
             lambda: filesystem.replace_atomically(path, data), lambda _, error: done(error)
         )

@@ -4,7 +4,7 @@ Owns: which field carries what, and the checks of a peer's answer: one topic, on
 that are whole, undamaged, and follow the offset that was asked for. Never: sends.
 
 A static quorum (kraft.version 0) knows no directory ids of voters, so those fields are zero; a
-node tells its own all the same, as Kafka does.
+node tells its own all the same, as Kafka does. In a dynamic one they are those of the log.
 
 Follows KIP-595, KIP-630, KIP-853, KIP-996, KIP-1166 and Kafka's `RaftUtil` and `KafkaRaftClient`.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from controller import raft_messages as m
+from controller.quorum_voters import QuorumVoters
 from controller.raft_log import METADATA_PARTITION, METADATA_TOPIC_ID
 from controller.settings import ControllerSettings
 from protocol.errors import ErrorCode
@@ -46,8 +47,9 @@ class PeerLeaves(Exception):
 class RaftRequests:
     """Requests of one node."""
 
-    def __init__(self, settings: ControllerSettings) -> None:
+    def __init__(self, settings: ControllerSettings, voters: QuorumVoters | None = None) -> None:
         self._settings = settings
+        self._voters = voters or QuorumVoters(settings)
 
     def request(self, to: int, message: m.Message, high_watermark: int | None) -> Any:
         """The request that carries `message` to voter `to`."""
@@ -67,6 +69,7 @@ class RaftRequests:
             replica_epoch=vote.epoch,
             replica_id=vote.candidate_id,
             replica_directory_id=self._settings.directory_id,
+            voter_directory_id=self._voters.directory_of(to),
             last_offset_epoch=vote.last_epoch,
             last_offset=vote.end_offset,
             pre_vote=vote.pre_vote,
@@ -76,7 +79,9 @@ class RaftRequests:
 
     def _begin(self, to: int, message: m.BeginQuorumEpoch) -> Any:
         partition = begin.BeginQuorumEpochRequestPartitionData(
-            leader_id=message.leader_id, leader_epoch=message.epoch
+            voter_directory_id=self._voters.directory_of(to),
+            leader_id=message.leader_id,
+            leader_epoch=message.epoch,
         )
         topic = begin.BeginQuorumEpochRequestTopicData(_TOPIC, [partition])
         return begin.BeginQuorumEpochRequest(
@@ -88,7 +93,10 @@ class RaftRequests:
             leader_id=message.leader_id,
             leader_epoch=message.epoch,
             preferred_successors=list(message.successors),
-            preferred_candidates=[end.ReplicaInfo(voter) for voter in message.successors],
+            preferred_candidates=[
+                end.ReplicaInfo(voter, self._voters.directory_of(voter))
+                for voter in message.successors
+            ],
         )
         topic = end.EndQuorumEpochRequestTopicData(_TOPIC, [partition])
         return end.EndQuorumEpochRequest(

@@ -23,7 +23,7 @@ BrokerConfigCheck = Callable[[str, Mapping[str, str]], ApiError | None]
 
 DEFAULT_FEATURES: Mapping[str, tuple[int, int]] = {
     METADATA_VERSION: (MINIMUM_LEVEL, LATEST_LEVEL),
-    KRAFT_VERSION: (0, 0),
+    KRAFT_VERSION: (0, 1),
     ELR_VERSION: (0, 1),
 }
 

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import NamedTuple
 
 from controller import raft_messages as m
 from controller.metadata_image import MetadataImage
 from controller.metadata_records import MetadataRecordError
 from controller.metadata_snapshot import SnapshotId, decode_snapshot, image_of
+from controller.quorum_voters import ControlRecords
 from controller.raft_log import RaftLog
 from storage.ports import Scheduler
 
@@ -25,6 +27,12 @@ logger = logging.getLogger(__name__)
 
 AGAIN_AFTER_MS = 1_000
 """Before a snapshot that came damaged is asked for again."""
+
+
+class _Loaded(NamedTuple):
+    image: MetadataImage
+    control: ControlRecords
+    """Who votes, where the quorum is dynamic."""
 
 
 class SnapshotDownload:
@@ -43,7 +51,7 @@ class SnapshotDownload:
         self._fail = fail
         self._writing = False
         self._next: m.SnapshotPart | None = None
-        self._images: dict[tuple[int, int], MetadataImage] = {}
+        self._loaded: dict[tuple[int, int], _Loaded] = {}
 
     def write(self, part: m.SnapshotPart) -> None:
         """Write `part`; Raft hears of it when that is done."""
@@ -61,24 +69,27 @@ class SnapshotDownload:
             elif part.position + len(part.data) < part.size:
                 self._done(m.SnapshotWritten(part.snapshot, part.position + len(part.data)))
             else:
-                self._log.store_snapshot(snapshot_id, _image(snapshot_id), stored)
+                self._log.store_snapshot(snapshot_id, _load(snapshot_id), stored)
 
-        def stored(image: MetadataImage | None, error: Exception | None) -> None:
+        def stored(loaded: _Loaded | None, error: Exception | None) -> None:
             if isinstance(error, MetadataRecordError):
                 self._unusable(snapshot_id, str(error))
             elif error is not None:
                 self._fail(error)
             else:
-                assert image is not None
+                assert loaded is not None
                 logger.info("fetched metadata snapshot %s", snapshot_id.file_name)
-                self._images = {part.snapshot: image}
+                self._loaded = {part.snapshot: loaded}
                 self._done(m.SnapshotStored(part.snapshot))
 
         self._log.write_snapshot_part(snapshot_id, part.position, part.data, written)
 
     def image(self, snapshot: tuple[int, int]) -> MetadataImage:
-        """What is in `snapshot`, which was just stored."""
-        return self._images.pop(snapshot)
+        """What is in `snapshot`, which was just stored. Raises MetadataRecordError where it names
+        other voters than this node's."""
+        image, control = self._loaded.pop(snapshot)
+        self._log.voters.read(control, [])
+        return image
 
     def _done(self, event: m.Event) -> None:
         self._writing = False
@@ -96,11 +107,9 @@ class SnapshotDownload:
         self._scheduler.call_later(AGAIN_AFTER_MS, again)
 
 
-def _image(snapshot_id: SnapshotId) -> Callable[[bytes], MetadataImage]:
-    def image(data: bytes) -> MetadataImage:
+def _load(snapshot_id: SnapshotId) -> Callable[[bytes], _Loaded]:
+    def load(data: bytes) -> _Loaded:
         content = decode_snapshot(data)
-        if content.control:
-            raise MetadataRecordError("its quorum is dynamic (kraft.version 1)")
-        return image_of(content, snapshot_id)
+        return _Loaded(image_of(content, snapshot_id), content.control)
 
-    return image
+    return load

@@ -76,4 +76,5 @@ class SnapshotGenerator:
             self._on_taken((latest.end_offset, latest.epoch), start_offset)
             logger.info("metadata snapshot %s written", snapshot_id.file_name)
 
-        self._log.write_snapshot(snapshot_id, lambda: encode_image(image, now_ms), written)
+        control = self._log.voters.control_records()
+        self._log.write_snapshot(snapshot_id, lambda: encode_image(image, now_ms, control), written)

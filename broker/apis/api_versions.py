@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from broker.apis.cluster_view import ImageSource
 from broker.apis.context import Api, RequestContext, Respond
+from controller.metadata_version import KRAFT_VERSION
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions import (
@@ -45,11 +46,14 @@ class ApiVersionsApi:
         metadata: ImageSource,
         served: Callable[[], Sequence[Api]],
         supported_features: Mapping[str, tuple[int, int]],
+        kraft_version: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`served` gives all APIs of this node, this one included, once they are assembled."""
+        """`served` gives all APIs of this node, this one included, once they are assembled;
+        `kraft_version()` the finalized one, which is a matter of the quorum and in no image."""
         self._metadata = metadata
         self._served = served
         self._features = supported_features
+        self._kraft_version = kraft_version
 
     def apis(self) -> list[Api]:
         return [Api(ApiKey.API_VERSIONS, 0, 4, self.handle)]
@@ -66,12 +70,19 @@ class ApiVersionsApi:
                 api_keys=sorted(map(_named, self._served()), key=lambda one: one.api_key),
                 supported_features=self._supported(context.api_version),
                 finalized_features_epoch=image.offset,
-                finalized_features=[
-                    FinalizedFeatureKey(name, level, level)
-                    for name, level in image.features.items()
-                ],
+                finalized_features=self._finalized(image.features),
             )
         )
+
+    def _finalized(self, levels: Mapping[str, int]) -> list[FinalizedFeatureKey]:
+        """Clients act on these: a level that is only kept for Apache Kafka is not told."""
+        if kraft_version := self._kraft_version():
+            levels = {**levels, KRAFT_VERSION: kraft_version}
+        return [
+            FinalizedFeatureKey(name, level, level)
+            for name, level in levels.items()
+            if level <= self._features.get(name, (0, 0))[1]
+        ]
 
     def _supported(self, version: int) -> list[SupportedFeatureKey]:
         """A client before v4 fails on a feature that starts at 0, so it is not told of it."""

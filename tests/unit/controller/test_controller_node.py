@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
 from controller.metadata_image import MetadataImage
-from controller.metadata_records import MetadataRecordError
-from controller.metadata_snapshot import SnapshotId, encode_snapshot
 from controller.storage_format import encode_bootstrap
-from protocol.control_records import ControlRecordType
-from protocol.messages.consumer_protocol import KRaftVersionRecord
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.controller.controller_fixture import LOG_DIR, OneNode
@@ -100,21 +97,32 @@ def test_an_image_from_a_snapshot_is_the_one_from_the_log() -> None:
 def test_metadata_that_needs_more_than_is_served_stops_the_node() -> None:
     filesystem = MemoryFilesystem()
     OneNode(filesystem)
-    levels = {"metadata.version": 30, "transaction.version": 2}
+    levels = {"metadata.version": 30, "share.version": 2}
     filesystem.replace_atomically(f"{LOG_DIR}/bootstrap.checkpoint", encode_bootstrap(levels, 1))
     node = OneNode(filesystem)
     node.node.start()
     node.scheduler.run_for(5_000)
     (failure,) = node.failures
-    assert "transaction.version at level 2; this release knows levels 0 to 0" in str(failure)
+    assert "share.version at level 2; this release knows levels 0 to 0" in str(failure)
 
 
-def test_a_dynamic_quorum_is_refused() -> None:
+def test_what_apache_kafka_finalized_and_is_not_served_is_kept_and_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    levels = {"metadata.version": 30, "group.version": 1, "share.version": 1, "streams.version": 1}
     filesystem = MemoryFilesystem()
     OneNode(filesystem)
-    version = (ControlRecordType.KRAFT_VERSION, KRaftVersionRecord(0, 1))
-    data = encode_snapshot([], 30, 0, 0, 1, [version])
-    folder = f"{LOG_DIR}/__cluster_metadata-0"
-    filesystem.replace_atomically(f"{folder}/{SnapshotId(0, 0).file_name}", data)
-    with pytest.raises(MetadataRecordError, match="dynamic quorum"):
-        OneNode(filesystem)
+    filesystem.replace_atomically(f"{LOG_DIR}/bootstrap.checkpoint", encode_bootstrap(levels, 1))
+    limit: dict[str, Any] = {"metadata_log_max_record_bytes_between_snapshots": 3_000}
+    node = OneNode(filesystem, **limit).start()
+    node.register()
+    create(node, *(f"topic-{number}" for number in range(20)))
+    assert node.failures == []
+    assert [record.getMessage() for record in caplog.records] == [
+        "kept in the metadata, not served: group.version 1 (consumer groups of KIP-848), "
+        "share.version 1 (share groups), streams.version 1 (streams groups)"
+    ]
+    node.stop()
+    again = OneNode(filesystem, seed=2, **limit).start()
+    assert again.node._log.snapshots
+    assert again.node.image.features == levels

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from controller.feature_control import INITIAL_FEATURES, feature_records, unsupported_feature
+from controller.feature_control import (
+    INITIAL_FEATURES,
+    feature_records,
+    is_kept,
+    kept_features,
+    unsupported_feature,
+)
 from protocol.messages.metadata_records import FeatureLevelRecord
 from tests.unit.controller.controller_fixture import image_of
 
@@ -29,7 +35,25 @@ def test_unsupported() -> None:
     assert (
         unsupported_feature(image_of(FeatureLevelRecord("metadata.version", 30)), SUPPORTED) is None
     )
-    for name, level in (("group.version", 1), ("metadata.version", 31), ("share.version", 1)):
+    for name, level in (("group.version", 2), ("metadata.version", 31), ("other.version", 1)):
         fault = unsupported_feature(image_of(FeatureLevelRecord(name, level)), SUPPORTED)
         assert fault is not None
         assert f"feature {name} at level {level}" in fault
+
+
+def test_levels_of_apache_kafka_that_are_not_served_are_kept_and_named() -> None:
+    image = image_of(
+        FeatureLevelRecord("metadata.version", 30),
+        FeatureLevelRecord("share.version", 1),
+        FeatureLevelRecord("transaction.version", 2),
+    )
+    assert unsupported_feature(image, SUPPORTED) is None
+    assert kept_features(image, SUPPORTED) == [
+        "share.version 1 (share groups)",
+        "transaction.version 2 (transactions)",
+    ]
+    served = {**SUPPORTED, "transaction.version": (0, 2)}
+    assert kept_features(image, served) == ["share.version 1 (share groups)"]
+    assert is_kept("group.version", 1)
+    assert not is_kept("group.version", 2)
+    assert not is_kept("metadata.version", 1)

@@ -6,12 +6,17 @@ import pytest
 
 from controller import raft_messages as m
 from controller.metadata_image import MetadataImage
+from controller.metadata_records import MetadataRecordError
 from controller.metadata_snapshot import encode_image
 from controller.raft_log import RaftLog
 from controller.settings import ControllerSettings
 from controller.snapshot_download import AGAIN_AFTER_MS, SnapshotDownload
 from protocol.control_records import ControlRecordType
-from protocol.messages.consumer_protocol import KRaftVersionRecord
+from protocol.messages.consumer_protocol import (
+    KRaftVersionRecord,
+    VotersRecord,
+    VotersRecordVoter,
+)
 from storage.log_dir_failure import LogDirFailureChannel
 from storage.recoverable_log import LogEnvironment
 from tests.simulation.memory_filesystem import MemoryFilesystem
@@ -36,7 +41,7 @@ class Download:
             self.filesystem, self.scheduler, SimBlocking(self.scheduler), LogDirFailureChannel()
         )
         settings = ControllerSettings(
-            node_id=1, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=(1, 2)
+            node_id=1, cluster_id="c", directory_id=b"\1" * 16, metadata_log_dir="/d", voters=(1, 2)
         )
         self.log = RaftLog(settings, environment)
         self.told: list[tuple[str, m.Event]] = []
@@ -112,22 +117,28 @@ def test_a_part_file_of_the_last_life_is_removed() -> None:
     download.part(0, 50)
     RaftLog(
         ControllerSettings(
-            node_id=1, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=(1, 2)
+            node_id=1, cluster_id="c", directory_id=b"\1" * 16, metadata_log_dir="/d", voters=(1, 2)
         ),
         download.log._environment,
     )
     assert download.files() == []
 
 
-def test_a_snapshot_of_a_dynamic_quorum_is_refused() -> None:
-    """KIP-853: whoever votes is in there, and this node could not follow that."""
-    kind_of_record = ControlRecordType.KRAFT_VERSION
-    content = encode_image(
-        MetadataImage(39, 3, 5, features={"metadata.version": 30}),
-        7,
-        [(kind_of_record, KRaftVersionRecord(0, 1))],
-    )
-    download = Download()
-    download.part(0, 1_000, content)
-    download.scheduler.run_for(AGAIN_AFTER_MS)
-    assert download.told == [kind(m.SnapshotUnusable(SNAPSHOT))]
+def test_a_snapshot_of_a_dynamic_quorum_says_who_votes() -> None:
+    """KIP-853; voters that are not those of the configuration stop this node."""
+    image = MetadataImage(39, 3, 5, features={"metadata.version": 30})
+    for ids in ((1, 2), (1, 2, 3)):
+        record = VotersRecord(0, [VotersRecordVoter(i, bytes([i]) * 16) for i in ids])
+        control = [
+            (ControlRecordType.KRAFT_VERSION, KRaftVersionRecord(0, 1)),
+            (ControlRecordType.KRAFT_VOTERS, record),
+        ]
+        download = Download()
+        download.part(0, 1_000, encode_image(image, 7, control))
+        assert download.told == [kind(m.SnapshotStored(SNAPSHOT))]
+        if len(ids) == 2:
+            assert download.download.image(SNAPSHOT) == image
+            assert download.log.voters.directory_of(2) == b"\2" * 16
+        else:
+            with pytest.raises(MetadataRecordError):
+                download.download.image(SNAPSHOT)

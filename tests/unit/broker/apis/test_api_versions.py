@@ -59,3 +59,16 @@ def test_a_client_without_a_proper_name_is_refused(name: str) -> None:
     assert response.error_code == ErrorCode.INVALID_REQUEST
     assert response.api_keys == []
     assert ask(make().handle, ApiVersionsRequest(name, "1"), 2).error_code == 0
+
+
+def test_levels_that_are_only_kept_are_not_told_and_the_quorums_own_is() -> None:
+    cluster = Cluster()
+    for name, level in (("metadata.version", 30), ("group.version", 2), ("share.version", 1)):
+        cluster.replay(FeatureLevelRecord(name, level))
+    features = {**FEATURES, "kraft.version": (0, 1)}
+    api = ApiVersionsApi(cluster, lambda: [], features, lambda: 1)
+    finalized = ask(api.handle, CLIENT, 4).finalized_features
+    assert [(one.name, one.max_version_level) for one in finalized] == [
+        ("metadata.version", 30),
+        ("kraft.version", 1),
+    ]
