@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--window", default="1 hour", help="of the sums, where they are compared with the seed")
     add("--id-field", default="event_id", help="the field of a JSON value that must not repeat")
     add("--time-field", default="event_time", help="the field that says when it happened")
+    add("--note", action="append", default=[], help="a sentence for the report; again for more")
     add("--report", default="pipeline-data/report.html", help="where the page is written")
     replay.add_file_arguments(parser)
     add_spec_arguments(parser)
@@ -79,7 +81,9 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
     print(terminal(audit.sections, audit.checks), flush=True)
     report = Path(options.report)
     report.parent.mkdir(parents=True, exist_ok=True)
-    report.write_text(html("Audit", audit.sections, audit.checks), "utf-8")
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    about = [f"{now}, {audit.asked()}", *options.note]
+    report.write_text(html("Audit", about, audit.sections, audit.checks), "utf-8")
     print(f"report: {report.resolve()}", file=sys.stderr, flush=True)
     return 0 if all(check.holds for check in audit.checks) else EXIT_NOT_WHOLE
 
@@ -99,6 +103,13 @@ class Audit:
         if options.against_seed:
             window_ms = window_in_ms(options.window)
             self._expected = expect(generated(spec_of(options)), window_ms)
+
+    def asked(self) -> str:
+        """What was looked at, and where."""
+        named = [self._options.topic, self._options.results_topic, self._options.dead_letters]
+        topics = ", ".join(name for name in named if name)
+        where = f"topics {topics} at {self._cluster.servers}" if topics else "files alone"
+        return f"{where}, against seed {self._options.seed}" if self._expected else where
 
     def topic(self) -> None:
         """Its records against its offsets, and against the seed."""
@@ -132,7 +143,11 @@ class Audit:
         found = view(table.read(), options.id_field, options.time_field)
         ranges, holes = loaded_ranges(manifests)
         self.sections.append(
-            audit_sections.of_records(f"table {options.table}, {len(manifests)} runs", found, None)
+            audit_sections.of_records(
+                f"table {options.table}, {audit_sections.counted(len(manifests), 'run')}",
+                found,
+                None,
+            )
         )
         self.checks.append(audit_checks.table_is_whole("table", found, ranges, holes))
         if self._topic is not None:

@@ -23,7 +23,9 @@ def of_records(title: str, found: RecordsView, offsets: Mapping[int, Offsets] | 
     section = Section(title)
     section.lines.append(f"{found.records:,} records")
     if found.ids:
-        section.lines.append(f"{found.ids:,} different ids, {found.repeated:,} records repeat one")
+        section.lines.append(
+            f"{found.ids:,} different ids, repeated by {counted(found.repeated, 'record')}"
+        )
     if found.lags_ms is not None:
         p50, p95, most = found.lags_ms
         section.lines.append(
@@ -51,6 +53,11 @@ def of_records(title: str, found: RecordsView, offsets: Mapping[int, Offsets] | 
     counts = Series("records", [one.records for one in found.partitions])
     section.plots.append(Plot("Records by partition", bars(names, counts, "records")))
     return section
+
+
+def counted(number: int, name: str) -> str:
+    """`1 run`, `1,000 runs`."""
+    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
 
 
 def of_reasons(topic: str, found: Mapping[str, int]) -> Section:
@@ -82,8 +89,11 @@ def of_sums(rows: DataFrame) -> Section:
     events = sum(row.events for row in by_window)
     calls, drops = sum(row.calls for row in by_window), sum(row.drops for row in by_window)
     section.lines.append(
-        f"{events:,} events, {calls:,} calls, {drops:,} dropped, {number} alerts of cells"
+        f"{events:,} events, {calls:,} calls, {drops:,} dropped, "
+        f"{counted(number, 'alert')} of cells"
     )
+    if number > _ALERTS_MAX:
+        section.lines.append(f"The first {_ALERTS_MAX} of {number:,} alerts are in the table.")
     starts = [row["at"] for row in by_window]
     width = starts[1] - starts[0] if len(starts) > 1 else 3_600_000
     labels = times(starts, width)

@@ -11,8 +11,10 @@ from html import escape
 
 from pipeline.generator import iso
 
-WIDTH, HEIGHT = 720, 200
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 12, 28
+WIDTH, HEIGHT = 720, 210
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 24, 28
+_KEY_WIDTH = 60
+_DAY_MS = 86_400_000
 _STEPS = 4
 _LABELS = 6
 
@@ -61,13 +63,22 @@ def lines(labels: Sequence[str], many: Sequence[Series], unit: str) -> str:
 
 
 def times(starts_ms: Sequence[int], width_ms: int) -> list[str]:
-    """Labels of stretches of time: the hour and minute, the second where they are short."""
+    """Labels of stretches of time, as exact as they are long: from dates down to seconds."""
+    if width_ms >= _DAY_MS:
+        return [iso(start)[:10] for start in starts_ms]
     end = 19 if width_ms < 60_000 else 16
+    if starts_ms and starts_ms[-1] + width_ms - starts_ms[0] > _DAY_MS:
+        return [iso(start)[5:end].replace("T", " ") for start in starts_ms]
     return [iso(start)[11:end] for start in starts_ms]
 
 
 def _framed(labels: Sequence[str], top: float, unit: str, inner: str, names: Sequence[str]) -> str:
-    parts = []
+    parts = [f'<text x="{_LEFT}" y="12">{escape(unit)}</text>']
+    if len(names) > 1:  # one line needs no key
+        for number, name in enumerate(names):
+            at = WIDTH - _RIGHT - (len(names) - number) * _KEY_WIDTH
+            parts.append(f'<line class="line{number}" x1="{at}" x2="{at + 16}" y1="8" y2="8"/>')
+            parts.append(f'<text x="{at + 20}" y="12">{escape(name)}</text>')
     for step in range(_STEPS + 1):
         y = HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * step / _STEPS
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y}" y2="{y}"/>')

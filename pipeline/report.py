@@ -71,8 +71,10 @@ def columns(table: Table) -> list[str]:
     return ["  ".join(cell.rjust(widths[i]) for i, cell in enumerate(row)) for row in all_rows]
 
 
-def html(title: str, sections: Sequence[Section], checks: Sequence[Check]) -> str:
-    """The page."""
+def html(
+    title: str, about: Sequence[str], sections: Sequence[Section], checks: Sequence[Check]
+) -> str:
+    """The page; `about` says when and of what, a paragraph each."""
     whole = all(check.holds for check in checks)
     rows = "".join(
         f'<tr><td class="{"ok" if check.holds else "fail"}">{"ok" if check.holds else "FAIL"}</td>'
@@ -85,13 +87,14 @@ def html(title: str, sections: Sequence[Section], checks: Sequence[Check]) -> st
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>'
         f"<h1>{escape(title)}</h1>"
         f'<p class="verdict {"ok" if whole else "fail"}">{escape(verdict(checks))}</p>'
+        f"{_paragraphs(about)}"
         f"<h2>Checks</h2><table>{rows}</table>{body}</body></html>\n"
     )
 
 
 def _section(section: Section) -> str:
     parts = [f"<h2>{escape(section.title)}</h2>"]
-    parts += [f"<p>{escape(line)}</p>" for line in section.lines]
+    parts.append(_paragraphs(section.lines))
     parts += [f"<h3>{escape(plot.title)}</h3>{plot.svg}" for plot in section.plots]
     for table in section.tables:
         head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
@@ -101,6 +104,10 @@ def _section(section: Section) -> str:
         )
         parts.append(f"<table><tr>{head}</tr>{rows}</table>")
     return "".join(parts)
+
+
+def _paragraphs(lines: Sequence[str]) -> str:
+    return "".join(f"<p>{escape(line)}</p>" for line in lines)
 
 
 _STYLE = """
@@ -115,6 +122,6 @@ th{color:var(--soft);font-weight:500}.number,th{text-align:right}td:first-child,
 text-align:left}
 .ok{color:#2c8a57}.fail{color:#c0392b;font-weight:600}.verdict{font-size:1.1rem}
 svg{width:100%;height:auto}svg text{font-size:11px;fill:var(--soft)}
-.end{text-anchor:end}.mid{text-anchor:middle}.grid{stroke:var(--soft);stroke-opacity:.25}
-.bar{fill:var(--a)}polyline{fill:none;stroke-width:1.8}.line0{stroke:var(--a)}.line1{stroke:var(--b)}
+.end{text-anchor:end}.mid{text-anchor:middle}.grid{stroke:var(--soft);stroke-opacity:.25;stroke-width:1}
+.bar{fill:var(--a)}polyline,line{fill:none;stroke-width:1.8}.line0{stroke:var(--a)}.line1{stroke:var(--b)}
 """.replace("\n", "")

@@ -6,6 +6,7 @@ Owns one good call detail record and the noon of its day. Never starts a session
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,14 @@ ON_SPARK = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
 ]
+
+
+def on_spark(test: Callable[..., None]) -> Callable[..., None]:
+    """The same for one test."""
+    for mark in ON_SPARK:
+        test = mark(test)
+    return test
+
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 RECORD = (

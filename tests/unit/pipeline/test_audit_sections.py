@@ -11,12 +11,10 @@ pytest.importorskip("pyspark")
 from pipeline import audit_sections
 from pipeline.records_view import Bucket, PartitionCounts, RecordsView
 from pipeline.topics import Offsets
-from tests.unit.pipeline.small_frames import ON_SPARK, events
+from tests.unit.pipeline.small_frames import events, on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-pytestmark = ON_SPARK
 
 VIEW = RecordsView(
     partitions=[PartitionCounts(0, 6, 5, 10, 15)],
@@ -33,7 +31,7 @@ def test_a_topic_with_a_gap_and_a_record_twice() -> None:
     section = audit_sections.of_records("topic t", VIEW, {0: Offsets(10, 16), 1: Offsets(0, 2)})
     assert section.lines == [
         "6 records",
-        "4 different ids, 1 records repeat one",
+        "4 different ids, repeated by 1 record",
         "from event to record: p50 0.5 s, p95 2.0 s, greatest 61 s",
     ]
     (table,) = section.tables
@@ -63,12 +61,13 @@ def test_reasons_in_order() -> None:
     assert section.tables[0].rows == [["a", "2"], ["b", "1,000"]]
 
 
+@on_spark
 def test_sums_and_alerts(spark: SparkSession) -> None:
     from pipeline import aggregates
 
     many = [{"dropped": n < 6, "cell": "bad"} for n in range(20)]
     sums = aggregates.summed(events(spark, *many, {"kind": "data"}), "1 hour", 0.15)
     section = audit_sections.of_sums(sums)
-    assert section.lines == ["21 events, 20 calls, 6 dropped, 1 alerts of cells"]
+    assert section.lines == ["21 events, 20 calls, 6 dropped, 1 alert of cells"]
     assert section.tables[0].rows == [["bad", "2026-03-02 11:00", "20", "6", "30.0%"]]
     assert len(section.plots) == 2

@@ -33,3 +33,15 @@ def test_nothing_at_all_is_a_frame() -> None:
 def test_labels_of_time() -> None:
     assert times([0, 3_600_000], 3_600_000) == ["00:00", "01:00"]
     assert times([1_000], 1_000) == ["00:00:01"]
+    day = 86_400_000
+    assert times([0, day], 3_600_000) == ["01-01 00:00", "01-02 00:00"], "more than one day"
+    assert times([0, 6 * day], 6 * day) == ["1970-01-01", "1970-01-07"]
+
+
+def test_the_unit_and_several_lines_are_named() -> None:
+    words = [
+        one.text
+        for one in elements(lines(LABELS, [Series("p", [1]), Series("q", [2])], "s"), "text")
+    ]
+    assert words[:3] == ["s", "p", "q"]
+    assert [one.text for one in elements(bars(LABELS, Series("n", [1]), "1/s"), "text")][0] == "1/s"

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.unit.pipeline.small_frames import NOON, ON_SPARK
+from tests.unit.pipeline.small_frames import NOON, on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = ON_SPARK
 
-
+@on_spark
 def test_rows_of_any_file_become_records(spark: SparkSession) -> None:
     from pipeline.errors import PipelineError
     from pipeline.replay import from_rows
@@ -38,6 +37,7 @@ def test_rows_of_any_file_become_records(spark: SparkSession) -> None:
         from_rows(frame, [], "x", [])
 
 
+@on_spark
 def test_a_key_keeps_its_order(spark: SparkSession) -> None:
     """Rows of one key go in one task, in the order that was asked for."""
     from pipeline.replay import from_rows
@@ -51,6 +51,7 @@ def test_a_key_keeps_its_order(spark: SparkSession) -> None:
         assert numbers == sorted(numbers) and len(numbers) == 3
 
 
+@on_spark
 def test_columns_of_time(spark: SparkSession) -> None:
     from pipeline.replay import from_rows
 
@@ -62,6 +63,7 @@ def test_columns_of_time(spark: SparkSession) -> None:
         assert (row.timestamp_ms, row.key) == (found, None)
 
 
+@on_spark
 def test_a_loaded_table_is_sent_as_it_was(spark: SparkSession) -> None:
     from pipeline.replay import from_table
     from tests.unit.pipeline.small_frames import records

@@ -31,7 +31,12 @@ def test_columns_are_aligned() -> None:
 
 
 def test_the_page_needs_nothing_beside_it_and_escapes_what_it_shows() -> None:
-    page = html("Audit", [SECTION], [GOOD, BAD])
-    assert "two &lt;b&gt;" in page and "5 &amp; 6" in page and "<svg/>" in page
+    page = html("Audit", ["of <now>"], [SECTION], [GOOD, BAD])
+    assert (
+        "two &lt;b&gt;" in page
+        and "<p>of &lt;now&gt;</p>" in page
+        and "5 &amp; 6" in page
+        and "<svg/>" in page
+    )
     for word in ("http", "src=", "href=", "@import", "url("):
         assert word not in page

@@ -12,6 +12,7 @@ pytest.importorskip("pyspark")
 from pipeline.errors import PipelineError
 from pipeline.java import JARS_VARIABLE
 from pipeline.session import parsed, settings_for
+from tests.unit.pipeline.small_frames import on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,10 +57,7 @@ def test_a_setting_is_a_pair() -> None:
         parsed(["spark.x"])
 
 
-@pytest.mark.spark
-@pytest.mark.timeout(240)
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+@on_spark
 def test_executors_use_this_python(spark: SparkSession) -> None:
     assert spark.sparkContext.pythonExec == sys.executable
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
