@@ -186,6 +186,9 @@ class BrokerLifecycle:
         error = NO_ANSWER if response is None else ErrorCode(response.error_code)
         if response is None or error:
             _log.warning("heartbeat not taken: %s", error.name)
+            if error is ErrorCode.STALE_BROKER_EPOCH and self._on_unfenced is not None:
+                self._register_again()
+                return
             quick = response is None or self._on_shut_down is not None
             self._again(
                 REGISTRATION_RETRY_MS if quick else self._config.broker_heartbeat_interval_ms,
@@ -200,6 +203,16 @@ class BrokerLifecycle:
         if response.is_fenced != self.fenced:
             self._fencing_changed(response.is_fenced)
         self._again(self._interval_ms(), self._send_heartbeat)
+
+    def _register_again(self) -> None:
+        """Another registration took the place of ours before the controller let us serve.
+
+        It can be that of this broker's last process: sent before that was killed, and read by a
+        controller that was slow, after ours. Nobody would ever take it back. Two live brokers
+        with one id do not contend in this way for long: once one serves, the other is a duplicate.
+        """
+        self._on_registered = lambda _: self._again(REGISTRATION_RETRY_MS, self._send_heartbeat)
+        self._again(REGISTRATION_RETRY_MS, self._send_registration)
 
     def _fencing_changed(self, fenced: bool) -> None:
         self.fenced = fenced

@@ -125,6 +125,27 @@ def test_heartbeats_unfence_once_and_go_on_at_their_interval() -> None:
     )
 
 
+def test_a_registration_that_another_has_taken_over_is_made_again_until_the_broker_serves() -> None:
+    controller = Controller()
+    lifecycle, scheduler = controller.lifecycle, controller.scheduler
+    lifecycle.register(lambda _: None)
+    served: list[bool] = []
+    stale = BrokerHeartbeatResponse(error_code=int(ErrorCode.STALE_BROKER_EPOCH))
+    controller.heartbeat = stale
+    lifecycle.unfence(lambda: served.append(True))
+    controller.registration = BrokerRegistrationResponse(broker_epoch=90)
+    controller.heartbeat = BrokerHeartbeatResponse(is_fenced=False)
+    scheduler.run_for(3 * REGISTRATION_RETRY_MS)
+    assert (lifecycle.epoch, served) == (90, [True])
+    assert controller.sent[-1][1].broker_epoch == 90
+
+    controller.sent.clear()
+    controller.heartbeat = stale
+    scheduler.run_for(3 * Config.broker_heartbeat_interval_ms)
+    assert len(controller.sent) >= 2
+    assert all(isinstance(request, BrokerHeartbeatRequest) for _, request in controller.sent)
+
+
 def test_a_stopped_broker_is_silent() -> None:
     controller = Controller()
     controller.lifecycle.register(lambda _: None)
