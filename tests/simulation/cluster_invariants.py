@@ -153,7 +153,9 @@ class InSyncMeansInSync(ClusterInvariant):
         registration = self.view.newest_image().topics.partition(partition.topic, partition.index)
         if registration is None or registration.leader_epoch != partition.leader_epoch:
             return  # it has been replaced, and what it says does not count
-        for member in registration.isr:
+        # An answer to AlterPartition is committed, too; who gave it may die before another knows.
+        is_newer = partition.partition_epoch > registration.partition_epoch
+        for member in partition.isr if is_newer else registration.isr:
             end = self._ends.get((member, place), 0)
             if end < high:
                 raise self.broken(
