@@ -11,6 +11,7 @@ from controller.metadata_image import MetadataImage, PartitionRegistration
 from tests.simulation.sim_broker import SimBroker
 
 OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTIONS_TOPIC = "__transaction_state"
 
 
 class ClusterView:
@@ -61,6 +62,10 @@ class ClusterView:
     def coordinator(self) -> SimBroker | None:
         """The leader of the first partition of the offsets topic."""
         return self.leader(OFFSETS_TOPIC, 0)
+
+    def transaction_coordinator(self) -> SimBroker | None:
+        """The same of the transactions' topic; None where there is none."""
+        return self.leader(TRANSACTIONS_TOPIC, 0)
 
     # --- how it is -----------------------------------------------------------------------------
 

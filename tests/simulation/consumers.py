@@ -18,8 +18,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.primitives import ZERO_UUID
-from protocol.record_batch import iterate_batches
-from protocol.records import iterate_records
+from tests.simulation.fetched_batches import bounds_of
 from tests.simulation.sim_client import SimClient, Violation, Waits
 
 SESSIONS_FROM = 7
@@ -66,18 +65,6 @@ class Session:
     def drop(self) -> None:
         self.id = self.epoch = 0
         self.holds.clear()
-
-
-def records_of(data: bytes | memoryview | None) -> list[tuple[int, bytes]]:
-    """(offset, value) of every record in whole batches."""
-    if not data:
-        return []
-    view = memoryview(data)
-    return [
-        (record.offset, record.value or b"")
-        for position, _ in iterate_batches(view, allow_partial_tail=True)
-        for record in iterate_records(view, position)
-    ]
 
 
 class SimConsumer(SimClient):
@@ -261,15 +248,19 @@ class SimConsumer(SimClient):
 
     def _advance(self, key: Key, data: Any) -> None:
         position = self.positions[key]
-        records = [one for one in records_of(data.records) if one[0] >= position]
-        if not records:
+        try:
+            bounds = bounds_of(data.records)
+        except ValueError as error:
+            raise Violation("I5", f"{self.name} reads {key}: {error}") from error
+        if bounds is None:
             return
-        if records[0][0] != position:
+        first, end = bounds
+        if not first <= position < end:
             raise Violation(
-                "I5", f"{self.name} is at {position} of {key} and is given {records[0][0]}: a gap"
+                "I5", f"{self.name} is at {position} of {key} and is given {first} to {end}: a gap"
             )
-        self.consumed += len(records)
-        self.positions[key] = records[-1][0] + 1
+        self.consumed += end - position
+        self.positions[key] = end
 
     def _reset(self, key: Key) -> Waits:
         """Go to the log's start."""

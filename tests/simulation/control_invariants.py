@@ -19,7 +19,8 @@ CLUSTER_WITHIN_MS = 5_000.0
 
 
 class IdsAreUnique(Invariant):
-    """I15: producer ids, member ids and broker epochs are given once."""
+    """I15: producer ids, member ids and broker epochs are given once; and so are the epochs of a
+    producer id that belongs to a transactional id."""
 
     name = "I15"
     stands_power_loss = True
@@ -27,11 +28,15 @@ class IdsAreUnique(Invariant):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._producers: dict[int, str] = {}
+        self._epochs: dict[tuple[int, int], str] = {}
         self._members: dict[tuple[str, str], str] = {}
 
     def received(self, exchange: Exchange) -> None:
         request, response = exchange.request, exchange.response
-        if exchange.key is ApiKey.INIT_PRODUCER_ID and not response.error_code:
+        if exchange.key is ApiKey.INIT_PRODUCER_ID and request.transactional_id is not None:
+            if not response.error_code:
+                self._given(exchange, request.transactional_id)
+        elif exchange.key is ApiKey.INIT_PRODUCER_ID and not response.error_code:
             if response.producer_id in self._producers:
                 owner = self._producers[response.producer_id]
                 raise self.broken(f"producer id {response.producer_id} is {owner}'s")
@@ -41,6 +46,19 @@ class IdsAreUnique(Invariant):
             number = f"{exchange.client}#{exchange.number}"
             if self._members.setdefault(key, number) != number:
                 raise self.broken(f"member id {response.member_id} is {self._members[key]}'s")
+
+    def _given(self, exchange: Exchange, transactional_id: str) -> None:
+        told = exchange.response
+        owner = self._producers.setdefault(told.producer_id, transactional_id)
+        if owner != transactional_id:
+            raise self.broken(f"producer id {told.producer_id} is {owner}'s")
+        epoch = (told.producer_id, told.producer_epoch)
+        if epoch in self._epochs:
+            raise self.broken(
+                f"{exchange.client} is given epoch {epoch[1]} of producer id {epoch[0]}, which is "
+                f"{self._epochs[epoch]}'s"
+            )
+        self._epochs[epoch] = exchange.client
 
     def node_served(self, broker: SimBroker) -> None:
         if any(before >= broker.epochs[-1] for before in broker.epochs[:-1][-1:]):

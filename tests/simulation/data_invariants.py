@@ -12,9 +12,10 @@ from typing import Any
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.simulation.admins import Deleting
-from tests.simulation.consumers import Asked, Fetching, records_of
+from tests.simulation.consumers import Asked, Fetching
+from tests.simulation.fetched_batches import committed_of, records_of
 from tests.simulation.invariants import Invariant
-from tests.simulation.producers import IDEMPOTENT, Sending
+from tests.simulation.producers import Sending
 from tests.simulation.sim_broker import SimBroker
 from tests.simulation.sim_network import Exchange
 
@@ -22,6 +23,9 @@ Place = tuple[bytes, int]
 CHECKPOINT_MS = 2_000
 """`log.flush.start.offset.checkpoint.interval.ms` of simulated brokers."""
 CHECKPOINT_SLACK_MS = 1_500
+NUMBERED = ("idempotent", "transfer", "copier")
+"""How the names of clients begin that send with sequences: what they send is there once, and in
+its order."""
 
 
 @dataclass(slots=True)
@@ -32,6 +36,17 @@ class ReadPartition:
     log_start: int
     end: int
     records: list[tuple[int, bytes]] = field(default_factory=list)
+    committed: list[tuple[int, bytes]] = field(default_factory=list)
+    """Those that a read_committed consumer gives to its user."""
+    stable_end: int = 0
+    """The last stable offset, as the last Fetch told."""
+
+    def take(
+        self, position: int, records: list[tuple[int, bytes]], committed: list[tuple[int, bytes]]
+    ) -> None:
+        """A Fetch from `position` gave these."""
+        self.records += [one for one in records if one[0] >= position]
+        self.committed += [one for one in committed if one[0] >= position]
 
 
 def payload(value: bytes) -> bytes:
@@ -55,6 +70,11 @@ class Fetched:
     @property
     def place(self) -> Place:
         return self.asked.topic_id, self.asked.partition
+
+    def committed(self) -> list[tuple[int, bytes]]:
+        """What a read_committed consumer gives to its user."""
+        known = committed_of(self.data.records, self.data.aborted_transactions)
+        return [one for one in known if one[0] >= self.asked.offset]
 
 
 def fetched(exchange: Exchange) -> list[Fetched]:
@@ -128,7 +148,7 @@ class OneValuePerOffset(Invariant):
             raise self.broken(
                 f"offset {offset} of {where(place)} held {known!r}, {value!r} is {how}"
             )
-        if value.startswith(IDEMPOTENT.encode()):
+        if value.decode().startswith(NUMBERED):
             first = self._where.setdefault((place, value), offset)
             # What lies before the log start says nothing to a recovery (as in Kafka): a batch that
             # was deleted before its producer heard of it can come twice.
@@ -245,7 +265,7 @@ class OrderIsKept(Invariant):
                 raise self.broken(f"offset {offset} after {before} in {where(place)}")
             before = offset
             sender, number = sender_and_number(value)
-            if not sender.startswith(IDEMPOTENT):
+            if not sender.startswith(NUMBERED):
                 continue
             if number <= last.get(sender, 0):
                 raise self.broken(

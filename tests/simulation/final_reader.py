@@ -13,17 +13,21 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.primitives import ZERO_UUID
-from tests.simulation.consumers import EARLIEST, TOPIC_IDS_FROM, records_of
+from tests.simulation.consumers import EARLIEST, TOPIC_IDS_FROM
 from tests.simulation.data_invariants import Place, ReadPartition
+from tests.simulation.fetched_batches import bounds_of, committed_of, records_of
 from tests.simulation.group_members import ELSEWHERE, GroupMember
 from tests.simulation.sim_client import Topic, Violation, Waits
+from tests.simulation.transactions import GroupKey
 
 LATEST = -1
+READ_COMMITTED = 1
+"""At rest a reader of this isolation is given everything, and is told what was aborted."""
 LOOKS_MAX = 10
 SETTLED = ("Stable", "Empty")
 SETTLE_WITHIN_MS = 15_000.0
 """The longest session and rebalance of a member that fell silent before the heal."""
-OFFSETS_TOPIC = "__consumer_offsets"
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 
 
 class FinalReader(GroupMember):
@@ -36,13 +40,18 @@ class FinalReader(GroupMember):
         groups: list[str],
         steady: list[str],
         skipped: tuple[str, ...] = (),
+        transactional: tuple[str, ...] = (),
     ) -> None:
+        """`transactional` groups commit their offsets in transactions."""
         super().__init__(name, *where, group=groups[0], topics=steady, instance_id=None)
-        self.group_names = groups
+        self.group_names = [*groups, *transactional]
+        self._transactional = transactional
         self.steady = steady
-        self.skipped = (OFFSETS_TOPIC, *skipped)
+        self.skipped = (*INTERNAL_TOPICS, *skipped)
         self.partitions: dict[Place, ReadPartition] = {}
         self.groups: dict[str, str] = {}
+        self.offsets: dict[GroupKey, int] = {}
+        """Of transactional groups: where each of their positions is, -1 where it never moved."""
         self._looked = 0
 
     def life(self) -> Waits:
@@ -58,7 +67,7 @@ class FinalReader(GroupMember):
     def _read(self, topic: Topic, partition: int) -> Waits:
         start = yield from self._offset(topic, partition, EARLIEST)
         end = yield from self._offset(topic, partition, LATEST)
-        found = ReadPartition(topic.name, start, end)
+        found = ReadPartition(topic.name, start, end, stable_end=start)
         self.partitions[(topic.topic_id, partition)] = found
         version = self.chance.choice([4, 11, 12, 13, 17])
         position = start
@@ -68,19 +77,26 @@ class FinalReader(GroupMember):
             asked = FetchTopic(
                 "" if by_id else topic.name, topic.topic_id if by_id else ZERO_UUID, [part]
             )
-            request = FetchRequest(replica_id=-1, max_wait_ms=100, topics=[asked])
+            request = FetchRequest(
+                replica_id=-1, max_wait_ms=100, isolation_level=READ_COMMITTED, topics=[asked]
+            )
             response = yield from self.call(request, version, topic.leaders[partition])
             told = response.responses[0].partitions[0] if response is not None else None
             if told is not None and told.error_code and (yield from self._follows(topic)):
                 continue
-            records = records_of(told.records) if told is not None else []
-            records = [one for one in records if one[0] >= position]
-            if not records or records[0][0] != position:
+            bounds = bounds_of(told.records) if told is not None else None
+            if bounds is None or not bounds[0] <= position < bounds[1]:
                 raise Violation(
                     "I1", f"{topic.name}-{partition} cannot be read at {position}, it ends at {end}"
                 )
-            found.records += records
-            position = records[-1][0] + 1
+            assert told is not None
+            found.take(
+                position,
+                records_of(told.records),
+                committed_of(told.records, told.aborted_transactions),
+            )
+            found.stable_end = told.last_stable_offset
+            position = bounds[1]
 
     def _offset(self, topic: Topic, partition: int, timestamp: int) -> Waits:
         wanted = ListOffsetsPartition(partition, timestamp=timestamp)
@@ -107,15 +123,20 @@ class FinalReader(GroupMember):
     def _look_at(self, group: str) -> Waits:
         """The group's offsets and its state, wherever its coordinator moves meanwhile."""
         self.group, self.coordinator = group, None
+        self.stable = group in self._transactional
         partitions = [(name, p) for name in self.steady for p in sorted(self.topics[name].leaders)]
         until_ms = self.world.now_ms + SETTLE_WITHIN_MS
         while True:
             if self.coordinator is None:
                 yield from self._find()
-            elif (yield from self.committed(partitions)) is not None:
-                break
+            else:
+                offsets = yield from self.committed(partitions)
+                if offsets is not None:
+                    break
             if self.world.now_ms > until_ms:
                 raise Violation("I17", f"nobody tells the offsets of {group}")
+        if self.stable:
+            self.offsets |= {(group, key): offset for key, offset in offsets.items()}
         while True:
             state = yield from self._state(group)
             self.groups[group] = "Empty" if state == "Dead" else state

@@ -87,7 +87,7 @@ class CommittedOffsetsStay(OneOwnerPerGeneration):
         super().received(exchange)
         if isinstance(exchange.about, Committing):
             self._take_commit(exchange)
-        elif isinstance(exchange.about, Reading):
+        elif isinstance(exchange.about, Reading) and not exchange.about.stable:
             self._check(exchange)
 
     def _register(self, group: str, key: Key) -> Register:

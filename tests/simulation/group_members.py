@@ -71,6 +71,8 @@ class Reading:
 
     group: str
     partitions: list[Key]
+    stable: bool = False
+    """Whether the group's offsets are committed in transactions, and pending ones waited for."""
 
 
 def encoded(message: Any, version: int = 1) -> bytes:
@@ -104,6 +106,8 @@ class GroupMember(SimClient):
         self.member_id = ""
         self.generation = -1
         self.coordinator: str | None = None
+        self.stable = False
+        """Whether it wants no offset that a transaction under way may move."""
         self.assigned: list[Key] = []
         self.positions: dict[Key, int] = {}
         self.joined = 0
@@ -151,6 +155,8 @@ class GroupMember(SimClient):
             # Another life of this instance has taken its place.
             self.member_id, self.generation = "", -1
             yield 1_000.0
+        elif error is ErrorCode.UNSTABLE_OFFSET_COMMIT and self.stable:
+            yield self.pause_ms()
         elif error not in REJOIN:
             raise Violation("I16", f"{self.name} of {self.group} is told {error!r}")
 
@@ -308,7 +314,7 @@ class GroupMember(SimClient):
 
     def committed(self, partitions: list[Key]) -> Waits:
         """The committed offsets (-1: none), or None where nobody could tell."""
-        version = self.chance.choice([1, 3, 5, 6, 7, 8, 9])
+        version = self.chance.choice([7, 8, 9] if self.stable else [1, 3, 5, 6, 7, 8, 9])
         if version >= 8:
             topics = [
                 OffsetFetchRequestTopics(name, partition_indexes=[p]) for name, p in partitions
@@ -320,7 +326,8 @@ class GroupMember(SimClient):
             request = OffsetFetchRequest(
                 self.group, [OffsetFetchRequestTopic(name, [p]) for name, p in partitions]
             )
-        about = Reading(self.group, list(partitions))
+        request.require_stable = self.stable
+        about = Reading(self.group, list(partitions), self.stable)
         response = yield from self._ask(request, version, about=about)
         if response is None:
             return None

@@ -25,6 +25,8 @@ class Promises:
     """Since when a cluster is at rest after the heal: every broker knows everything."""
     unclean_topics: tuple[str, ...] = ()
     """Topics for which an unclean election may take back what was committed."""
+    transactional_topics: tuple[str, ...] = ()
+    """Topics to which transactions write, and which hold consumers of read_committed up."""
     power_lost_ms: float = -1.0
     """When power was lost last: bytes written before may be gone, unless they were fsynced."""
 

@@ -112,7 +112,10 @@ class Nemesis:
         self._kill_node("kill_leader", self._a_leader())
 
     def _kill_coordinator(self) -> None:
-        self._kill_node("kill_coordinator", self._view.coordinator())
+        node = self._view.transaction_coordinator()
+        if node is None or self._chance.random() < 0.5:
+            node = self._view.coordinator()
+        self._kill_node("kill_coordinator", node)
 
     def _kill_controller(self) -> None:
         self._kill_node("kill_controller", self._view.active_controller())

@@ -18,7 +18,10 @@ PROPERTIES = {
     "group.initial.rebalance.delay.ms": "200",
     "auto.create.topics.enable": "false",
     "max.incremental.fetch.session.cache.slots": "3",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 }
+TRANSACTIONS = False
 METADATA_DIR = "/metadata"
 CLUSTER_PROPERTIES = {
     **PROPERTIES,
@@ -26,6 +29,8 @@ CLUSTER_PROPERTIES = {
     "metadata.log.dir": METADATA_DIR,
     "offsets.topic.num.partitions": "1",
     "offsets.topic.replication.factor": "3",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
     "default.replication.factor": "3",
     "min.insync.replicas": "2",
     "broker.session.timeout.ms": "3000",
@@ -50,6 +55,11 @@ NERVOUS = {
 def brokers_of(seed: int) -> int:
     """How many brokers a seed's cluster has, where nobody says it."""
     return 5 if seed % 20 == 6 else 3
+
+
+def is_transactional(seed: int) -> bool:
+    """Whether a seed has transactions: every third."""
+    return TRANSACTIONS and seed % 3 == 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,8 @@ class Plan:
     """What the nodes are configured with beside what all plans are."""
     restarts: bool = True
     """Whether every broker is stopped cleanly and started at the end."""
+    transactional: bool = False
+    """Whether there are transactional producers and copiers."""
 
     @property
     def is_cluster(self) -> bool:
@@ -135,7 +147,13 @@ class Plan:
         )
         # With a second folder, one that fails takes part of the partitions, not the process.
         log_dirs = "/data,/more" if kind == 3 and seed % 2 else "/data"
-        return Plan(weather=weather, faults=faults, trusts_state=kind != 4, log_dirs=log_dirs)
+        return Plan(
+            weather=weather,
+            faults=faults,
+            trusts_state=kind != 4,
+            log_dirs=log_dirs,
+            transactional=kind != 4 and is_transactional(seed),
+        )
 
     @staticmethod
     def cluster(seed: int, brokers: int = 3) -> Plan:
@@ -173,4 +191,5 @@ class Plan:
             replicas=3,
             restarts=seed % 4 == 1,
             properties=NERVOUS if nervous else {},
+            transactional=is_transactional(seed),
         )

@@ -18,6 +18,7 @@ from protocol.records import Record, build_batch
 from tests.simulation.cluster_view import ClusterView
 from tests.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Violation, Waits
 from tests.simulation.sim_network import Exchange
+from tests.simulation.transactions import Txn
 
 IDEMPOTENT = "idempotent"
 TOPIC_IDS_FROM = 13
@@ -41,6 +42,9 @@ class Batch:
     codec: int = 0
     error: ErrorCode | None = None
     told_by: str = ""
+    txn: Txn | None = None
+    in_time: bool = False
+    """Whether a broker began with it before the epoch of its transaction was known to be fenced."""
 
     @property
     def place(self) -> tuple[bytes, int]:

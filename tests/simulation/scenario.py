@@ -14,6 +14,7 @@ from typing import Any
 
 from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
+from tests.simulation.cast import GROUPS
 from tests.simulation.faults import Faults
 from tests.simulation.group_members import GroupMember
 from tests.simulation.plans import Layout, Plan
@@ -22,7 +23,7 @@ from tests.simulation.sim_broker import SimBroker
 from tests.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Topic, Waits
 from tests.simulation.sim_network import Exchange, Weather
 from tests.simulation.sim_trace import Outcome
-from tests.simulation.simulation import GROUPS, Simulation
+from tests.simulation.simulation import Simulation
 
 
 class ScriptedClient(SimClient):

@@ -30,12 +30,12 @@ from protocol.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from tests.simulation.cast import GROUPS
 from tests.simulation.group_members import Committing, Key, Reading, encoded
 from tests.simulation.memory_filesystem import Died
 from tests.simulation.scenario import Scenario, ScriptedClient
 from tests.simulation.sim_broker import SimBroker
 from tests.simulation.sim_network import Exchange
-from tests.simulation.simulation import GROUPS
 
 GROUP = GROUPS[0]
 SOON_MS = 700.0

@@ -18,10 +18,22 @@ from typing import Any
 
 from broker.node import Node
 from tests.simulation.admins import SimAdmin
+from tests.simulation.cast import (
+    CHURNING,
+    CLUSTER_STEADY,
+    COPIERS,
+    GROUPS,
+    SOURCE,
+    STEADY,
+    TRANSACTIONAL,
+    add_to_cluster,
+    add_to_one_broker,
+    add_transactions,
+)
 from tests.simulation.cluster_invariants import CLUSTER_INVARIANTS
 from tests.simulation.cluster_view import ClusterView
-from tests.simulation.consumers import SimConsumer
 from tests.simulation.control_invariants import CONTROL_INVARIANTS
+from tests.simulation.copiers import Copier
 from tests.simulation.data_invariants import DATA_INVARIANTS
 from tests.simulation.final_reader import FinalReader
 from tests.simulation.group_invariants import GROUP_INVARIANTS
@@ -31,12 +43,12 @@ from tests.simulation.memory_filesystem import Died
 from tests.simulation.metadata_invariants import METADATA_INVARIANTS
 from tests.simulation.nemesis import Nemesis
 from tests.simulation.plans import CLUSTER_PROPERTIES, PROPERTIES, Plan
-from tests.simulation.producers import IDEMPOTENT, ChurnProducer, SimProducer
 from tests.simulation.sim_broker import SimBroker
 from tests.simulation.sim_client import SimClient, Violation
 from tests.simulation.sim_network import Exchange, SimNetwork, Weather
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.simulation.sim_trace import Failure, LogLines, Outcome, Trace, origin
+from tests.simulation.transaction_invariants import TRANSACTION_INVARIANTS, hanging
 from tests.simulation.watermark_invariants import WATERMARK_INVARIANTS
 
 __all__ = ["PROPERTIES", "Failure", "Outcome", "Plan", "Simulation"]
@@ -48,10 +60,9 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     *CONTROL_INVARIANTS,
     *GROUP_INVARIANTS,
 )
-STEADY = {"orders": 3, "clicks": 2}
-CLUSTER_STEADY = {"orders": 2, "clicks": 1}
-CHURNING = ["gusts", "showers"]
-GROUPS = ["readers", "writers"]
+"""Those of every run."""
+STABLE_WITHIN_MS = 21_000.0
+"""The longest time-out of a transaction, and fifteen seconds."""
 CONVERGE_WITHIN_MS = 30_000.0
 
 
@@ -77,7 +88,11 @@ class Simulation:
         self.brokers = [self._make(text, number, make_node) for number, _ in plan.layout.nodes]
         self.view = ClusterView(self.brokers)
         self.promises = Promises(self.view if plan.is_cluster else None)
-        kinds = (*INVARIANTS, *(CLUSTER_INVARIANTS if plan.is_cluster else ()))
+        kinds = (
+            *INVARIANTS,
+            *(CLUSTER_INVARIANTS if plan.is_cluster else ()),
+            *(TRANSACTION_INVARIANTS if plan.transactional else ()),
+        )
         self.invariants = [one(self.world, self.promises) for one in kinds]
         self._inside = [
             one for one in self.invariants if type(one).node_ran is not Invariant.node_ran
@@ -87,7 +102,11 @@ class Simulation:
         )
         self.clients: list[SimClient] = []
         self._twin: GroupMember | None = None
-        self.steady = CLUSTER_STEADY if plan.is_cluster else STEADY
+        self.plain = CLUSTER_STEADY if plan.is_cluster else STEADY
+        """The topics that need no transactions."""
+        self.steady = self.plain | (TRANSACTIONAL if plan.transactional else {})
+        if plan.transactional:
+            self.promises.transactional_topics = (SOURCE, *TRANSACTIONAL)
         self.groups = GROUPS[:1] if plan.is_cluster else GROUPS
         self.acknowledged = 0
         self.requests = 0
@@ -172,57 +191,16 @@ class Simulation:
         """Make the topics, then let everybody begin."""
         self.make_topics()
         if self.plan.is_cluster:
-            self._add_cluster_clients()
+            self._twin = add_to_cluster(self)
         else:
-            self._add_clients()
+            self._twin = add_to_one_broker(self)
+        if self.plan.transactional:
+            add_transactions(self)
 
     def make_topics(self) -> None:
         admin = self.add(SimAdmin, "admin", steady=self.steady, churning=CHURNING, think_ms=900.0,
                          trimmed=["clicks"], replicas=self.plan.replicas)  # fmt: skip
         self.run_until(lambda: admin.ready, 60_000)
-
-    def _add_clients(self) -> None:
-        think = self.plan.think_ms
-        both, trust = list(self.steady), self.plan.trusts_state
-        for number in (1, 2):
-            self.add(SimProducer, f"{IDEMPOTENT}-{number}", topics=both, acks=-1,
-                     idempotent=True, think_ms=think, trusts_state=trust)  # fmt: skip
-        for acks in (0, 1, -1):
-            self.add(SimProducer, f"plain-{acks}", topics=both, acks=acks,
-                     idempotent=False, think_ms=2 * think)  # fmt: skip
-        self.add(ChurnProducer, "plain-churn", topics=CHURNING, acks=-1,
-                 idempotent=False, think_ms=think)  # fmt: skip
-        self.add(SimConsumer, "consumer-1", topics=both, trusts_state=trust)
-        self.add(SimConsumer, "consumer-2", topics=["clicks"], trusts_state=trust)
-        self.add(SimConsumer, "consumer-3", topics=CHURNING, by_id=True)
-        for number, group in enumerate([GROUPS[0]] * 3 + [GROUPS[1]] * 2):
-            instance_id = f"instance-{number}" if number in (2, 4) else None
-            self.add(GroupMember, f"member-{number}", group=group, topics=both,
-                     instance_id=instance_id)  # fmt: skip
-        if self.seed % 2:
-            # Another life of member-4's instance, while that one lives: each fences the other.
-            self._twin = self.add(GroupMember, "twin-4", group=GROUPS[1], topics=both,
-                                  instance_id="instance-4")  # fmt: skip
-
-    def _add_cluster_clients(self) -> None:
-        """Fewer than one broker has, for each write is replicated."""
-        think, both = self.plan.think_ms, list(self.steady)
-        for number in (1, 2):
-            self.add(SimProducer, f"{IDEMPOTENT}-{number}", topics=both, acks=-1,
-                     idempotent=True, think_ms=think, view=self.view)  # fmt: skip
-        for acks in (1, -1):
-            self.add(SimProducer, f"plain-{acks}", topics=both, acks=acks,
-                     idempotent=False, think_ms=2 * think)  # fmt: skip
-        self.add(ChurnProducer, "plain-churn", topics=CHURNING, acks=-1,
-                 idempotent=False, think_ms=2 * think)  # fmt: skip
-        self.add(SimConsumer, "consumer-1", topics=both)
-        self.add(SimConsumer, "consumer-3", topics=CHURNING, by_id=True)
-        for number in range(2):
-            self.add(GroupMember, f"member-{number}", group=GROUPS[0], topics=both,
-                     instance_id="instance-1" if number else None)  # fmt: skip
-        if self.seed % 4 == 1:
-            self._twin = self.add(GroupMember, "twin-1", group=GROUPS[0], topics=both,
-                                  instance_id="instance-1")  # fmt: skip
 
     def add(self, kind: Callable[..., Any], name: str, **options: Any) -> Any:
         """Start a client."""
@@ -241,14 +219,29 @@ class Simulation:
             self._twin.die()
         for client in self.clients:
             client.calm = True
-            client.stopping = not isinstance(client, GroupMember)
+            client.stopping = isinstance(client, Copier) or not isinstance(client, GroupMember)
         self.run_for(self.plan.settle_ms)
         if self.plan.is_cluster:
             self.converge()
             self.promises.calm_since_ms = self.world.now_ms
+        self._finish_clients()
+        if self.plan.transactional:
+            self._end_transactions()
+
+    def _finish_clients(self) -> None:
         late = [one.name for one in self.clients if one.stopping and not one.done]
         if late:
             raise Violation("I20", f"{late} have not finished long after the heal")
+
+    def _end_transactions(self) -> None:
+        """Those that were left are aborted, once their time is over."""
+        end_ms = self.world.now_ms + STABLE_WITHIN_MS
+        while (why := hanging(self.brokers)) is not None:
+            if self.world.now_ms > end_ms:
+                raise Violation("I10", why)
+            self.run_for(200)
+        if self.plan.is_cluster:
+            self.converge()
 
     def converge(self) -> None:
         """Let a cluster come to rest: everybody in sync with everything, and of one mind."""
@@ -267,7 +260,8 @@ class Simulation:
 
     def read_everything(self, name: str) -> None:
         reader = self.add(FinalReader, name, groups=self.groups, steady=list(self.steady),
-                          skipped=self.promises.unclean_topics)  # fmt: skip
+                          skipped=self.promises.unclean_topics,
+                          transactional=(COPIERS,) if self.plan.transactional else ())  # fmt: skip
         self.run_until(lambda: reader.done, 45_000)
         for invariant in self.invariants:
             invariant.at_end(reader)

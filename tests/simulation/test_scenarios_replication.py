@@ -25,7 +25,7 @@ from protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from tests.simulation.admins import Deleting
-from tests.simulation.consumers import records_of
+from tests.simulation.fetched_batches import records_of
 from tests.simulation.plans import Layout
 from tests.simulation.scenario import Scenario
 from tests.simulation.sim_broker import SimBroker

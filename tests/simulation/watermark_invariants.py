@@ -28,8 +28,8 @@ class WatermarksDoNotGoBack(Invariant):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._seen: dict[tuple[str, Place, int, str, int], tuple[int, int]] = {}
-        self._inside: dict[tuple[str, Place], tuple[Any, int, int]] = {}
+        self._seen: dict[tuple[str, Place, int, str, int], tuple[int, int, int]] = {}
+        self._inside: dict[tuple[str, Place], tuple[Any, int, int, int]] = {}
 
     def received(self, exchange: Exchange) -> None:
         for one in fetched(exchange):
@@ -63,13 +63,15 @@ class WatermarksDoNotGoBack(Invariant):
 
     def _onward(self, exchange: Exchange, key: tuple[str, Place, int, str, int], data: Any) -> None:
         start = data.log_start_offset if exchange.version >= 5 else 0
-        last_start, last_high = self._seen.get(key, (0, 0))
-        if start < last_start or data.high_watermark < last_high:
+        high, stable = data.high_watermark, data.last_stable_offset
+        last_start, last_high, last_stable = self._seen.get(key, (0, 0, 0))
+        if start < last_start or high < last_high or stable < last_stable:
             raise self.broken(
-                f"{key[0]} saw {where(key[1])} from {last_start} to {last_high} in leader epoch "
-                f"{key[2]}, and now from {start} to {data.high_watermark}"
+                f"{key[0]} saw {where(key[1])} from {last_start} to {last_high}, stable up to "
+                f"{last_stable}, in leader epoch {key[2]}, and now from {start} to {high}, stable "
+                f"up to {stable}"
             )
-        self._seen[key] = (start, data.high_watermark)
+        self._seen[key] = (start, high, stable)
 
     def node_ran(self, broker: SimBroker) -> None:
         """The same inside a broker, for every partition."""
@@ -80,19 +82,20 @@ class WatermarksDoNotGoBack(Invariant):
             if partition.topic in self.promises.unclean_topics:
                 continue
             place = (partition.topic_id, partition.index)
-            known, start, high = self._inside.get((broker.address, place), (None, 0, 0))
+            known, *before = self._inside.get((broker.address, place), (None, 0, 0, 0))
             if known is not log:  # another life; or a replica that was taken away is given again
-                start = high = 0
-            if not start <= log.log_start_offset <= log.high_watermark <= log.log_end_offset:
+                before = [0, 0, 0]
+            now = [log.log_start_offset, log.high_watermark, log.last_stable_offset]
+            if now == before:
+                continue
+            if not now[0] <= now[2] <= now[1] <= log.log_end_offset or any(
+                new < old for old, new in zip(before, now, strict=True)
+            ):
                 raise self.broken(
-                    f"{partition!r}: log start {start} → {log.log_start_offset}, high watermark "
-                    f"{high} → {log.high_watermark}, end {log.log_end_offset}"
+                    f"{partition!r}: log start, high watermark, last stable offset {before} → "
+                    f"{now}, end {log.log_end_offset}"
                 )
-            if log.high_watermark < high:
-                raise self.broken(f"{partition!r}: high watermark {high} → {log.high_watermark}")
-            if log.high_watermark != high or log.log_start_offset != start or known is not log:
-                state = (log, log.log_start_offset, log.high_watermark)
-                self._inside[(broker.address, place)] = state
+            self._inside[(broker.address, place)] = (log, now[0], now[1], now[2])
 
 
 class EpochsAreFenced(Invariant):
@@ -234,6 +237,8 @@ class LongPollsWake(Invariant):
                 continue
             if self.in_cluster and (about.acks != -1 or fetch.node != exchange.node):
                 continue  # not committed yet, or by another leader
+            if fetch.about.isolation and about.batch.topic in self.promises.transactional_topics:
+                continue  # a transaction that is open may keep it back
             if fetch.handled_ms is not None and fetch.handled_ms < (exchange.handled_ms or 0):
                 raise self.broken(
                     f"#{fetch.number} of {fetch.client} waits for {where(place)} from "
