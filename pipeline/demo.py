@@ -66,6 +66,7 @@ class Demo:
         self._began = time.monotonic()
         self._started: list[Background] = []
         self._servers = ""
+        self._story: list[str] = []
         self._pids: dict[int, int] = {}
 
     def run(self) -> int:
@@ -118,17 +119,17 @@ class Demo:
             percent = self._percent(generator)
             if percent >= KILL_BROKER_AT and not broker_killed:
                 broker_killed = True
-                self._say(f"kill -9 {self._pids[VICTIM]}: node {VICTIM} is gone")
+                self._tell(f"kill -9 {self._pids[VICTIM]}: node {VICTIM} is gone")
                 os.kill(self._pids[VICTIM], signal.SIGKILL)
             if percent >= KILL_STREAM_AT and not stream_killed and self._has_worked(stream):
                 stream_killed = True
-                self._say(f"kill -9 {stream.pid}: the stream job is gone, in the middle of a batch")
+                self._tell(f"kill -9 {stream.pid}: the stream job is gone, in its work")
                 stream.kill()
-                self._say("the same command again: it goes on from its checkpoint")
+                self._tell("the same command again: the stream job goes on from its checkpoint")
                 stream = self._stream()
             if percent >= RESTART_BROKER_AT and not broker_back:
                 broker_back = True
-                self._say(f"node {VICTIM} is started again by hand")
+                self._tell(f"node {VICTIM} is started again by hand")
                 config = self._path("cluster", f"broker-{VICTIM}.properties")
                 self._start("node", ["-m", "broker", "serve", "--config", config])
             if not stream.running:
@@ -156,6 +157,7 @@ class Demo:
             *("--results-topic", "cdr-aggregates", "--dead-letters", "cdr-dead-letters"),
             *("--against-seed", "--events", str(self._events), "--seed", str(self._seed)),
             *("--report", str(report)),
+            *(word for story in self._story for word in ("--note", story)),
         )
         code = audit.wait(_JOB_S)
         if code not in (0, 1):
@@ -177,12 +179,18 @@ class Demo:
         return self._start(job, ["-m", "pipeline", job, *topic, *arguments])
 
     def _start(self, name: str, arguments: list[str]) -> Background:
-        process = Background(name, arguments, self._show)
+        # A job that is killed leaves its scratch files behind: in the demo's own folder.
+        process = Background(name, arguments, self._show, {"TMPDIR": self._path("tmp")})
         self._started.append(process)
         return process
 
     def _path(self, *names: str) -> str:
         return str(self._folder.joinpath(*names))
+
+    def _tell(self, text: str) -> None:
+        """Say it, and in the report too."""
+        self._story.append(f"After {time.monotonic() - self._began:.0f} s: {text}.")
+        self._say(text)
 
     def _say(self, text: str) -> None:
         self._show(f"demo: {text}")
@@ -197,7 +205,7 @@ def _fresh(folder: Path) -> Path:
         if not (folder / _MARKER).exists():
             raise PipelineError(f"{folder} is not an earlier demo's: name another with --folder")
         shutil.rmtree(folder)
-    folder.mkdir(parents=True)
+    (folder / "tmp").mkdir(parents=True)
     (folder / _MARKER).touch()
     return folder.resolve()
 

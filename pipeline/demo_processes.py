@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pipeline.errors import PipelineError
 
@@ -27,19 +27,22 @@ class Background:
     """A Python module that runs: `Background("stream", ["-m", "pipeline", "stream", …])`."""
 
     def __init__(
-        self, name: str, arguments: Sequence[str], say: Callable[[str], None], quiet: bool = False
+        self,
+        name: str,
+        arguments: Sequence[str],
+        say: Callable[[str], None],
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.lines: list[str] = []
         self._say = say
-        self._quiet = quiet
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and modules
             [sys.executable, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
             start_new_session=True,  # Ctrl-C reaches the demo alone, which ends all in order
         )
         self.pid = self._process.pid
@@ -104,8 +107,7 @@ class Background:
                 if any(word in text for word in _HIDDEN):
                     continue
                 self.lines.append(text)
-                if not self._quiet:
-                    self._say(text)
+                self._say(text)
 
 
 def free_ports() -> int:

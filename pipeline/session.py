@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
+import tempfile
 
 from pyspark.sql import SparkSession
 
@@ -22,12 +24,20 @@ _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.metricsEnabled": "false",
 }
-# A laptop's: few partitions, no web server. --conf has the last word.
+# A laptop's: few partitions, no web server, and scratch files where TMPDIR says, as Python's.
+# --conf has the last word.
 _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -Dlog4j2.configurationFile={LOG_SETTINGS}",
+    "spark.driver.extraJavaOptions": shlex.join(
+        (
+            "-XX:+UseSerialGC",
+            f"-Dlog4j2.configurationFile={LOG_SETTINGS}",
+            f"-Djava.io.tmpdir={tempfile.gettempdir()}",
+        )
+    ),
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
+    "spark.local.dir": tempfile.gettempdir(),
     # Each is files of state in every batch, and without native libraries Hadoop forks for each.
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",

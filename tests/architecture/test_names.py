@@ -29,32 +29,8 @@ ENTRY_POINTS = (
 )
 
 
-# Jobs and frames of the pipeline need Spark or a broker: tests/unit/pipeline/test_frames.py has the
-# transformations in one session, tests/compat/test_pipeline.py the jobs.
-IN_JOBS = tuple(
-    f"pipeline/{name}.py"
-    for name in (
-        "__main__",
-        "aggregates",
-        "audit_sections",
-        "cdr",
-        "count_topics",
-        "demo",
-        "files",
-        "kafka_source",
-        "loaded_table",
-        "records_view",
-        "replay",
-        "sender",
-        "stream",
-        "topics",
-    )
-)
 # Unit tests of more than one file: of all decoders, for example.
-ACROSS = (
-    "tests/unit/protocol/test_decoder_bounds.py",
-    "tests/unit/pipeline/test_frames.py",
-)
+ACROSS = ("tests/unit/protocol/test_decoder_bounds.py",)
 
 
 def modules() -> list[Path]:
@@ -80,7 +56,7 @@ def only_declares(path: Path) -> bool:
 
 def test_every_source_that_does_something_has_its_unit_test() -> None:
     sources_that_do = [path for path in modules() if not only_declares(path)]
-    wanted = [unit_test_of(path) for path in sources_that_do if relative(path) not in IN_JOBS]
+    wanted = [unit_test_of(path) for path in sources_that_do]
     assert [relative(test) for test in wanted if not test.exists()] == []
 
 
