@@ -2,8 +2,9 @@
 
 Each check is one or two linear passes. The kinds of anomaly are those of Jepsen's Kafka workload
 where it has them (`lost-write`, `duplicate`, `inconsistent-offset`, `phantom`, `poll-skip`,
-`nonmonotonic-poll`, `nonmonotonic-send`), and our own for the rest. What is indeterminate proves
-nothing: a value whose send had no clear answer may be there or not, but once, and in its order.
+`nonmonotonic-poll`, `nonmonotonic-send`), and our own for the rest; those of transactions are in
+`tests/chaos/transaction_checks.py`. What is indeterminate proves nothing: a value whose send had no
+clear answer may be there or not, but once, and in its order.
 
 Its own test plants every kind in clean histories (`tests/chaos/test_checker.py`).
 """
@@ -13,8 +14,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
+from tests.chaos.facts import Anomaly, Facts
 from tests.chaos.history import (
     FAIL,
     OK,
@@ -22,15 +23,13 @@ from tests.chaos.history import (
     Claim,
     Commit,
     Committed,
-    Fault,
-    Final,
     History,
     Key,
-    Poll,
     Send,
     Surprise,
     Unanswered,
 )
+from tests.chaos.transaction_checks import TRANSACTION_CHECKS
 
 PROGRESS_S = 20.0
 """So long may nothing be acknowledged or read while a quorum can be reached."""
@@ -39,40 +38,10 @@ RECOVERY_S = 15.0
 EXAMPLES = 8
 
 
-class Anomaly(NamedTuple):
-    """A promise that was broken."""
-
-    kind: str
-    text: str
-
-
-class _Facts:
-    """What several checks look up."""
-
-    def __init__(self, history: History) -> None:
-        self.sends = list(history.of(Send))
-        self.polls = list(history.of(Poll))
-        self.finals = list(history.of(Final))
-        self.faults = list(history.of(Fault))
-        self.writer = {send.value: send for send in self.sends}
-
-    def placed(self) -> Iterator[tuple[Key, int, int, str]]:
-        """(key, offset, value, who says so), from every answer and every read."""
-        for send in self.sends:
-            if send.outcome == OK and send.offset is not None:
-                yield send.key, send.offset, send.value, f"answer to {send.worker}"
-        for poll in self.polls:
-            for offset, value in poll.records:
-                yield poll.key, offset, value, f"poll of {poll.worker} from node {poll.node}"
-        for final in self.finals:
-            for offset, value in final.records:
-                yield final.key, offset, value, "final read"
-
-
-def inconsistent_offsets(facts: _Facts, history: History) -> Iterator[Anomaly]:
+def inconsistent_offsets(facts: Facts, history: History) -> Iterator[Anomaly]:
     """I2: an offset of a key has one value, whoever reads it."""
     at: dict[tuple[Key, int], tuple[int, str]] = {}
-    for key, offset, value, source in facts.placed():
+    for key, offset, value, source, _ in facts.placed:
         first, who = at.setdefault((key, offset), (value, source))
         if first != value:
             yield Anomaly(
@@ -80,37 +49,48 @@ def inconsistent_offsets(facts: _Facts, history: History) -> Iterator[Anomaly]:
             )
 
 
-def duplicates(facts: _Facts, history: History) -> Iterator[Anomaly]:
+def duplicates(facts: Facts, history: History) -> Iterator[Anomaly]:
     """I3: a value is at one offset."""
     where: dict[int, tuple[Key, int]] = {}
     told: set[tuple[int, Key, int]] = set()
-    for key, offset, value, source in facts.placed():
+    for key, offset, value, source, _ in facts.placed:
         first = where.setdefault(value, (key, offset))
         if first != (key, offset) and (value, key, offset) not in told:
             told.add((value, key, offset))
             yield Anomaly("duplicate", f"{value} is at {first} and at {(key, offset)} ({source})")
 
 
-def lost_writes(facts: _Facts, history: History) -> Iterator[Anomaly]:
+def lost_writes(facts: Facts, history: History) -> Iterator[Anomaly]:
     """I1: what was acknowledged, or read by anybody, is there at the end."""
-    read = {final.key: {value for _, value in final.records} for final in facts.finals}
+    read = {
+        (final.key, final.committed): {value for _, value in final.records}
+        for final in facts.finals
+    }
     for send in facts.sends:
-        if send.outcome == OK and send.key in read and send.value not in read[send.key]:
-            yield Anomaly("lost-write", f"{send} was acknowledged and is not in the final read")
+        if send.outcome != OK:
+            continue
+        for committed in (False, True):
+            values = read.get((send.key, committed))
+            if values is not None and send.value not in values:
+                yield Anomaly("lost-write", f"{send} was acknowledged and is not in the final read")
+                break
     gone: set[int] = set()
     for poll in facts.polls:
+        values = read.get((poll.key, poll.committed))
         for offset, value in poll.records:
-            if poll.key in read and value not in read[poll.key] and value not in gone:
+            if values is not None and value not in values and value not in gone:
                 gone.add(value)
                 yield Anomaly(
                     "lost-write", f"{value} was read at {poll.key} @{offset} and is gone at the end"
                 )
 
 
-def phantoms(facts: _Facts, history: History) -> Iterator[Anomaly]:
+def phantoms(facts: Facts, history: History) -> Iterator[Anomaly]:
     """G1a: nobody reads what nobody sent, or what was refused."""
     told: set[int] = set()
-    for key, offset, value, source in facts.placed():
+    for key, offset, value, source, _ in facts.placed:
+        if facts.in_transaction(value):
+            continue  # tests/chaos/transaction_checks.py
         send = facts.writer.get(value)
         if (send is None or send.outcome == FAIL) and value not in told:
             told.add(value)
@@ -118,12 +98,14 @@ def phantoms(facts: _Facts, history: History) -> Iterator[Anomaly]:
             yield Anomaly("phantom", f"{value} at {key} @{offset} ({source}): {why}")
 
 
-def poll_order(facts: _Facts, history: History) -> Iterator[Anomaly]:
+def poll_order(facts: Facts, history: History) -> Iterator[Anomaly]:
     """I5: within a session a consumer gets every record of a key once, in order."""
-    known: dict[Key, set[int]] = defaultdict(set)
-    for key, offset, _, _ in facts.placed():
-        known[key].add(offset)
-    order = {key: sorted(offsets) for key, offsets in known.items()}
+    known: dict[tuple[Key, bool], set[int]] = defaultdict(set)
+    for key, offset, value, _, committed in facts.placed:
+        known[key, False].add(offset)
+        if committed or not facts.in_transaction(value):
+            known[key, True].add(offset)
+    order = {place: sorted(offsets) for place, offsets in known.items()}
     last: dict[tuple[str, int, Key], int] = {}
     for poll in facts.polls:
         place = (poll.worker, poll.session, poll.key)
@@ -132,16 +114,16 @@ def poll_order(facts: _Facts, history: History) -> Iterator[Anomaly]:
             if before is not None and offset <= before:
                 yield Anomaly("nonmonotonic-poll", f"{place}: {offset} after {before}")
             elif before is not None:
-                offsets = order[poll.key]
+                offsets = order[poll.key, poll.committed]
                 if offsets[bisect_right(offsets, before)] < offset:
                     yield Anomaly("poll-skip", f"{place}: {offset} after {before}")
             last[place] = offset
 
 
-def send_order(facts: _Facts, history: History) -> Iterator[Anomaly]:
+def send_order(facts: Facts, history: History) -> Iterator[Anomaly]:
     """I4: a producer's values of a key stand in the order in which it sent them."""
     where: dict[int, int] = {}
-    for _, offset, value, _ in facts.placed():
+    for _, offset, value, _, _ in facts.placed:
         where.setdefault(value, offset)
     chains: dict[tuple[int, Key], list[Send]] = defaultdict(list)
     for send in facts.sends:
@@ -158,7 +140,7 @@ def send_order(facts: _Facts, history: History) -> Iterator[Anomaly]:
                 )
 
 
-def watermarks(facts: _Facts, history: History) -> Iterator[Anomaly]:
+def watermarks(facts: Facts, history: History) -> Iterator[Anomaly]:
     """I5, I6: they never go back for an observer within an epoch, and no record is above one."""
     seen: dict[tuple[str, int, Key, int], tuple[int, int]] = {}
     for poll in facts.polls:
@@ -180,7 +162,7 @@ def watermarks(facts: _Facts, history: History) -> Iterator[Anomaly]:
         seen[place] = (poll.high_watermark, poll.log_start)
 
 
-def owners(facts: _Facts, history: History) -> Iterator[Anomaly]:
+def owners(facts: Facts, history: History) -> Iterator[Anomaly]:
     """I16: a key has at most one owner in a generation."""
     owner: dict[tuple[str, int, Key], str] = {}
     for event in history.of(Assigned):
@@ -194,7 +176,7 @@ def owners(facts: _Facts, history: History) -> Iterator[Anomaly]:
                 )
 
 
-def committed_offsets(facts: _Facts, history: History) -> Iterator[Anomaly]:
+def committed_offsets(facts: Facts, history: History) -> Iterator[Anomaly]:
     """I17: what was committed is what is found, or later; by no older generation.
 
     Members only move forward, so the highest offset that was acknowledged before is the least.
@@ -225,7 +207,7 @@ def committed_offsets(facts: _Facts, history: History) -> Iterator[Anomaly]:
             yield Anomaly("lost-commit", f"{found}, {highest[index]} was committed before")
 
 
-def leaders(facts: _Facts, history: History) -> Iterator[Anomaly]:
+def leaders(facts: Facts, history: History) -> Iterator[Anomaly]:
     """I12: one leader in an epoch, of each key and of the quorum."""
     leader: dict[tuple[str, int], tuple[int, str]] = {}
     for claim in history.of(Claim):
@@ -240,13 +222,13 @@ def leaders(facts: _Facts, history: History) -> Iterator[Anomaly]:
             )
 
 
-def surprises(facts: _Facts, history: History) -> Iterator[Anomaly]:
+def surprises(facts: Facts, history: History) -> Iterator[Anomaly]:
     """Answers that a correct client never gets from a correct cluster."""
     for surprise in history.of(Surprise):
         yield Anomaly("surprise", f"{surprise}")
 
 
-def unanswered(facts: _Facts, history: History) -> Iterator[Anomaly]:
+def unanswered(facts: Facts, history: History) -> Iterator[Anomaly]:
     """I20: a request gets an answer, or its connection closes, unless a fault held its node."""
     for event in history.of(Unanswered):
         excuses = [
@@ -258,7 +240,7 @@ def unanswered(facts: _Facts, history: History) -> Iterator[Anomaly]:
             yield Anomaly("unanswered", f"{event}")
 
 
-def progress(facts: _Facts, history: History) -> Iterator[Anomaly]:
+def progress(facts: Facts, history: History) -> Iterator[Anomaly]:
     """I20: something is acknowledged, and something read, wherever a quorum can be reached."""
     away = [(f.t0, f.t1 + RECOVERY_S) for f in facts.faults if not f.majority]
     ends = [send.t1 for send in facts.sends] + [poll.t1 for poll in facts.polls]
@@ -290,7 +272,7 @@ def _without(
         yield begin, end
 
 
-CHECKS: tuple[Callable[[_Facts, History], Iterator[Anomaly]], ...] = (
+CHECKS: tuple[Callable[[Facts, History], Iterator[Anomaly]], ...] = (
     inconsistent_offsets,
     duplicates,
     lost_writes,
@@ -304,12 +286,13 @@ CHECKS: tuple[Callable[[_Facts, History], Iterator[Anomaly]], ...] = (
     surprises,
     unanswered,
     progress,
+    *TRANSACTION_CHECKS,
 )
 
 
 def check(history: History) -> list[Anomaly]:
     """All that is wrong with a history."""
-    facts = _Facts(history)
+    facts = Facts(history)
     return [anomaly for one in CHECKS for anomaly in one(facts, history)]
 
 

@@ -22,8 +22,9 @@ from typing import NamedTuple
 
 from protocol.errors import ErrorCode
 from protocol.messages.init_producer_id import InitProducerIdRequest
-from tests.chaos.checker import Anomaly, check
+from tests.chaos.checker import check
 from tests.chaos.cluster_view import ClusterView
+from tests.chaos.facts import Anomaly
 from tests.chaos.history import History
 from tests.chaos.raw_client import Hung, NotSent, RawClient, batch_of, key_of
 from tests.chaos.stock_producers import STOCK, StockProducer

@@ -23,7 +23,10 @@ Key: TypeAlias = str
 
 
 class Send(NamedTuple):
-    """One value that a producer sent until it had an answer or gave up."""
+    """One value that a producer sent until it had an answer or gave up.
+
+    Within a transaction its outcome is that of the transaction, whose number it tells.
+    """
 
     worker: str
     producer: int
@@ -34,6 +37,25 @@ class Send(NamedTuple):
     offset: int | None
     node: int
     t0: float
+    t1: float
+    error: str = ""
+    transaction: int = -1
+
+
+class Transaction(NamedTuple):
+    """A transaction that a producer ended, or left.
+
+    `ok`: EndTxn(commit) was confirmed; `fail`: nobody ever asked to commit it, or it was refused;
+    `info`: nobody knows. `ending`: when it was first asked to commit, -1 for never.
+    """
+
+    worker: str
+    number: int
+    producer: int
+    epoch: int
+    outcome: str
+    t0: float
+    ending: float
     t1: float
     error: str = ""
 
@@ -56,6 +78,17 @@ class Poll(NamedTuple):
     log_start: int
     t0: float
     t1: float
+    last_stable: int = -1
+    committed: bool = False
+    """Read with isolation level read_committed."""
+
+
+class Stable(NamedTuple):
+    """Last stable offset and high watermark of a key, long after the last producer has gone."""
+
+    key: Key
+    last_stable: int
+    high_watermark: int
 
 
 class Claim(NamedTuple):
@@ -135,16 +168,30 @@ class Final(NamedTuple):
 
     key: Key
     records: list[tuple[int, int]]
+    committed: bool = False
 
 
 Event: TypeAlias = (
-    Send | Poll | Claim | Assigned | Commit | Committed | Surprise | Unanswered | Fault | Final
+    Send
+    | Transaction
+    | Poll
+    | Stable
+    | Claim
+    | Assigned
+    | Commit
+    | Committed
+    | Surprise
+    | Unanswered
+    | Fault
+    | Final
 )
 _TYPES: dict[str, type[Event]] = {
     one.__name__: one
     for one in (
         Send,
+        Transaction,
         Poll,
+        Stable,
         Claim,
         Assigned,
         Commit,

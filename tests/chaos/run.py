@@ -20,7 +20,8 @@ import psutil
 
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from tests.chaos.checker import Anomaly, check, summary
+from tests.chaos.checker import check, summary
+from tests.chaos.facts import Anomaly
 from tests.chaos.group_load import GroupMember
 from tests.chaos.history import (
     OK,

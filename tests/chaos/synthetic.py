@@ -24,7 +24,9 @@ from tests.chaos.history import (
     History,
     Poll,
     Send,
+    Stable,
     Surprise,
+    Transaction,
     Unanswered,
 )
 
@@ -47,6 +49,8 @@ class _World:
     generation: int = 0
     owner: dict[str, str] = field(default_factory=dict)
     committed: dict[str, int] = field(default_factory=dict)
+    transactions: int = 0
+    aborted: set[int] = field(default_factory=set)
     events: list[Event] = field(default_factory=list)
 
     def tick(self) -> tuple[float, float]:
@@ -60,10 +64,15 @@ def clean_history(seed: int, steps: int = 600) -> History:
     world = _World(random.Random(seed))
     _rebalance(world)
     steps_of = (_send, _send, _send, _poll, _poll, _poll, _commit, _look_up, _metadata, _odd)
+    steps_of += (_transaction, _transaction, _poll_committed, _poll_committed)
     for _ in range(steps):
         world.rng.choice(steps_of)(world)
     for key, log in world.logs.items():
-        world.events.append(Final(key, list(enumerate(log))))
+        records = list(enumerate(log))
+        world.events.append(Final(key, records))
+        kept = [(offset, value) for offset, value in records if value not in world.aborted]
+        world.events.append(Final(key, kept, True))
+        world.events.append(Stable(key, len(log), len(log)))
     return History(world.events)
 
 
@@ -105,6 +114,48 @@ def _poll(world: _World) -> None:
     t0, t1 = world.tick()
     node, epoch = world.leaders[key], world.epochs[key]
     world.events.append(Poll(worker, session, key, node, epoch, records, len(log), 0, t0, t1))
+
+
+def _poll_committed(world: _World, limits: dict[str, int] | None = None) -> None:
+    """By a reader of its own, of what is stable: up to `limits` where a transaction is open."""
+    rng, key = world.rng, world.rng.choice(KEYS)
+    log = world.logs[key]
+    stable = (limits or {}).get(key, len(log))
+    place = ("r0", 0, key)
+    position = world.positions.get(place, 0)
+    until = max(position, min(stable, position + rng.randrange(8)))
+    world.positions[place] = until
+    kept = [o for o in range(position, until) if log[o] not in world.aborted]
+    told = ([(offset, log[offset]) for offset in kept], len(log), 0, *world.tick(), stable, True)
+    world.events.append(Poll(*place, world.leaders[key], world.epochs[key], *told))
+
+
+def _transaction(world: _World) -> None:
+    """Some values to some keys, a look at them by a reader while it is open, and its end."""
+    rng = world.rng
+    world.transactions += 1
+    number, producer = world.transactions, 100 + rng.randrange(2)
+    outcome = rng.choices((OK, FAIL, INFO), (7, 2, 1))[0]
+    committed = outcome == OK or (outcome == INFO and rng.random() < 0.5)
+    limits = {key: len(log) for key, log in world.logs.items()}
+    begun = world.now
+    sends: list[Send] = []
+    for key in rng.choices(KEYS, k=rng.randrange(1, 5)):
+        world.value += 1
+        (log := world.logs[key]).append(world.value)
+        if not committed:
+            world.aborted.add(world.value)
+        t0, t1 = world.tick()
+        offset = len(log) - 1 if outcome == OK else None
+        where = (key, number * 10 + len(sends), world.value, outcome, offset, world.leaders[key])
+        sends.append(Send(f"x{producer}", producer, *where, t0, t1, transaction=number))
+    _poll_committed(world, limits)
+    ending = -1.0 if outcome == FAIL else world.tick()[0]
+    _, t1 = world.tick()
+    world.events += sends
+    world.events.append(
+        Transaction(f"x{producer}", number, producer, 0, outcome, begun, ending, t1)
+    )
 
 
 def _rebalance(world: _World) -> None:
@@ -152,12 +203,12 @@ def _metadata(world: _World) -> None:
 
 def _odd(world: _World) -> None:
     """Faults, and what they excuse."""
-    begin = world.now
-    if world.rng.random() < 0.15:
+    begin, rng = world.now, world.rng
+    if rng.random() < 0.15:
         world.now += 6
         world.events.append(Fault("pause", [2], True, begin, world.now))
         world.events.append(Unanswered("c1", 2, "FETCH", begin, world.now))
-    elif world.rng.random() < 0.1:
+    elif rng.random() < 0.1:
         world.now += 40
         world.events.append(Fault("kill-all", [1, 2, 3], False, begin, world.now - 5))
 
@@ -208,7 +259,11 @@ def _phantom(history: History, rng: random.Random) -> None:
     index = _pick(history, rng, Final, lambda final: final.records)
     final = history.events[index]
     assert isinstance(final, Final)
-    failed = [s.value for s in history.of(Send) if s.outcome == FAIL and s.key == final.key]
+    failed = [
+        s.value
+        for s in history.of(Send)
+        if s.outcome == FAIL and s.key == final.key and s.transaction < 0
+    ]
     value = rng.choice([*failed, 10**9])
     history.events[index] = final._replace(
         records=[*final.records, (final.records[-1][0] + 1, value)]
@@ -231,7 +286,7 @@ def _poll_again(history: History, rng: random.Random) -> None:
 
 
 def _send_back(history: History, rng: random.Random) -> None:
-    sends = [s for s in history.of(Send) if s.outcome == OK and s.offset is not None]
+    sends = [s for s in history.of(Send) if s.offset is not None and s.transaction < 0]
     first = rng.choice([s for s in sends if s.sequence == 0])
     later = [s for s in sends if (s.producer, s.key) == (first.producer, first.key)][1:]
     other = rng.choice(later)

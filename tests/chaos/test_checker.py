@@ -10,8 +10,10 @@ import pytest
 from tests.chaos.checker import check, summary
 from tests.chaos.history import History, Send
 from tests.chaos.synthetic import PLANTS, clean_history
+from tests.chaos.synthetic_transactions import TRANSACTION_PLANTS
 
 SEEDS = range(20)
+ALL_PLANTS = {**PLANTS, **TRANSACTION_PLANTS}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -19,11 +21,11 @@ def test_a_clean_history_raises_no_alarm(seed: int) -> None:
     assert check(clean_history(seed)) == []
 
 
-@pytest.mark.parametrize("kind", PLANTS)
+@pytest.mark.parametrize("kind", ALL_PLANTS)
 def test_what_is_planted_is_found(kind: str) -> None:
     for seed in SEEDS:
         history = clean_history(seed)
-        PLANTS[kind](history, random.Random(f"{kind} {seed}"))
+        ALL_PLANTS[kind](history, random.Random(f"{kind} {seed}"))
         found = {anomaly.kind for anomaly in check(history)}
         assert kind in found, f"seed {seed}: {found}"
 
