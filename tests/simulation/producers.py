@@ -39,6 +39,8 @@ class Batch:
     producer_epoch: int = -1
     sequence: int = -1
     sends: int = 0
+    followed: bool = False
+    """Whether one with a higher sequence was on its way together with it."""
     codec: int = 0
     error: ErrorCode | None = None
     told_by: str = ""
@@ -213,6 +215,9 @@ class SimProducer(SimClient):
         batch.told_by = exchange.node
 
     def _tries_again(self, batch: Batch, left: list[Batch], all_sent: list[Batch]) -> bool:
+        batch.followed |= any(
+            one.place == batch.place and one.sequence > batch.sequence for one in all_sent
+        )
         if not self.idempotent:
             return batch.sends < 4 and batch.error in (None, *RETRIED)
         if batch.error not in LOST_STATE:
@@ -222,12 +227,10 @@ class SimProducer(SimClient):
             return True  # the one before it was refused, so this one is out of order
         if self._from_another_past(batch):
             return True
-        followed = any(
-            one.place == batch.place and one.sequence > batch.sequence for one in all_sent
-        )
         # A snapshot keeps the last batch of a producer: after a restart the one before it is out
-        # of order, though it is there (as in Kafka).
-        if self.trusts_state and not (followed and batch.sends > 1):
+        # of order, though it is there. So is one that was refused for now, once a later one was
+        # taken as the first of a producer that the log does not know (KIP-360). As in Kafka.
+        if self.trusts_state and not (batch.followed and batch.sends > 1):
             raise Violation(
                 "I3",
                 f"{self.name} is told {batch.error!r} for sequence {batch.sequence} of "
