@@ -1,15 +1,16 @@
 """Changes to a server's configuration while it runs: which are taken, and what is then in force.
 
 Pure: looks at texts, changes nothing. Kafka lets about ninety keys change in a running broker.
-Ottla takes those that it puts into force, which are the defaults of topic configs and the rates of
-replication throttles, and refuses the others by name: a setting that is stored and does nothing
-would deceive whoever made it.
+Ottla takes those that it puts into force, which are the defaults of topic configs, the settings of
+the log cleaner and the rates of replication throttles, and refuses the others by name: a setting
+that is stored and does nothing would deceive whoever made it.
 
 Follows Kafka's `DynamicBrokerConfig` (KIP-226): the order of its checks and its wording.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
 from broker.config import BrokerConfig
@@ -21,7 +22,16 @@ from protocol.errors import ApiError, ErrorCode
 from storage.config_def import ConfigError, ConfigType, ConfigValue, parse_type
 from storage.log_config import SYNONYMS, server_defaults
 
-APPLIED_KEYS = tuple(synonyms[0][0] for synonyms in SYNONYMS.values())
+_TOPIC_DEFAULTS = tuple(synonyms[0][0] for synonyms in SYNONYMS.values())
+CLEANER_KEYS = (
+    "log.cleaner.backoff.ms",
+    "log.cleaner.dedupe.buffer.size",
+    "log.cleaner.io.buffer.load.factor",
+    "log.cleaner.io.buffer.size",
+    "log.cleaner.io.max.bytes.per.second",
+    "log.cleaner.threads",
+)
+APPLIED_KEYS = (*_TOPIC_DEFAULTS, *CLEANER_KEYS)
 
 # Keys, or beginnings of keys, that only make sense for one broker.
 _PER_BROKER = (
@@ -34,6 +44,10 @@ _PER_BROKER = (
 )
 _LISTENER_PREFIX = "listener.name."
 _ALTER_LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+_INVALID = "Invalid dynamic configuration"
+"""What Kafka says of a value that a part of the server refuses; why stands in its log only."""
+
+_log = logging.getLogger("ottla.config")
 
 
 def dynamic_config_fault(
@@ -42,8 +56,10 @@ def dynamic_config_fault(
     after: Mapping[str, str],
     *,
     one_broker: bool,
+    threads_now: int | None = None,
 ) -> ApiError | None:
     """Why the dynamic configs of a broker, or of all of them, may not go from `before` to `after`.
+    `threads_now` is what is in force for `log.cleaner.threads`; None: what the file says.
 
     Names that Kafka does not know are let through, as there: plug-ins have configs of their own.
     """
@@ -69,7 +85,17 @@ def dynamic_config_fault(
     if unserved:
         text = f"Cannot update these configs dynamically: {_shown(unserved)} "
         return _refused(f"{text}(Ottla takes them from its configuration file, at a start)")
-    return _contradiction(config, after)
+    if threads_now is None:
+        threads_now = config.log_cleaner_threads
+    return _contradiction(config, after) or _threads_fault(changed, after, threads_now)
+
+
+def _threads_fault(changed: Sequence[str], after: Mapping[str, str], now: int) -> ApiError | None:
+    """Kafka lets a number of threads go to half or double of what it is, not further."""
+    name = "log.cleaner.threads"
+    if name not in changed or max(1, now // 2) <= int(after[name]) <= 2 * now:
+        return None
+    return _refused(f"{_INVALID}: {name} may go from {now} to {max(1, now // 2)}-{2 * now}")
 
 
 def _check_rate(name: str, text: str) -> None:
@@ -101,9 +127,24 @@ def topic_defaults(config: BrokerConfig, image: MetadataImage) -> Mapping[str, C
         key: text
         for name in ("", str(config.node_id))
         for key, text in image.config(ResourceType.BROKER, name).items()
-        if key in APPLIED_KEYS and _is_valid(key, text)
+        if key in _TOPIC_DEFAULTS and _is_valid(key, text)
     }
     return server_defaults({**config.originals, **dynamic}) if dynamic else config.topic_defaults
+
+
+def cleaner_config(config: BrokerConfig, image: MetadataImage) -> BrokerConfig:
+    """`config` with what is in force for the log cleaner: dynamic configs above the file."""
+    dynamic = {
+        key: text
+        for name in ("", str(config.node_id))
+        for key, text in image.config(ResourceType.BROKER, name).items()
+        if key in CLEANER_KEYS and _is_valid(key, text)
+    }
+    try:
+        return config.with_overrides(dynamic) if dynamic else config
+    except ConfigError as error:  # of this broker and of all of them, each alone is right
+        _log.warning("dynamic configs of the log cleaner are left out: %s", error)
+        return config
 
 
 def move_rate(config: BrokerConfig, image: MetadataImage) -> int:

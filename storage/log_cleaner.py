@@ -29,6 +29,7 @@ from storage.cleaner_ports import CleanerDied, CleanerRunner, CleanerSettings
 from storage.log_cleaner_manager import LogCleanerManager, LogToClean
 from storage.log_dir_failure import LogDirFailure
 from storage.log_environment import LogEnvironment
+from storage.ports import Timer
 from storage.segment_replacement import cleaned_names, remove_cleaned
 from storage.topic_partition import TopicPartition
 from storage.unified_log import UnifiedLog
@@ -100,6 +101,7 @@ class LogCleaner:
         self._held_until: dict[TopicPartition, float] = {}
         self._deaths: dict[TopicPartition, int] = {}
         self._looking = False
+        self._timer: Timer | None = None
         self._stopped = True
         self.uncleanable: dict[tuple[str, TopicPartition], str] = {}
         """Why a log, by directory and partition, is not cleaned any more."""
@@ -123,8 +125,16 @@ class LogCleaner:
         self._runner.stop()
 
     def update_settings(self, settings: CleanerSettings) -> None:
-        """Other values for what begins from now on; `log.cleaner.enable` is read at the start."""
+        """Other values from now on; `log.cleaner.enable` is read at the start. Rounds under way are
+        given up, as Kafka ends its threads then, so that a lower rate is kept at once."""
+        if settings == self._settings:
+            return
         self._settings = settings
+        for partition in self._running:
+            self.abort(partition)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._later()
 
     # ---- what others ask for ---------------------------------------------------------------------
 
@@ -157,7 +167,8 @@ class LogCleaner:
     # ---- which log, when -------------------------------------------------------------------------
 
     def _later(self) -> None:
-        self._environment.scheduler.call_later(self._settings.log_cleaner_backoff_ms, self._turn)
+        wait_ms = self._settings.log_cleaner_backoff_ms
+        self._timer = self._environment.scheduler.call_later(wait_ms, self._turn)
 
     def _turn(self) -> None:
         if not self._stopped:

@@ -22,7 +22,7 @@ from broker.apis.cluster_view import ImageSource
 from broker.apis.context import Api, Handle, RequestContext, Respond
 from broker.config import BrokerConfig
 from broker.config_keys import BROKER_CONFIG_DEF
-from broker.dynamic_config import dynamic_config_fault
+from broker.dynamic_config import cleaner_config, dynamic_config_fault
 from controller.metadata_image import ResourceType
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
@@ -197,8 +197,12 @@ class AlterConfigsApis:
         return None
 
     def _broker_fault(self, name: str, after: Mapping[str, str]) -> ApiError | None:
-        before = self._metadata.image.config(ResourceType.BROKER, name)
-        return dynamic_config_fault(self._config, before, after, one_broker=bool(name))
+        image = self._metadata.image
+        before = image.config(ResourceType.BROKER, name)
+        threads_now = cleaner_config(self._config, image).log_cleaner_threads
+        return dynamic_config_fault(
+            self._config, before, after, one_broker=bool(name), threads_now=threads_now
+        )
 
     # --- loggers ---------------------------------------------------------------------------------
 

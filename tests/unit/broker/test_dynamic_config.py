@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from broker.config import BrokerConfig
-from broker.dynamic_config import dynamic_config_fault, topic_defaults
+from broker.dynamic_config import cleaner_config, dynamic_config_fault, topic_defaults
 from controller.metadata_image import ResourceType
 from protocol.errors import ErrorCode
 from tests.unit.broker.apis.api_fixture import Cluster
@@ -34,6 +34,10 @@ def fault(
         ("leader.replication.throttled.rate", "1000"),
         ("follower.replication.throttled.rate", "0"),
         ("of.some.plugin", "x"),
+        ("log.cleaner.threads", "2"),
+        ("log.cleaner.io.max.bytes.per.second", "1e6"),
+        ("log.cleaner.dedupe.buffer.size", "2000000"),
+        ("log.cleaner.backoff.ms", "0"),
     ],
 )
 def test_what_is_taken(name: str, text: str) -> None:
@@ -51,6 +55,10 @@ def test_what_is_taken(name: str, text: str) -> None:
         ("min.insync.replicas", "0", "Invalid value 0 for configuration min.insync.replicas: Val"),
         ("log.cleanup.policy", "foo", "Invalid value foo for configuration log.cleanup.policy: S"),
         ("log.retention.ms", "0", "log.retention.ms must be unlimited (-1) or"),
+        ("log.cleaner.threads", "3", "Invalid dynamic configuration"),
+        ("log.cleaner.threads", "0", "Invalid dynamic configuration"),
+        ("log.cleaner.dedupe.buffer.size", "5", "must be at least 1MB per cleaner thread"),
+        ("log.cleaner.backoff.ms", "-1", "Invalid value -1 for configuration log.cleaner.backoff"),
         (
             "leader.replication.throttled.rate",
             "x",
@@ -111,3 +119,31 @@ def test_what_another_release_wrote_does_not_stop_a_start() -> None:
     cluster.set_config(BROKER, "", "log.retention.ms", "soon")
     cluster.set_config(BROKER, "", "num.io.threads", "9")
     assert topic_defaults(BrokerConfig.single_node(), cluster.image)["retention.ms"] == 604_800_000
+
+
+def test_the_cleaner_has_what_is_set_for_all_brokers_and_above_it_for_this_one() -> None:
+    cluster = Cluster()
+    config = BrokerConfig.single_node({"log.cleaner.threads": "3"})
+    assert cleaner_config(config, cluster.image) is config
+    cluster.set_config(BROKER, "", "log.cleaner.threads", "4")
+    cluster.set_config(BROKER, "", "log.cleaner.backoff.ms", "soon")
+    cluster.set_config(BROKER, "1", "log.cleaner.io.max.bytes.per.second", "1000000")
+    cluster.set_config(BROKER, "2", "log.cleaner.threads", "5")
+    now = cleaner_config(config, cluster.image)
+    assert (now.log_cleaner_threads, now.log_cleaner_backoff_ms) == (4, 15_000)
+    assert now.log_cleaner_io_max_bytes_per_second == 1_000_000
+    before, after = {"log.cleaner.threads": "4"}, {"log.cleaner.threads": "8"}
+    args = (config, before, after)
+    assert dynamic_config_fault(*args, one_broker=False) is not None
+    assert dynamic_config_fault(*args, one_broker=False, threads_now=4) is None
+
+
+def test_what_contradicts_itself_over_both_levels_leaves_the_file_in_force(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cluster = Cluster()
+    config = BrokerConfig.single_node()
+    cluster.set_config(BROKER, "", "log.cleaner.dedupe.buffer.size", "2000000")
+    cluster.set_config(BROKER, "1", "log.cleaner.threads", "2")
+    assert cleaner_config(config, cluster.image) is config
+    assert "1MB per cleaner thread" in caplog.text

@@ -220,6 +220,21 @@ def test_other_settings_count_from_the_next_round_on() -> None:
     assert (job.dedupe_bytes, job.io_bytes_per_second) == (2_500_000, 50.0)
 
 
+def test_other_settings_end_the_round_that_is_under_way_and_the_wait_before_the_next() -> None:
+    bench = dirty(Bench())
+    bench.cleaner.look()
+    bench.cleaner.update_settings(CleanerSettings(log_cleaner_backoff_ms=50))
+    bench.runner.run()
+    bench.scheduler.run_for(0)
+    assert bench.log.segment_base_offsets == [0, 1, 2, 3]
+    bench.scheduler.run_for(60)
+    assert len(bench.runner.waiting) == 1
+    bench.cleaner.update_settings(CleanerSettings(log_cleaner_backoff_ms=50))
+    bench.runner.run()
+    bench.scheduler.run_for(0)
+    assert bench.log.segment_base_offsets != [0, 1, 2, 3]
+
+
 def test_after_an_unclean_start_it_has_the_log_fsynced_first() -> None:
     bench = dirty(Bench())
     bench.disk.kill()
