@@ -14,14 +14,15 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from broker.apis.auto_topic_creation import OFFSETS_TOPIC
-from broker.dynamic_config import cleaner_config
+from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from broker.apis.producer_id_manager import ProducerIdManager
 from broker.endpoints import EndPoint
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.lifecycle import BrokerIdentity, BrokerLifecycle
 from broker.node_apis import node_apis
 from broker.node_settings import cleaner_settings
+from broker.node_transactions import NodeTransactions
 from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.assignments_manager import AssignmentsManager
 from broker.replication.partition import Partition
@@ -31,7 +32,7 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.request_handler import RequestHandler
 from broker.shared_server import SharedServer
 from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage, ResourceType
+from controller.metadata_image import MetadataImage
 from controller.metadata_loader import delta_between
 from controller.settings import DEFAULT_FEATURES
 from protocol.errors import ErrorCode
@@ -76,6 +77,14 @@ class BrokerServer:
             ports.random_bytes,
             self._offsets_partition_count,
         )
+        self.transactions = NodeTransactions(self)
+        self.producer_ids = ProducerIdManager(
+            ports.scheduler,
+            config.node_id,
+            self.broker_epoch,
+            shared.to_controller(self.refuse).send,
+            config.queued_max_requests,
+        )
         self.replicas.on_leadership(self._leadership_changed)
         self.lifecycle: BrokerLifecycle | None = None
         self.forwarding = shared.to_controller(self.refuse)
@@ -108,12 +117,12 @@ class BrokerServer:
                 ports.network,
                 ports.scheduler,
                 self.replicas,
-                self._endpoint_of,
+                self.endpoint_of,
                 shared.metrics,
                 self.broker_epoch,
             )
 
-    def _endpoint_of(self, broker_id: int) -> tuple[str, int] | None:
+    def endpoint_of(self, broker_id: int) -> tuple[str, int] | None:
         """Where a broker takes other brokers' requests."""
         broker = self.image.brokers.get(broker_id)
         name = self.config.inter_broker_listener_name
@@ -210,10 +219,9 @@ class BrokerServer:
     def _follow(self, delta: MetadataDelta, image: MetadataImage) -> None:
         deleted = [topic.name for topic in delta.topics.deleted.values()]
         self.replicas.apply(delta, image)
-        if any(kind == ResourceType.BROKER for kind, _ in delta.changed_configs):
-            self.cleaner.update_settings(cleaner_settings(cleaner_config(self.config, image)))
         if deleted:
             self.groups.on_topics_deleted(deleted)
+        self.transactions.metadata_changed()
 
     # --- while up --------------------------------------------------------------------------------
 
@@ -226,12 +234,17 @@ class BrokerServer:
         return [ids[path] for path in self.shared.failures.offline_dirs() if path in ids]
 
     def _leadership_changed(self, partition: Partition, leads: bool) -> None:
-        if partition.topic != OFFSETS_TOPIC:
+        coordinator: GroupCoordinator | NodeTransactions
+        if partition.topic == OFFSETS_TOPIC:
+            coordinator = self.groups
+        elif partition.topic == TRANSACTION_TOPIC:
+            coordinator = self.transactions
+        else:
             return
         if leads:
-            self.groups.on_elected(partition.index, partition.leader_epoch)
+            coordinator.on_elected(partition.index, partition.leader_epoch)
         else:
-            self.groups.on_resigned(partition.index)
+            coordinator.on_resigned(partition.index)
 
     def _offsets_partition_count(self) -> int:
         topic = self.image.topics.get(OFFSETS_TOPIC)
@@ -262,6 +275,7 @@ class BrokerServer:
         if self._fetchers is not None:
             self._fetchers.shutdown()
         self.groups.shutdown()
+        self.transactions.shutdown()
         self.replicas.complete_waiting()
 
 

@@ -20,7 +20,6 @@ from broker.apis.list_offsets import ListOffsetsApi
 from broker.apis.metadata import MetadataApi
 from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from broker.apis.produce import ProduceApi
-from broker.apis.producer_id_manager import ProducerIdManager
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import ApiKey
 
@@ -54,6 +53,15 @@ ADMIN_KEYS = (
     ApiKey.DELETE_GROUPS,
 )
 
+# Loaded with the first transaction (`broker.node_transaction_apis`).
+TRANSACTION_KEYS = (
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    ApiKey.ADD_OFFSETS_TO_TXN,
+    ApiKey.END_TXN,
+    ApiKey.DESCRIBE_TRANSACTIONS,
+    ApiKey.LIST_TRANSACTIONS,
+)
+
 
 class ApiFamily(Protocol):
     """One or more APIs with what they share."""
@@ -66,21 +74,13 @@ def node_apis(node: BrokerServer) -> list[Api]:
     config, replicas, groups = node.config, node.replicas, node.groups
     cluster_id = node.storage.cluster_id
     controller = node.forwarding.forward
-    producer_ids_way = node.shared.to_controller(node.refuse)
     auto_creation = AutoTopicCreation(config, controller)
-    producer_ids = ProducerIdManager(
-        node.ports.scheduler,
-        config.node_id,
-        node.broker_epoch,
-        producer_ids_way.send,
-        config.queued_max_requests,
-    )
     families: list[ApiFamily] = [
         ProduceApi(replicas),
         FetchApi(config, replicas),
         ListOffsetsApi(config, replicas),
         OffsetForLeaderEpochApi(replicas),
-        InitProducerIdApi(producer_ids),
+        InitProducerIdApi(node.producer_ids, lambda: node.transactions.coordinator),
         MetadataApi(
             node, cluster_id, config.node_id, config.auto_create_topics_enable, auto_creation
         ),
@@ -88,9 +88,11 @@ def node_apis(node: BrokerServer) -> list[Api]:
             node,
             groups.partition_for,
             lambda name, context: auto_creation.create([name], context),
+            node.transactions.partition_for,
         ),
         GroupMembershipApi(groups),
         GroupOffsetsApi(node, groups),
+        DeferredApis(TRANSACTION_KEYS, lambda: _transaction_apis(node)),
         DeferredApis(ADMIN_KEYS, lambda: _admin_apis(node)),
         ApiVersionsApi(
             node,
@@ -106,3 +108,9 @@ def _admin_apis(node: BrokerServer) -> list[Api]:
     from broker.node_admin_apis import node_admin_apis
 
     return node_admin_apis(node)
+
+
+def _transaction_apis(node: BrokerServer) -> list[Api]:
+    from broker.node_transaction_apis import node_transaction_apis
+
+    return node_transaction_apis(node)

@@ -17,6 +17,7 @@ from protocol.messages import metadata_records as m
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 ELR_VERSION = "eligible.leader.replicas.version"
+TRANSACTION_VERSION = "transaction.version"
 
 MINIMUM_LEVEL = 7
 """3.3-IV3, the lowest level that Kafka 4.x opens."""

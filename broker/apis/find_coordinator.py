@@ -1,10 +1,8 @@
-"""FindCoordinator: v0-6. Which broker coordinates a group (or, later, a transactional id).
+"""FindCoordinator: v0-6. Which broker coordinates a group or a transactional id.
 
-Behaviour: the leader of the partition of `__consumer_offsets` that the group's id hashes to. The
-topic is created when it is asked for first; COORDINATOR_NOT_AVAILABLE, which clients retry, until
-the partition has a leader. While there is no transaction coordinator, a transactional id is
-refused here, where its client asks first, with the error that InitProducerId has for it too:
-librdkafka, kafka-python, aiokafka and the Java client take it as fatal and do not ask again.
+Behaviour: the leader of the partition of `__consumer_offsets` that the group's id hashes to, or of
+`__transaction_state` for a transactional id. The topic is created when it is asked for first;
+COORDINATOR_NOT_AVAILABLE, which clients retry, until the partition has a leader.
 
 Versions: v1 key types and messages, v3 flexible, v4 several keys at once (KIP-699), v5
 TRANSACTION_ABORTABLE (KIP-890), v6 share groups (KIP-932: refused, INVALID_REQUEST).
@@ -14,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.apis.cluster_view import BrokerAddress, ClusterView, ImageSource
 from broker.apis.context import Api, RequestContext, Respond
-from broker.apis.produce import TRANSACTIONS_REFUSED
-from broker.groups.group_coordinator import OFFSETS_TOPIC
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.find_coordinator import (
@@ -36,8 +33,9 @@ _NOBODY = BrokerAddress(-1, "", -1, None, False)
 class FindCoordinatorApi:
     """Finds coordinators in the metadata image.
 
-    `partition_for(group_id)` is the coordinator's; `create_topic(name, context)` asks the
-    controller for an internal topic and may be called again and again.
+    `partition_for(group_id)` and `transaction_partition_for(transactional_id)` are the
+    coordinators'; `create_topic(name, context)` asks the controller for an internal topic and may
+    be called again and again.
     """
 
     def __init__(
@@ -45,9 +43,13 @@ class FindCoordinatorApi:
         metadata: ImageSource,
         partition_for: Callable[[str], int],
         create_topic: Callable[[str, RequestContext], object],
+        transaction_partition_for: Callable[[str], int],
     ) -> None:
         self._metadata = metadata
-        self._partition_for = partition_for
+        self._topics = {
+            GROUP: (OFFSETS_TOPIC, partition_for),
+            TRANSACTION: (TRANSACTION_TOPIC, transaction_partition_for),
+        }
         self._create_topic = create_topic
 
     def apis(self) -> list[Api]:
@@ -95,15 +97,14 @@ class FindCoordinatorApi:
     ) -> tuple[ErrorCode, BrokerAddress]:
         image = self._metadata.image
         view = ClusterView(image, context.listener_name)
-        if key_type == TRANSACTION:
-            return TRANSACTIONS_REFUSED, _NOBODY
-        if key_type != GROUP:
+        if key_type not in self._topics:
             return ErrorCode.INVALID_REQUEST, _NOBODY
-        topic = image.topics.get(OFFSETS_TOPIC)
+        name, partition_for = self._topics[key_type]
+        topic = image.topics.get(name)
         if topic is None:
-            self._create_topic(OFFSETS_TOPIC, context)
+            self._create_topic(name, context)
             return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NOBODY
-        partition = topic.partitions.get(self._partition_for(key))
+        partition = topic.partitions.get(partition_for(key))
         if partition is None:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NOBODY
         return self._reachable(view, partition.leader)
@@ -117,7 +118,6 @@ class FindCoordinatorApi:
 
 _WORDS = {
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
-    TRANSACTIONS_REFUSED: "Transactions are not served by this release of Ottla.",
     ErrorCode.INVALID_REQUEST: "Coordinators of this key type are not served here.",
 }
 

@@ -1,17 +1,21 @@
-"""InitProducerId: v0-5 (KIP-98, KIP-360).
+"""InitProducerId: v0-5 (KIP-98, KIP-360, KIP-890).
 
 Behaviour: a producer without a transactional id gets a fresh producer id with epoch 0, whatever id
-it had before. A transactional id is refused with one fatal error until transactions are served.
+it had before. One with a transactional id gets that id's producer id and a new epoch, which shuts
+out whoever had the epoch before; an open transaction is aborted first, and meanwhile the answer is
+CONCURRENT_TRANSACTIONS.
 
 Versions: v1 throttles after answering, v2 flexible, v3 the client's present id and epoch, v4 tells
-PRODUCER_FENCED apart, v5 belongs to transactions of KIP-890. v6 (two-phase commit) is not stable
-in 4.3.
+PRODUCER_FENCED apart, v5 TRANSACTION_ABORTABLE. v6 (two-phase commit, KIP-939) is not stable in
+4.3.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol
+
 from broker.apis.context import Api, RequestContext, Respond
-from broker.apis.produce import TRANSACTIONS_REFUSED
 from broker.apis.producer_id_manager import ProducerIdManager
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -19,13 +23,31 @@ from protocol.messages.init_producer_id import InitProducerIdRequest, InitProduc
 
 NO_ID = -1
 NO_EPOCH = -1
+FENCED_FROM = 4
+
+Identity = tuple[int, int]
+
+
+class TransactionalProducers(Protocol):
+    """What this needs of the transaction coordinator."""
+
+    def init_producer_id(
+        self,
+        transactional_id: str,
+        timeout_ms: int,
+        expected: Identity | None,
+        reply: Callable[[ErrorCode, Identity], None],
+    ) -> None: ...
 
 
 class InitProducerIdApi:
-    """Names idempotent producers."""
+    """Names producers. `transactions()` is called with the first transactional id."""
 
-    def __init__(self, producer_ids: ProducerIdManager) -> None:
+    def __init__(
+        self, producer_ids: ProducerIdManager, transactions: Callable[[], TransactionalProducers]
+    ) -> None:
         self._producer_ids = producer_ids
+        self._transactions = transactions
 
     def apis(self) -> list[Api]:
         return [Api(ApiKey.INIT_PRODUCER_ID, 0, 5, self.handle)]
@@ -33,25 +55,35 @@ class InitProducerIdApi:
     def handle(
         self, context: RequestContext, request: InitProducerIdRequest, respond: Respond
     ) -> None:
-        error = _fault(request)
-        if error is not None:
-            respond(InitProducerIdResponse(0, int(error), NO_ID, NO_EPOCH))
-            return
+        has_id, has_epoch = request.producer_id != NO_ID, request.producer_epoch != NO_EPOCH
+        if has_id != has_epoch or request.transactional_id == "":
+            respond(_refusal(ErrorCode.INVALID_REQUEST))
+        elif request.transactional_id is None:
+            self._producer_ids.next_id(lambda producer_id: respond(_named(producer_id)))
+        else:
+            expected = (request.producer_id, request.producer_epoch) if has_id else None
+            self._transactions().init_producer_id(
+                request.transactional_id,
+                request.transaction_timeout_ms,
+                expected,
+                lambda error, identity: respond(
+                    InitProducerIdResponse(0, int(_known(error, context.api_version)), *identity)
+                ),
+            )
 
-        def give(producer_id: int | None) -> None:
-            if producer_id is None:
-                error = int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-                respond(InitProducerIdResponse(0, error, NO_ID, NO_EPOCH))
-            else:
-                respond(InitProducerIdResponse(0, 0, producer_id, 0))
 
-        self._producer_ids.next_id(give)
+def _refusal(error: ErrorCode) -> InitProducerIdResponse:
+    return InitProducerIdResponse(0, int(error), NO_ID, NO_EPOCH)
 
 
-def _fault(request: InitProducerIdRequest) -> ErrorCode | None:
-    has_id, has_epoch = request.producer_id != NO_ID, request.producer_epoch != NO_EPOCH
-    if has_id != has_epoch or request.transactional_id == "":
-        return ErrorCode.INVALID_REQUEST
-    if request.transactional_id is not None:
-        return TRANSACTIONS_REFUSED
-    return None
+def _named(producer_id: int | None) -> InitProducerIdResponse:
+    if producer_id is None:
+        return _refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    return InitProducerIdResponse(0, 0, producer_id, 0)
+
+
+def _known(error: ErrorCode, version: int) -> ErrorCode:
+    """Older clients do not know PRODUCER_FENCED."""
+    if error is ErrorCode.PRODUCER_FENCED and version < FENCED_FROM:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    return error

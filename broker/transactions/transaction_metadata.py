@@ -15,7 +15,7 @@ Follows KIP-98, KIP-360 and KIP-890, and Kafka's `TransactionMetadata`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from broker.transactions.transaction_state import TransactionState
 from protocol.errors import ErrorCode
@@ -45,7 +45,7 @@ class TransactionMetadata:
     """Under which the client goes on after the transaction, where its epochs are used up."""
     last_epoch: int = NO_EPOCH
     """The epoch before the present one, if its holder is the same producer. Not in the log."""
-    partitions: Partitions = _NOTHING
+    partitions: Partitions = field(default_factory=dict)
     start_ms: int = NO_TIME
     updated_ms: int = NO_TIME
     client_version: int = 0

@@ -51,8 +51,8 @@ def test_other_brokers_are_reached_at_their_inter_broker_listener(tmp_path: Path
     assert broker is not None
     brokers = {**running.node.image.brokers, 7: other_broker(7)}
     running.node.controller.loader.image = running.node.image._replace(brokers=brokers)
-    assert broker._endpoint_of(7) == ("host-7", 9092)
-    assert broker._endpoint_of(8) is None
+    assert broker.endpoint_of(7) == ("host-7", 9092)
+    assert broker.endpoint_of(8) is None
 
 
 def test_who_is_alone_hands_nothing_over(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ SERVED = """
     INCREMENTAL_ALTER_CONFIGS LIST_PARTITION_REASSIGNMENTS ELECT_LEADERS UPDATE_FEATURES
     UNREGISTER_BROKER DESCRIBE_QUORUM ALTER_PARTITION_REASSIGNMENTS
     OFFSET_DELETE DESCRIBE_CLUSTER DESCRIBE_PRODUCERS LIST_CONFIG_RESOURCES
-    DESCRIBE_TOPIC_PARTITIONS
+    DESCRIBE_TOPIC_PARTITIONS ADD_PARTITIONS_TO_TXN ADD_OFFSETS_TO_TXN END_TXN
+    DESCRIBE_TRANSACTIONS LIST_TRANSACTIONS
 """
 
 
@@ -24,6 +25,7 @@ def test_what_is_served_has_kafkas_whole_range_and_a_way_to_say_that_it_failed(
     tmp_path: Path,
 ) -> None:
     running = Running(tmp_path)
+    assert running.node.broker is not None
     apis: dict[int, Api] = running.node.broker.requests.apis
     assert {ApiKey(key).name for key in apis} == set(SERVED.split())
     for key, api in apis.items():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.groups.group_coordinator import OFFSETS_TOPIC, partition_for
+from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from broker.replication.coordinator_partitions import partition_for
 from controller.metadata_image import TopicsImage
 from protocol.errors import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -60,14 +61,16 @@ def test_a_partition_that_does_not_exist() -> None:
     assert _ask(node, 6) == NOT_YET
 
 
-def test_a_transactional_id_is_refused_for_good() -> None:
+def test_a_transactional_id_belongs_to_a_topic_of_its_own() -> None:
     node = GroupNode()
-    node.image = node.image._replace(topics=TopicsImage())
+    topic = node.image.topics.by_name[OFFSETS_TOPIC]
     for version in range(1, 7):
-        error, *rest = _ask(node, version, TRANSACTION)
-        assert error == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        assert rest == [-1, "", -1]
-    assert node.created == []
+        assert _ask(node, version, TRANSACTION) == NOT_YET
+    assert node.created == [TRANSACTION_TOPIC] * 6
+    topics = TopicsImage({TRANSACTION_TOPIC: topic._replace(name=TRANSACTION_TOPIC)}, {})
+    as_a_group = [_ask(node, version) for version in range(1, 7)]
+    node.image = node.image._replace(topics=topics)
+    assert [_ask(node, version, TRANSACTION) for version in range(1, 7)] == as_a_group
 
 
 @pytest.mark.parametrize("key_type", [SHARE, 3, -1, 127])

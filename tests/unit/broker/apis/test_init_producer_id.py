@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,10 +21,22 @@ class Server:
     def __init__(self) -> None:
         self.error = ErrorCode.NONE
         manager = ProducerIdManager(SimScheduler(), 1, lambda: 0, self._allocate, 10)
-        self.api = InitProducerIdApi(manager)
+        self.transactional: list[Any] = []
+        self.answer: tuple[ErrorCode, tuple[int, int]] = (ErrorCode.NONE, (77, 5))
+        self.api = InitProducerIdApi(manager, lambda: self)
 
     def _allocate(self, _: Any, respond: Respond) -> None:
         respond(AllocateProducerIdsResponse(0, self.error, 4000, 1000))
+
+    def init_producer_id(
+        self,
+        transactional_id: str,
+        timeout_ms: int,
+        expected: tuple[int, int] | None,
+        reply: Callable[[ErrorCode, tuple[int, int]], None],
+    ) -> None:
+        self.transactional.append((transactional_id, timeout_ms, expected))
+        reply(*self.answer)
 
     def init(self, request: InitProducerIdRequest, version: int = 5) -> tuple[int, int, int]:
         response = ask(self.api.handle, request, version)
@@ -53,11 +66,19 @@ def test_requests_that_contradict_themselves(request_: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_transactional_id_is_refused_for_good(version: int) -> None:
-    error, *rest = Server().init(InitProducerIdRequest("t", 60_000), version)
-    assert rest == [-1, -1]
-    assert not ErrorCode(error).retriable
-    assert error != ErrorCode.NONE
+def test_a_transactional_id_is_its_coordinators(version: int) -> None:
+    server = Server()
+    request = InitProducerIdRequest("t", 60_000, 9, 2)
+    assert server.init(request, version) == (0, 77, 5)
+    assert server.transactional == [("t", 60_000, (9, 2) if version >= 3 else None)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_fenced_producer_hears_of_it_in_words_that_it_knows(version: int) -> None:
+    server = Server()
+    server.answer = (ErrorCode.PRODUCER_FENCED, (-1, -1))
+    known = ErrorCode.PRODUCER_FENCED if version >= 4 else ErrorCode.INVALID_PRODUCER_EPOCH
+    assert server.init(InitProducerIdRequest("t", 60_000), version) == (known, -1, -1)
 
 
 def test_without_ids_the_client_tries_again() -> None:

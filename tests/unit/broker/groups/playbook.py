@@ -101,7 +101,10 @@ class GroupNode:
 
     def _make_apis(self) -> list[Api]:
         finder = FindCoordinatorApi(
-            self, self.coordinator.partition_for, lambda name, _: self.created.append(name)
+            self,
+            self.coordinator.partition_for,
+            lambda name, _: self.created.append(name),
+            self.coordinator.partition_for,
         )
         return [
             *finder.apis(),

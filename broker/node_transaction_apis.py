@@ -1,0 +1,24 @@
+"""The APIs of transactions with their collaborators: loaded with the first request for one of them.
+
+`broker.node_apis` holds the rest, and the table of both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker.apis.context import Api
+from broker.apis.transaction_admin import TransactionAdminApi
+from broker.apis.transactions import TransactionsApi
+
+if TYPE_CHECKING:
+    from broker.broker_server import BrokerServer
+
+
+def node_transaction_apis(node: BrokerServer) -> list[Api]:
+    """The APIs of `broker.node_apis.TRANSACTION_KEYS`."""
+    coordinator = node.transactions.coordinator
+    return [
+        *TransactionsApi(node, coordinator, node.groups.partition_for).apis(),
+        *TransactionAdminApi(coordinator).apis(),
+    ]
