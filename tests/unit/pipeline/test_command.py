@@ -6,6 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from tests.java_tools import PROJECT_DIR
 
@@ -60,3 +65,66 @@ def test_every_job_has_its_help() -> None:
     shown = run("--help").stdout
     for job in ("generate", "stream", "load", "replay", "audit"):
         assert f"    {job} " in shown
+
+
+class Admin:
+    """A cluster with one topic, or none at all."""
+
+    away = False
+
+    def list_topics(self, timeout: float) -> Any:
+        if self.away:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        topics = {"cdr": SimpleNamespace(partitions={0: None})}
+        return SimpleNamespace(cluster_id="id", brokers={1: None}, topics=topics)
+
+    def poll(self, seconds: float) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("load", "--topic", "nope"),
+        ("stream", "--topic", "nope"),
+        ("audit", "--topic", "nope"),
+        ("audit", "--table", "x", "--results-topic", "nope"),
+        ("audit", "--dead-letters", "nope"),
+        ("replay", "--topic", "nope", "--files", "x"),
+    ],
+)
+def test_what_is_missing_is_one_line_before_spark_starts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    pytest.importorskip("pyspark")
+    from pipeline import command, java, session, topics
+
+    def no_spark(*_: Any) -> Any:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(java, "check_java", lambda: None)
+    monkeypatch.setattr(session, "make_session", no_spark)
+    monkeypatch.setattr(topics, "AdminClient", lambda _: Admin())
+    if arguments[0] != "replay":  # which makes its topic
+        assert command.main(arguments) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(
+            "ottla-pipeline: there is no topic nope at localhost:9092 (there: cdr)"
+        )
+    monkeypatch.setattr(Admin, "away", True)
+    assert command.main(arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("ottla-pipeline: no broker answers at localhost:9092: is it running")
+
+
+def test_an_audit_of_nothing_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyspark")
+    from pipeline import command, java
+
+    monkeypatch.setattr(java, "check_java", lambda: None)
+    assert command.main(["audit"]) == 2
+    assert capsys.readouterr().err == (
+        "ottla-pipeline: audit: name something with --topic, --table or --aggregates\n"
+    )

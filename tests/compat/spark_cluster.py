@@ -1,0 +1,130 @@
+"""A standalone cluster of Spark on this machine: a master and a worker, from PySpark's own jars.
+
+Owns both processes and their folder. Everything listens on 127.0.0.1, on ports that are free.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+
+from tests.apache_kafka import free_port
+from tests.java_tools import PROJECT_DIR, spark_jars
+
+START_S = 90
+JOB_S = 300
+_SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+class SparkCluster:
+    """`with SparkCluster(folder) as cluster: cluster.submit("load", …)`."""
+
+    def __init__(self, folder: Path) -> None:
+        spec = find_spec("pyspark")  # found, not imported: spark-submit is a program of its own
+        assert spec is not None and spec.origin is not None
+        self._home = Path(spec.origin).parent
+        self._folder = folder
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.master = f"spark://127.0.0.1:{free_port()}"
+        self._environment = {
+            **{name: text for name, text in os.environ.items() if name != "PYSPARK_GATEWAY_PORT"},
+            "SPARK_HOME": str(self._home),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_PUBLIC_DNS": "127.0.0.1",
+            "SPARK_LOCAL_DIRS": str(folder / "scratch"),
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": f"{_SMALL} -Dspark.master.rest.enabled=false",
+            # Else executors take the python3 of the PATH, which has no confluent-kafka.
+            "PYSPARK_PYTHON": sys.executable,
+        }
+
+    def __enter__(self) -> SparkCluster:
+        (self._folder / "scratch").mkdir(parents=True)
+        port = self.master.rpartition(":")[2]
+        try:
+            self._start("master.Master", "--port", port, says="New state: ALIVE")
+            self._start(
+                *("worker.Worker", "--cores", "2", "--memory", "1g"),
+                *("--work-dir", str(self._folder / "work"), self.master),
+                says="Successfully registered with master",
+            )
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def submit(self, job: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """One job through spark-submit, as the docs say it; the driver runs here."""
+        packed = self._folder / "pipeline.zip"
+        if not packed.exists():
+            with zipfile.ZipFile(packed, "w") as archive:
+                for file in sorted((PROJECT_DIR / "pipeline").glob("*.py")):
+                    archive.write(file, f"pipeline/{file.name}")
+        settings = {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.extraJavaOptions": _SMALL,
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.memory": "512m",
+            "spark.executor.extraJavaOptions": _SMALL,
+            "spark.executor.memory": "512m",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.ui.enabled": "false",
+        }
+        return subprocess.run(
+            [
+                *(str(self._home / "bin" / "spark-submit"), "--master", self.master),
+                *("--jars", ",".join(spark_jars()), "--py-files", str(packed)),
+                *(word for pair in settings.items() for word in ("--conf", "=".join(pair))),
+                *(str(PROJECT_DIR / "pipeline" / "__main__.py"), job, *arguments),
+            ],
+            env=self._environment,
+            cwd=self._folder,
+            capture_output=True,
+            text=True,
+            timeout=JOB_S,
+        )
+
+    def _start(self, what: str, *arguments: str, says: str) -> None:
+        log = self._folder / f"{what}.log"
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                [
+                    *(str(self._home / "bin" / "spark-class"), f"org.apache.spark.deploy.{what}"),
+                    *("--host", "127.0.0.1", "--webui-port", "0", *arguments),
+                ],
+                env=self._environment,
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+        self._processes.append(process)
+        deadline = time.monotonic() + START_S
+        while says not in log.read_text(errors="replace"):
+            assert process.poll() is None and time.monotonic() < deadline, log.read_text()[-2000:]
+            time.sleep(0.1)
+
+    def _stop(self) -> None:
+        for process in reversed(self._processes):
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
