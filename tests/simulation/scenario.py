@@ -15,12 +15,13 @@ from typing import Any
 from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
 from tests.simulation.cast import GROUPS
+from tests.simulation.cluster_view import TRANSACTIONS_TOPIC
 from tests.simulation.faults import Faults
 from tests.simulation.group_members import GroupMember
 from tests.simulation.plans import Layout, Plan
 from tests.simulation.producers import Batch, Sending, SimProducer
 from tests.simulation.sim_broker import SimBroker
-from tests.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Topic, Waits
+from tests.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Task, Topic, Waits
 from tests.simulation.sim_network import Exchange, Weather
 from tests.simulation.sim_trace import Outcome
 from tests.simulation.simulation import Simulation
@@ -44,7 +45,9 @@ class Scenario(Simulation):
         layout: Layout | None = None,
         weather: Weather | None = None,
         properties: dict[str, str] | None = None,
+        transactional: bool = False,
     ) -> None:
+        """`transactional` adds topics for transactions, and their invariants."""
         plan = Plan(
             settle_ms=2_000.0,
             weather=weather or Weather(),
@@ -53,6 +56,7 @@ class Scenario(Simulation):
             replicas=3,
             think_ms=100.0,
             properties=properties or {},
+            transactional=transactional,
         )
         super().__init__(seed, plan)
         self.nemesis.ended = lambda _broker: None  # type: ignore[method-assign]
@@ -140,6 +144,22 @@ class Scenario(Simulation):
             return None
         return ErrorCode(exchange.response.responses[0].partition_responses[0].error_code)
 
+    def do(self, part: Waits, limit_ms: float = 60_000.0) -> Any:
+        """Let a part of some client's life happen; gives what it gives."""
+        told = self.begin(part)
+        self.run_until(lambda: bool(told), limit_ms)
+        return told[0]
+
+    def begin(self, part: Waits) -> list[Any]:
+        """The same under way: what it gives will be in the list."""
+        told: list[Any] = []
+
+        def run() -> Waits:
+            told.append((yield from part))
+
+        Task(self.world, run())
+        return told
+
     # --- the cluster ---------------------------------------------------------------------------
 
     def leader(self, topic: str = "orders", index: int = 0) -> SimBroker:
@@ -183,6 +203,10 @@ class Scenario(Simulation):
     def coordinator(self) -> SimBroker:
         """The coordinator of the group, once there is one that serves."""
         return self.leader("__consumer_offsets", 0)
+
+    def transaction_coordinator(self) -> SimBroker:
+        """The same of the transactions; somebody must have looked for it."""
+        return self.leader(TRANSACTIONS_TOPIC, 0)
 
     def isolate(self, node: SimBroker) -> None:
         """From the other nodes, not from clients."""

@@ -108,6 +108,7 @@ class Simulation:
         if plan.transactional:
             self.promises.transactional_topics = (SOURCE, *TRANSACTIONAL)
         self.groups = GROUPS[:1] if plan.is_cluster else GROUPS
+        self.last_reader: FinalReader | None = None
         self.acknowledged = 0
         self.requests = 0
         self._where = (text, self.world, self.network)
@@ -263,6 +264,7 @@ class Simulation:
                           skipped=self.promises.unclean_topics,
                           transactional=(COPIERS,) if self.plan.transactional else ())  # fmt: skip
         self.run_until(lambda: reader.done, 45_000)
+        self.last_reader = reader
         for invariant in self.invariants:
             invariant.at_end(reader)
 
