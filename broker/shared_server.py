@@ -81,6 +81,7 @@ class SharedServer:
             ports.background,
             self.failures,
             config.producer_id_expiration_ms,
+            verifies_transactions=config.transaction_partition_verification_enable,
         )
         self.logs = LogManager(
             environment, _log_manager_settings(config), config_of_topic, ports.random_bytes

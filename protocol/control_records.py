@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from enum import IntEnum
 from struct import Struct
+from typing import NamedTuple
 
-from protocol.record_batch import CorruptBatch
-from protocol.records import RecordBatchBuilder
+from protocol.record_batch import Bytes, CorruptBatch
+from protocol.records import RecordBatchBuilder, iterate_records
 
 _KEY = Struct(">hh")
 _KEY_VERSION = 0
@@ -68,6 +69,24 @@ def transaction_marker_epoch(value: bytes | None) -> int:
     if version < 0:
         raise CorruptBatch(f"a transaction marker has version {version}")
     return int(coordinator_epoch)
+
+
+class EndTransactionMarker(NamedTuple):
+    """What a control batch says that ends a transaction: `type` is COMMIT or ABORT."""
+
+    type: ControlRecordType
+    coordinator_epoch: int
+
+
+def read_transaction_marker(data: Bytes, position: int = 0) -> EndTransactionMarker | None:
+    """What the control batch at `position` says; None where it is empty (compaction dropped its
+    record) or says something else. Raises CorruptBatch."""
+    for record in iterate_records(data, position):
+        kind = control_record_type(record.key)
+        if kind in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
+            return EndTransactionMarker(kind, transaction_marker_epoch(record.value))
+        return None
+    return None
 
 
 def build_transaction_marker(

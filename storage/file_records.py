@@ -23,6 +23,10 @@ class FileRecords:
         """The bytes; `OSError` as the disk gives it. Shorter if the log was cut meanwhile."""
         return self._file.pread(self.size, self.position)
 
+    def lies_in(self, file: File) -> bool:
+        """Whether these are bytes of `file`."""
+        return self._file is file
+
     def fileno(self) -> int:
         """The descriptor to send from; `OSError` where there is none (a file in memory)."""
         return self._file.fileno()

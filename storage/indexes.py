@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from struct import Struct, iter_unpack
 
 from storage.filesystem import File, Filesystem
@@ -122,6 +122,22 @@ class OffsetIndex:
             return self._positions[slot] if slot >= 0 else 0
         entry = self._file.floor(path, relative)
         return entry[1] if entry is not None else 0
+
+    def ceiling(self, path: str, position: int) -> int | None:
+        """The offset of the first entry at or after `position`; None where there is none."""
+        if self._offsets is not None:
+            slot = bisect_left(self._positions, position)
+            return self.base_offset + self._offsets[slot] if slot < len(self._offsets) else None
+        low, high = 0, self._file.entries(path)
+        found = None
+        while low < high:
+            middle = (low + high) // 2
+            offset, at = self._file.read(path, middle)
+            if at >= position:
+                found, high = self.base_offset + offset, middle
+            else:
+                low = middle + 1
+        return found
 
     def last(self, path: str) -> tuple[int, int]:
         """(offset, position) of the last entry; (base offset, 0) of an empty index."""

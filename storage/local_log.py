@@ -21,6 +21,7 @@ from storage.segment_names import (
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
 )
+from storage.transaction_index import AbortedTxn
 
 
 class LocalLog:
@@ -67,6 +68,11 @@ class LocalLog:
         segment = self._create(base_offset, now_ms)
         self.segments.add(segment)
         return segment
+
+    def note_aborted(self, transaction: AbortedTxn) -> None:
+        """The active segment has the marker of an aborted transaction now."""
+        self.segments.active.add_aborted(transaction)
+        self._names_unsynced = True  # its file may be new
 
     def truncate_to(self, offset: int) -> tuple[int, Callable[[], None] | None]:
         """Cut everything from `offset` on, and the batch that holds it.
@@ -172,4 +178,5 @@ class LocalLog:
         )
         if segment.size:  # a file that a failed removal left: never read it as ours
             segment.file.truncate(0)
+            segment.set_aborted([])
         return segment

@@ -23,3 +23,5 @@ class LogEnvironment:
     failures: LogDirFailureChannel
     producer_id_expiration_ms: int = 86_400_000
     random_below: Callable[[int], int] = field(default=lambda _: 0)
+    verifies_transactions: bool = False
+    """`transaction.partition.verification.enable`, as brokers have it for their partitions."""

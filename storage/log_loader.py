@@ -3,7 +3,7 @@
 Owns: recovery. After a clean stop the files are trusted once they pass their checks; a closed
 segment whose index does not is scanned alone. After an unclean stop every segment from the
 recovery point on is scanned: the valid prefix stays, a torn tail is cut, later segments are
-removed, indexes and producer state are built anew.
+removed, indexes, transaction indexes and producer state are built anew.
 
 Never: keeps going past damage it cannot cut off, or trusts a side file over the batches.
 
@@ -33,6 +33,7 @@ from storage.segment_names import (
     TXN_INDEX_SUFFIX,
 )
 from storage.segment_replacement import settle_replacements
+from storage.transaction_index import AbortedTxn
 
 _SIDE_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
@@ -84,6 +85,8 @@ class LogLoader:
         self.log_start_offset = log_start_offset
         self.segments = LogSegments()
         self.next_offset = log_start_offset
+        self.has_aborted = False
+        """Whether any segment has a transaction index."""
         self.report = report if report is not None else RecoveryReport()
 
     def load(self) -> None:
@@ -92,6 +95,7 @@ class LogLoader:
         Raises OSError as the disk gives it.
         """
         names = self._remove_leftovers(self._filesystem.list_dir(self._directory))
+        self.has_aborted = any(name.endswith(TXN_INDEX_SUFFIX) for name in names)
         self._snapshots.scan(names)
         epochs_known = self._epochs.load()
         self._open_segments(names)
@@ -102,6 +106,7 @@ class LogLoader:
                 self._open_closed(segment)
         if not epochs_known or self._epochs_end_before(flushed):
             self._rebuild_epochs(flushed)
+        self._check_transactions(flushed)
         self._recover(unflushed)
         self._open_active(unflushed)
         self._settle_offsets(unflushed)
@@ -173,6 +178,38 @@ class LogLoader:
                 )
             segment.become_inactive()
 
+    def _check_transactions(self, flushed: list[LogSegment]) -> None:
+        """Make damaged transaction indexes anew; those of unflushed segments are made anew anyway.
+
+        The snapshots of producers stay as they are: only these segments are read.
+        """
+        if not self.has_aborted:
+            return
+        for segment in flushed:
+            try:
+                _ = segment.aborted
+            except CorruptBatch as damage:
+                self.report.notes.append(f"{damage}: rebuilt")
+                segment.set_aborted(self._aborted_in(segment))
+            segment.release_closed()
+
+    def _aborted_in(self, segment: LogSegment) -> list[AbortedTxn]:
+        producers = ProducerStateManager(self._producers.topic_partition, 2**62)
+        self._snapshots.load_latest(producers, segment.base_offset, self._now_ms)
+        start = max(producers.map_end_offset, self.log_start_offset)
+        aborted = []
+        try:
+            for one in self.segments.from_floor(start):
+                if one.base_offset > segment.base_offset:
+                    break
+                for position, header in one.headers_from(max(start, one.base_offset)):
+                    entry = producers.replay(header, one.marker_at(position, header))
+                    if one is segment and entry is not None:
+                        aborted.append(entry)
+        except CorruptBatch as damage:
+            self.report.notes.append(f"aborted transactions are incomplete: {damage}")
+        return aborted
+
     def _recover(self, unflushed: list[LogSegment]) -> None:
         """Scan the unflushed segments; the first that is cut short ends the log.
 
@@ -200,7 +237,9 @@ class LogLoader:
             self.segments.remove(segment)
 
     def _recover_one(self, segment: LogSegment) -> int:
-        """Bytes that were cut off."""
+        """Bytes that were cut off. Producer state is that of the segment's beginning."""
+        if self.has_aborted:
+            segment.set_aborted([])
         cut = self._scan(segment, cut=True)
         self.report.bytes_cut += cut
         return cut
@@ -209,11 +248,14 @@ class LogLoader:
         size, report = segment.size, self.report
         scanned_before = report.bytes_scanned
 
-        def on_batch(header: RecordBatchHeader) -> None:
+        def on_batch(position: int, header: RecordBatchHeader) -> None:
             report.bytes_scanned += header.size_in_bytes
             self._epochs.note(header.partition_leader_epoch, header.base_offset)
             if cut and header.last_offset >= self.log_start_offset:
-                self._producers.replay(header)
+                aborted = self._producers.replay(header, segment.marker_at(position, header))
+                if aborted is not None:
+                    segment.add_aborted(aborted)
+                    self.has_aborted = True
 
         self.next_offset, invalid = segment.recover(on_batch, cut=cut)
         report.segments_scanned += 1
@@ -229,6 +271,7 @@ class LogLoader:
         except (CorruptIndex, CorruptBatch, FileNotFoundError) as damage:
             if active.size:
                 self.report.notes.append(f"active segment {active.base_offset} scanned: {damage}")
+                self._rebuild_producers(active.base_offset)
             self._recover_one(active)
             if not active.size:
                 self.report.segments_scanned -= 1
@@ -316,7 +359,7 @@ def rebuild_producers(
         for segment in segments.from_floor(start):
             if start >= up_to or segment.base_offset >= up_to:
                 break
-            for _, header in segment.headers_from(max(start, segment.base_offset)):
-                producers.replay(header)
+            for position, header in segment.headers_from(max(start, segment.base_offset)):
+                producers.replay(header, segment.marker_at(position, header))
     finally:
         producers.map_end_offset = up_to

@@ -11,8 +11,10 @@ Kafka's class: `LogSegment` 4.3.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
+from protocol.control_records import EndTransactionMarker, read_transaction_marker
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers, valid_batches
 from storage.fetch_data import NO_RECORDS, FetchDataInfo
@@ -28,12 +30,14 @@ from storage.segment_names import (
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
 )
+from storage.transaction_index import AbortedTxn, decode_transactions, encode_transactions
 
 
 class LogSegment:
     """Batches from `base_offset` on. Offsets are absolute, positions are bytes in the file."""
 
     __slots__ = (
+        "_aborted",
         "_bytes_since_index",
         "_first_timestamp",
         "_indexed_size",
@@ -42,6 +46,7 @@ class LogSegment:
         "_offset_of_max_timestamp",
         "_recent",
         "_roll_after_ms",
+        "_transactions_unsynced",
         "base_offset",
         "config",
         "created_ms",
@@ -80,6 +85,8 @@ class LogSegment:
         self._bytes_since_index = 0
         self._indexed_size = -1
         self._indexes_unsynced = False
+        self._aborted: list[AbortedTxn] | None = None  # None: look into the file
+        self._transactions_unsynced = False
         self._recent = RecentBatches(base_offset if self.file.size == 0 else self._beyond)
 
     def path(self, suffix: str) -> str:
@@ -208,6 +215,10 @@ class LogSegment:
         records = FileRecords(self.file, position, size)
         return FetchDataInfo(records, size, first_batch_incomplete=size < first_size)
 
+    def offset_beyond(self, position: int) -> int | None:
+        """An offset that no batch before `position` reaches, by the index; None where it ends."""
+        return self.offset_index.ceiling(self.path(INDEX_SUFFIX), position)
+
     def headers_from(self, offset: int) -> Iterator[tuple[int, RecordBatchHeader]]:
         """(position, header) of each batch that ends at or after `offset`."""
         found = self.locate(offset)
@@ -231,6 +242,66 @@ class LogSegment:
         for _, header in iterate_headers(self.file, start, self.file.size, LOOKUP_CHUNK_BYTES):
             last = header.last_offset
         return last + 1
+
+    # ---- transactions -------------------------------------------------------------------------
+
+    def marker_at(self, position: int, header: RecordBatchHeader) -> EndTransactionMarker | None:
+        """What the control batch at `position` says of a producer's transaction, if anything.
+
+        Raises CorruptBatch.
+        """
+        if not header.is_control or not header.has_producer_id:
+            return None
+        return read_transaction_marker(self.file.pread(header.size_in_bytes, position))
+
+    @property
+    def aborted(self) -> list[AbortedTxn]:
+        """Transactions that were aborted by a marker in this segment, in the order of markers.
+
+        Raises CorruptBatch where the file is damaged: nobody knows then what is to be skipped.
+        """
+        if self._aborted is None:
+            path = self.path(TXN_INDEX_SUFFIX)
+            data = self.filesystem.read(path) if self.filesystem.exists(path) else b""
+            entries = decode_transactions(data)
+            if entries is None or (entries and entries[0].last_offset < self.base_offset):
+                raise CorruptBatch(f"{path} is damaged")
+            self._aborted = entries
+        return self._aborted
+
+    def _known_aborted(self) -> list[AbortedTxn]:
+        try:
+            return self.aborted
+        except CorruptBatch as damage:  # it was whole when the log was opened: a disk that fails
+            raise OSError(str(damage)) from damage
+
+    def add_aborted(self, transaction: AbortedTxn) -> None:
+        """The marker of an aborted transaction was written. Raises OSError."""
+        known = self._known_aborted()
+        file = self.filesystem.open(self.path(TXN_INDEX_SUFFIX), create=True)
+        try:
+            file.append(encode_transactions([transaction]))
+        finally:
+            file.close()
+        known.append(transaction)
+        self._transactions_unsynced = True
+
+    def set_aborted(self, transactions: list[AbortedTxn]) -> None:
+        """Write the transaction index anew; without any there is no file."""
+        path = self.path(TXN_INDEX_SUFFIX)
+        if transactions:
+            data = encode_transactions(transactions)
+            self.filesystem.replace_atomically(path, data, sync=False)
+            self._transactions_unsynced = True
+        else:
+            self.filesystem.remove(path)
+        self._aborted = transactions
+
+    def _truncate_aborted(self, offset: int) -> None:
+        known = self._known_aborted()
+        kept = bisect_left(known, offset, key=lambda one: one.last_offset)
+        if kept < len(known):
+            self.set_aborted(known[:kept])
 
     # ---- life ---------------------------------------------------------------------------------
 
@@ -275,12 +346,13 @@ class LogSegment:
         self._recent.forget(self._beyond)
 
     def recover(
-        self, on_batch: Callable[[RecordBatchHeader], None], *, cut: bool
+        self, on_batch: Callable[[int, RecordBatchHeader], None], *, cut: bool
     ) -> tuple[int, int]:
-        """Scan the whole segment, rebuild its indexes, and `cut` off what is not valid.
+        """Scan the whole segment, rebuild its two indexes, and `cut` off what is not valid.
 
-        Gives (next offset, bytes that are not valid). A segment that was fsynced is not cut: what
-        is damaged in it answers CORRUPT_MESSAGE, what follows the damage stays readable.
+        `on_batch` is given each batch's position and header. Gives (next offset, bytes that are
+        not valid). A segment that was fsynced is not cut: what is damaged in it answers
+        CORRUPT_MESSAGE, what follows the damage stays readable.
         """
         self.offset_index.clear()
         self.time_index.clear()
@@ -294,7 +366,7 @@ class LogSegment:
             if header.base_offset < next_offset or last - self.base_offset > RELATIVE_OFFSET_MAX:
                 break
             self.note(last, header.max_timestamp, position, header.size_in_bytes)
-            on_batch(header)
+            on_batch(position, header)
             next_offset, end = header.next_offset, position + header.size_in_bytes
         invalid = self.file.size - end
         if invalid and cut:
@@ -312,6 +384,7 @@ class LogSegment:
             return offset
         position, _ = found
         base = self.header_at(position).base_offset
+        self._truncate_aborted(base)
         self.offset_index.truncate_to(base)
         self.time_index.truncate_to(base)
         self.file.truncate(position)
@@ -378,6 +451,9 @@ class LogSegment:
         if self._indexes_unsynced:
             paths = [self.path(INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)]
             self._indexes_unsynced = False
+        if self._transactions_unsynced:
+            paths.append(self.path(TXN_INDEX_SUFFIX))
+            self._transactions_unsynced = False
 
         def sync() -> None:
             file.sync()
@@ -405,6 +481,8 @@ class LogSegment:
         """Give back what an index keeps open. Not for the active segment."""
         self.offset_index.release()
         self.time_index.release()
+        if self._aborted:
+            self._aborted = None
 
     def remove_files(self) -> None:
         """Delete the segment's files. Slices in flight keep the data until they are sent."""

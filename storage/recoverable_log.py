@@ -21,6 +21,7 @@ from itertools import pairwise
 from protocol.errors import ErrorCode
 from storage.checkpoints import PARTITION_METADATA
 from storage.cleaner_job import CleanedGroup
+from storage.fetch_data import EpochEndOffset
 from storage.flush_order import FlushOrder
 from storage.leader_epoch_cache import LeaderEpochCache
 from storage.local_log import LocalLog
@@ -71,8 +72,11 @@ class RecoverableLog:
         """While set, retention leaves the segments to the cleaner, which has them in hand."""
         filesystem = environment.filesystem
         self._producers = ProducerStateManager(
-            str(partition), environment.producer_id_expiration_ms
+            str(partition),
+            environment.producer_id_expiration_ms,
+            verifies=environment.verifies_transactions,
         )
+        self._transactions = self._producers.transactions
         self._snapshots = ProducerSnapshots(filesystem, directory)
         self.leader_epochs = LeaderEpochCache(filesystem, directory)
         loader = LogLoader(
@@ -101,6 +105,7 @@ class RecoverableLog:
         self.log_start_offset = loader.log_start_offset
         self.log_end_offset = loader.next_offset
         self.recovery_point = loader.recovery_point
+        self._has_aborted = loader.has_aborted
         self.high_watermark = loader.log_start_offset
         self.truncations = 0
         """How often the log was cut at its end."""
@@ -128,11 +133,15 @@ class RecoverableLog:
 
     @property
     def last_stable_offset(self) -> int:
-        """Below it no transaction is open: the bound of read_committed readers."""
-        unstable = self._producers.first_unstable_offset
-        if unstable is None or unstable > self.high_watermark:
+        """The bound of read_committed readers: below it every transaction is over, and its marker
+        is below the high watermark."""
+        transactions = self._transactions
+        if not transactions.open and not transactions.unreplicated:
             return self.high_watermark
-        return unstable
+        unstable = transactions.first_unstable(self.high_watermark)
+        if unstable is None:
+            return self.high_watermark
+        return min(max(unstable, self.log_start_offset), self.high_watermark)
 
     @property
     def directory(self) -> str:
@@ -181,6 +190,10 @@ class RecoverableLog:
             self.leader_epochs.assign(leader_epoch, start_offset)
         except OSError as error:
             raise self._failed("writing leader epochs", error) from error
+
+    def end_offset_for_epoch(self, leader_epoch: int) -> EpochEndOffset:
+        """Where `leader_epoch`, or the largest one before it, ended in this log (KIP-101)."""
+        return self.leader_epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
     def _failed(self, doing: str, error: OSError) -> LogDirFailure:
         self.offline = True

@@ -1,7 +1,8 @@
 """One partition's log: the leader appends, followers copy, readers get slices of its files.
 
 Owns: the assignment of offsets, and the two ways in and the ways out. The files under it, and the
-offsets that bound it, are `storage.recoverable_log`'s.
+offsets that bound it, are `storage.recoverable_log`'s; who may append, as far as producers and
+transactions go, and which of them were aborted, `storage.transactional_log`'s.
 
 Never: knows who the leader is, waits, or reads a clock: time comes with each call.
 
@@ -16,6 +17,11 @@ from struct import Struct
 
 import crc32c
 
+from protocol.control_records import (
+    ControlRecordType,
+    build_transaction_marker,
+    read_transaction_marker,
+)
 from protocol.errors import ErrorCode
 from protocol.record_batch import (
     HEADER,
@@ -26,14 +32,16 @@ from protocol.record_batch import (
     iterate_batches,
     patch_base_offset_and_epoch,
 )
-from storage.fetch_data import NO_RECORDS, EpochEndOffset, FetchDataInfo, TimestampAndOffset
+from storage.fetch_data import NO_RECORDS, FetchDataInfo, TimestampAndOffset
 from storage.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log_dir_failure import LogDirFailure
 from storage.log_validator import validate
 from storage.producer_state import SEQUENCE_MASK
-from storage.recoverable_log import LogEnvironment, RecoverableLog
+from storage.recoverable_log import LogEnvironment
 from storage.refusal import Refusal
 from storage.time_lookup import find_by_timestamp, find_max_timestamp
+from storage.transactional_log import TransactionalLog
+from storage.verification_state import VerificationGuard
 
 LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
@@ -55,7 +63,7 @@ _HEADER_LENGTH = 49  # of a batch without records, as its own length counts
 _RECORD_BYTES_MIN = 7
 
 
-class UnifiedLog(RecoverableLog):
+class UnifiedLog(TransactionalLog):
     """One partition's log. Offsets are record offsets; all calls come from one thread."""
 
     # ---- append --------------------------------------------------------------------------------
@@ -67,11 +75,13 @@ class UnifiedLog(RecoverableLog):
         now_ms: int,
         *,
         origin: AppendOrigin = AppendOrigin.CLIENT,
+        guard: VerificationGuard | None = None,
     ) -> LogAppendInfo:
         """Give a client's batch its offsets and append it.
 
         `records` is the records section of one partition: it is written over in place (base
-        offset, leader epoch, append time) and written to the file once.
+        offset, leader epoch, append time) and written to the file once. `guard` is what the log
+        gave out when the coordinator was asked about a transaction that begins with this batch.
         """
         size = len(records)
         if size >= HEADER_SIZE and self._unseen and not self.offline:
@@ -83,23 +93,23 @@ class UnifiedLog(RecoverableLog):
                 base == 0
                 and length + 12 == size <= self._max_message_bytes
                 and magic == 2
-                and 0 <= attributes <= 4  # a known codec, and no other bit
+                and (0 <= attributes <= 4 or 16 <= attributes <= 20)  # a known codec; transactional
                 and 0 < count == delta + 1
-                and count * _RECORD_BYTES_MIN <= length - _HEADER_LENGTH
-                and 7 * count <= length - 49  # more do not go in, unless they are compressed
+                and count * _RECORD_BYTES_MIN <= length - _HEADER_LENGTH  # unless it is compressed
                 and max_timestamp - now_ms <= self._after_max_ms
                 and crc32c.crc32c(records[_BODY]) == crc
                 and not records.readonly
             ):
                 producer = None
-                if pid >= 0:
+                if pid >= 0 or attributes >= 16:
                     producer = self._producers.entries.get(pid)
                     if (
                         producer is None
                         or producer.producer_epoch != pid_epoch
                         or sequence != (producer.last_sequence + 1) & SEQUENCE_MASK
+                        or (producer.current_txn_first_offset is None) is (attributes >= 16)
                     ):
-                        return self._append_checked(records, leader_epoch, now_ms, origin)
+                        return self._append_checked(records, leader_epoch, now_ms, origin, guard)
                 offset = self.log_end_offset
                 last = offset + delta
                 try:
@@ -117,10 +127,15 @@ class UnifiedLog(RecoverableLog):
                     producer.add((sequence + delta) & SEQUENCE_MASK, last, delta, max_timestamp)
                 info = LogAppendInfo(offset, last, max_timestamp, -1, self.log_start_offset, size)
                 return self._count_messages(info) if self._counts_messages else info
-        return self._append_checked(records, leader_epoch, now_ms, origin)
+        return self._append_checked(records, leader_epoch, now_ms, origin, guard)
 
     def _append_checked(
-        self, records: memoryview, leader_epoch: int, now_ms: int, origin: AppendOrigin
+        self,
+        records: memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        origin: AppendOrigin,
+        guard: VerificationGuard | None = None,
     ) -> LogAppendInfo:
         """Every check, in Kafka's order, and every way in which a batch is changed."""
         if self.offline:
@@ -140,9 +155,9 @@ class UnifiedLog(RecoverableLog):
                     f"{self.config.segment_size_bytes}.",
                 )
             )
-        duplicate = self._check_producers(batches, origin)
-        if duplicate is not None:
-            return duplicate
+        answer = self._check_producers(batches, origin, guard)
+        if answer is not None:
+            return answer
         first = offset = self.log_end_offset
         for position, header in batches:
             patch_base_offset_and_epoch(records, position, offset, leader_epoch)
@@ -162,29 +177,36 @@ class UnifiedLog(RecoverableLog):
         )
         return self._count_messages(info) if self._counts_messages else info
 
-    def _check_producers(
-        self, batches: list[tuple[int, RecordBatchHeader]], origin: AppendOrigin
-    ) -> LogAppendInfo | None:
-        """A refusal, or the answer to a duplicate; None when all batches may be appended."""
-        from_client = origin is AppendOrigin.CLIENT
-        for _, header in batches:
-            if not header.has_producer_id or header.is_control:
-                continue
-            if from_client:
-                known = self._producers.find_duplicate(header)
-                if known is not None:
-                    return LogAppendInfo(
-                        known.first_offset,
-                        known.last_offset,
-                        known.timestamp,
-                        known.timestamp if self._appends_own_time else -1,
-                        self.log_start_offset,
-                        duplicate=True,
-                    )
-            fault = self._producers.check(header, self.log_end_offset, check_sequence=from_client)
-            if fault is not None:
-                return self._refused(Refusal(fault.code, fault.message or ""))
-        return None
+    def append_end_txn_marker(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        committed: bool,
+        leader_epoch: int,
+        now_ms: int,
+        transaction_version: int,
+    ) -> LogAppendInfo:
+        """End a producer's transaction here, as its coordinator says; also where it has none.
+
+        `transaction_version` is the level of that feature under which the transaction ran. Refused
+        with INVALID_PRODUCER_EPOCH, or TRANSACTION_COORDINATOR_FENCED.
+        """
+        fault = self._producers.check_marker(
+            producer_id, producer_epoch, coordinator_epoch, self.log_end_offset, transaction_version
+        )
+        if fault is not None:
+            return self._refused(Refusal(fault.code, fault.message or ""))
+        marker = build_transaction_marker(
+            ControlRecordType.COMMIT if committed else ControlRecordType.ABORT,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            coordinator_epoch=coordinator_epoch,
+            timestamp_ms=now_ms,
+        )
+        return self._append_checked(
+            memoryview(marker), leader_epoch, now_ms, AppendOrigin.COORDINATOR
+        )
 
     def append_as_follower(self, records: memoryview, leader_epoch: int) -> LogAppendInfo:
         """Append what the leader sent, offsets and all: whole batches, a partial tail left out.
@@ -232,6 +254,8 @@ class UnifiedLog(RecoverableLog):
                     break
                 if not crc_is_valid(records, position, header):
                     raise CorruptBatch(f"the batch at offset {header.base_offset} has a wrong CRC")
+                if header.is_control and header.has_producer_id:
+                    read_transaction_marker(records, position)  # raises, where it is damaged
                 if header.base_offset < end and (batches or not self._begins_inside(header)):
                     return self._unexpected_offset(header, end)
                 batches.append((position, header))
@@ -282,7 +306,7 @@ class UnifiedLog(RecoverableLog):
             if header.has_producer_id:
                 if base != header.base_offset:
                     header = header._replace(base_offset=base)
-                self._producers.replay(header)
+                self._note_producer(records, position, header)
             offset = last + 1
         self.log_end_offset = last_offset + 1
 
@@ -295,15 +319,6 @@ class UnifiedLog(RecoverableLog):
             except LogDirFailure as failure:
                 return self._refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
         return info
-
-    def _refused(self, refusal: Refusal) -> LogAppendInfo:
-        return LogAppendInfo.refused(
-            refusal.error, refusal.message, self.log_start_offset, refusal.record_errors
-        )
-
-    def _append_failed(self, error: OSError) -> LogAppendInfo:
-        failure = self._failed("append", error)
-        return self._refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
 
     # ---- read ----------------------------------------------------------------------------------
 
@@ -379,10 +394,6 @@ class UnifiedLog(RecoverableLog):
             return find_by_timestamp(segments, timestamp, self.log_start_offset)
         except OSError as error:
             raise self._failed("look-up by time", error) from error
-
-    def end_offset_for_epoch(self, leader_epoch: int) -> EpochEndOffset:
-        """Where `leader_epoch`, or the largest one before it, ended in this log (KIP-101)."""
-        return self.leader_epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
 
 __all__ = ["LogEnvironment", "UnifiedLog"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from broker.metrics import TopicMetrics
 from broker.replication.alter_partition_manager import Altered, Proposal
@@ -24,12 +24,27 @@ from protocol.errors import ErrorCode
 from storage.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log_dir_failure import LogDirFailure
 from storage.unified_log import UnifiedLog
+from storage.verification_state import VerificationGuard
 
 _log = logging.getLogger("ottla.isr")
 
 # By these the controller says that nothing was changed, by this proposal nor by an earlier try of
 # it. After any other refusal the metadata alone tells what is so.
 NOT_APPLIED = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
+
+
+class TransactionMarkerRequest(NamedTuple):
+    """What a transaction coordinator says of one producer's transaction.
+
+    `transaction_version` is the level of that feature under which it ran: from 2 on each end takes
+    a new producer epoch, which the marker has.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    committed: bool
+    transaction_version: int = 0
 
 
 class PartitionListener(Protocol):
@@ -250,8 +265,10 @@ class Partition(PartitionReads):
         required_acks: int,
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
+        verification_guard: VerificationGuard | None = None,
     ) -> LogAppendInfo | ErrorCode:
-        """Append batches, which are patched in place.
+        """Append batches, which are patched in place; the first of a transaction with the guard of
+        its verification.
 
         The error of the append is in the returned info; an ErrorCode alone where it was not tried.
         """
@@ -259,7 +276,9 @@ class Partition(PartitionReads):
             return self.check_leader_epoch(NO_EPOCH)
         if required_acks == -1 and not self._has_enough_isr():
             return ErrorCode.NOT_ENOUGH_REPLICAS
-        info = self.log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
+        info = self.log.append_as_leader(
+            records, self.leader_epoch, now_ms, origin=origin, guard=verification_guard
+        )
         counts = self.counts
         counts.total_produce_requests += 1
         if info.error:
@@ -274,6 +293,38 @@ class Partition(PartitionReads):
         elif self.followers is not None:
             self.followers.advance_high_watermark()
         return info
+
+    def append_end_txn_marker(
+        self, marker: TransactionMarkerRequest, now_ms: int
+    ) -> LogAppendInfo | ErrorCode:
+        """End a producer's transaction here; acknowledged as acks=all is. Errors as above."""
+        if self.leader_id != self.node_id or self.deleted:
+            return self.check_leader_epoch(NO_EPOCH)
+        if not self._has_enough_isr():
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        info = self.log.append_end_txn_marker(
+            marker.producer_id,
+            marker.producer_epoch,
+            marker.coordinator_epoch,
+            marker.committed,
+            self.leader_epoch,
+            now_ms,
+            marker.transaction_version,
+        )
+        if not info.error:
+            self._advance_high_watermark()
+        return info
+
+    def maybe_start_transaction_verification(
+        self, producer_id: int, sequence: int, producer_epoch: int, supports_epoch_bump: bool
+    ) -> VerificationGuard | None | ErrorCode:
+        """The guard for the append, once the coordinator was asked; None where nobody has to be,
+        for the transaction has begun here. An ErrorCode where this is not the leader."""
+        if self.leader_id != self.node_id or self.deleted:
+            return self.check_leader_epoch(NO_EPOCH)
+        return self.log.maybe_start_transaction_verification(
+            producer_id, sequence, producer_epoch, supports_epoch_bump
+        )
 
     def changed(self) -> None:
         """Wake what waits for this partition: after an append, once its answer is on its way."""

@@ -204,7 +204,7 @@ def test_recovery_rebuilds_what_appending_built() -> None:
     segment.write_indexes()
     offsets, times = segment.offset_index.encode(), segment.time_index.encode()
     seen: list[int] = []
-    next_offset, invalid = segment.recover(lambda h: seen.append(h.base_offset), cut=True)
+    next_offset, invalid = segment.recover(lambda _, h: seen.append(h.base_offset), cut=True)
     assert (next_offset, invalid) == (60, 0)
     assert seen == list(range(0, 60, 2))
     segment.write_indexes()
@@ -217,9 +217,9 @@ def test_recovery_cuts_what_is_not_valid_or_leaves_it_when_it_was_synced() -> No
     fill(segment, [1, 1])
     size = segment.size
     segment.append(b"\0" * 77)
-    assert segment.recover(lambda _: None, cut=False) == (2, 77)
+    assert segment.recover(lambda *_: None, cut=False) == (2, 77)
     assert segment.size == size + 77
-    assert segment.recover(lambda _: None, cut=True) == (2, 77)
+    assert segment.recover(lambda *_: None, cut=True) == (2, 77)
     assert segment.size == size
 
 
@@ -227,7 +227,7 @@ def test_recovery_ends_where_offsets_go_back() -> None:
     segment = segment_in(MemoryFilesystem())
     fill(segment, [5])
     fill(segment, [1], base=3)
-    assert segment.recover(lambda _: None, cut=True)[0] == 5
+    assert segment.recover(lambda *_: None, cut=True)[0] == 5
 
 
 @pytest.mark.parametrize("closed", [False, True])
@@ -247,7 +247,7 @@ def test_truncation_cuts_whole_batches(at: int, end: int, closed: bool) -> None:
     fill(segment, [1], base=end)
     assert segment.locate(end) == (size * end // 2, segment.size - size * end // 2)
     indexes = (segment.offset_index.encode(), segment.time_index.encode())
-    segment.recover(lambda _: None, cut=True)
+    segment.recover(lambda *_: None, cut=True)
     assert (segment.offset_index.encode(), segment.time_index.encode()) == indexes
 
 

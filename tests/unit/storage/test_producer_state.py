@@ -1,4 +1,4 @@
-"""Idempotence: sequences, epochs, duplicates, wraps, expiry; and what transactions will need."""
+"""Sequences, epochs, duplicates, wraps, expiry; transactions, their markers, their verification."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from typing import Any
 
 import pytest
 
+from protocol.control_records import ControlRecordType, EndTransactionMarker
 from protocol.errors import ErrorCode
 from protocol.record_batch import RecordBatchHeader, read_header
 from storage.producer_state import ProducerStateEntry, ProducerStateManager
+from storage.transaction_index import AbortedTxn
+from storage.verification_state import VerificationGuard
 from tests.unit.storage.harness import NOW_MS, batch
 
 SEQUENCE_MAX = 2**31 - 1
+COMMIT = EndTransactionMarker(ControlRecordType.COMMIT, 4)
+ABORT = EndTransactionMarker(ControlRecordType.ABORT, 4)
 
 
 def header(
@@ -95,11 +100,12 @@ def test_words_of_the_refusals() -> None:
     )
 
 
-def test_replicated_batches_are_not_checked() -> None:
+def test_a_coordinators_batches_have_an_epoch_and_no_sequences() -> None:
     log = Log()
     log.append(header(0, 2, epoch=3))
     assert log.producers.check(header(9, epoch=3), 2, check_sequence=False) is None
-    assert log.producers.check(header(9, epoch=1), 2, check_sequence=False) is None
+    late = log.producers.check(header(9, epoch=1), 2, check_sequence=False)
+    assert late is not None and late.code is ErrorCode.INVALID_PRODUCER_EPOCH
 
 
 @pytest.mark.parametrize("start", [SEQUENCE_MAX, SEQUENCE_MAX - 1, SEQUENCE_MAX - 3])
@@ -124,25 +130,141 @@ def test_expiry_by_the_last_timestamp_spares_open_transactions() -> None:
 
 def test_the_oldest_open_transaction_bounds_stability() -> None:
     log = Log()
-    producers = log.producers
-    assert producers.first_unstable_offset is None
+    producers, transactions = log.producers, log.producers.transactions
+    assert transactions.first_unstable(0) is None
     log.append(header(0, 2, pid=1, is_transactional=True))
     log.append(header(0, 2, pid=2, is_transactional=True))
     log.append(header(2, 2, pid=1, is_transactional=True))
-    assert producers.first_unstable_offset == 0
-    assert producers.end_transaction(1, 0, 4, NOW_MS) == 0
-    assert producers.first_unstable_offset == 2
+    assert transactions.first_unstable(6) == 0
+    assert producers.end_transaction(1, 0, ABORT, 6, NOW_MS) == AbortedTxn(1, 0, 6, 2)
+    assert transactions.first_unstable(6) == 0, "its marker is not committed"
+    assert transactions.first_unstable(7) == 2
     assert producers.entries[1].coordinator_epoch == 4
-    assert producers.end_transaction(2, 1, 4, NOW_MS) == 2
-    assert producers.first_unstable_offset is None
+    assert producers.end_transaction(2, 1, COMMIT, 7, NOW_MS) is None
+    assert transactions.first_unstable(8) is None
     assert producers.entries[2].producer_epoch == 1
     assert log.append(header(0, pid=2, epoch=1)) == 6, "sequences begin anew after the bump"
 
 
 def test_a_marker_of_an_unknown_producer_makes_it_known() -> None:
     producers = ProducerStateManager("topic-0", 1000)
-    assert producers.end_transaction(5, 2, 1, NOW_MS) is None
+    assert producers.end_transaction(5, 2, ABORT, 0, NOW_MS) is None
     assert producers.entries[5].producer_epoch == 2
+    assert not producers.transactions.unreplicated
+
+
+def test_a_transaction_takes_no_other_records_of_its_producer() -> None:
+    log = Log()
+    log.append(header(0, is_transactional=True))
+    assert log.append(header(1)) is ErrorCode.INVALID_TXN_STATE
+    assert log.append(header(1, is_transactional=True)) == 1
+
+
+def test_markers_are_fenced_by_epochs_of_producer_and_coordinator() -> None:
+    producers = ProducerStateManager("topic-0", 1000)
+    assert producers.check_marker(7, 0, 0, 0, 1) is None, "nothing is known"
+    producers.update(header(0, epoch=3, is_transactional=True), 0)
+    producers.end_transaction(7, 3, COMMIT, 1, NOW_MS)
+
+    def fault(epoch: int, coordinator_epoch: int, version: int) -> tuple[ErrorCode, str] | None:
+        found = producers.check_marker(7, epoch, coordinator_epoch, 2, version)
+        return None if found is None else (found.code, found.message or "")
+
+    assert fault(3, 4, 1) is None
+    assert fault(3, 3, 1) == (
+        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+        "Invalid coordinator epoch for producerId 7 at offset 2 in partition topic-0: 3 (zombie), "
+        "4 (current)",
+    )
+    assert fault(2, 4, 1) == (
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        "Epoch of producer 7 at offset 2 in topic-0 is 2, which is < the last seen epoch 3 (TV1)",
+    )
+
+
+def test_under_version_2_a_marker_of_the_present_epoch_may_only_repeat_an_end() -> None:
+    producers = ProducerStateManager("topic-0", 1000)
+    producers.update(header(0, epoch=3, is_transactional=True), 0)
+    late = producers.check_marker(7, 3, 4, 1, 2)
+    assert late is not None and late.message == (
+        "Epoch of producer 7 at offset 1 in topic-0 is 3, which is <= the last seen epoch 3 (TV2)"
+    )
+    assert producers.check_marker(7, 4, 4, 1, 2) is None
+    producers.end_transaction(7, 4, COMMIT, 1, NOW_MS)
+    assert producers.check_marker(7, 4, 4, 2, 2) is None, "KAFKA-19999: a repetition"
+    producers.update(header(0, epoch=4, is_transactional=True), 2)
+    assert producers.check_marker(7, 4, 4, 3, 2) is not None, "it would end the next one"
+
+
+class Verifying(Log):
+    """A log that lets no transaction begin without its coordinator's knowledge."""
+
+    def __init__(self) -> None:
+        self.producers = ProducerStateManager("topic-0", 1000, verifies=True)
+        self.end = 0
+
+    def ask(self, sequence: int, epoch: int = 0, *, bumps: bool = False) -> VerificationGuard:
+        return self.producers.start_verification(7, sequence, epoch, bumps, NOW_MS)
+
+    def fault(
+        self, batch_header: RecordBatchHeader, guard: VerificationGuard | None
+    ) -> ErrorCode | None:
+        found = self.producers.check(batch_header, self.end, check_sequence=True, guard=guard)
+        return None if found is None else found.code
+
+
+def test_a_transaction_begins_with_the_guard_of_its_question_alone() -> None:
+    log = Verifying()
+    first = header(0, is_transactional=True)
+    assert log.fault(first, None) is ErrorCode.INVALID_TXN_STATE
+    guard = log.ask(0)
+    assert guard is log.ask(0), "one question at a time"
+    assert log.fault(first, VerificationGuard()) is ErrorCode.INVALID_TXN_STATE
+    assert log.fault(first, guard) is None
+    log.producers.update(first, 0)
+    assert log.fault(header(1, is_transactional=True), None) is None, "it has begun"
+    assert log.fault(header(1, epoch=1, is_transactional=True), None) is not None, "not this one"
+
+
+def test_a_marker_takes_the_guard_away() -> None:
+    log = Verifying()
+    guard = log.ask(0)
+    log.producers.end_transaction(7, 0, ABORT, 0, NOW_MS)
+    assert log.fault(header(0, is_transactional=True), guard) is ErrorCode.INVALID_TXN_STATE
+    assert log.ask(0) is not guard
+
+
+def test_a_late_epoch_is_told_so_before_anything_about_transactions() -> None:
+    log = Verifying()
+    log.producers.end_transaction(7, 5, COMMIT, 0, NOW_MS)
+    late = header(0, epoch=4, is_transactional=True)
+    assert log.fault(late, None) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_sequences_wait_for_the_lowest_that_was_asked_for() -> None:
+    log = Verifying()
+    guard = log.ask(5)
+    log.ask(2)
+    late = header(5, is_transactional=True)
+    assert log.fault(late, guard) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.fault(header(2, is_transactional=True), guard) is None
+
+
+def test_an_unknown_producer_of_version_2_starts_with_sequence_0() -> None:
+    log = Verifying()
+    guard = log.ask(3, bumps=True)
+    assert log.fault(header(3, is_transactional=True), guard) is not None
+    guard = log.ask(0, bumps=True)
+    assert log.fault(header(0, is_transactional=True), guard) is None
+
+
+def test_questions_expire() -> None:
+    log = Verifying()
+    guard = log.ask(0)
+    log.producers.remove_expired(NOW_MS + 999)
+    assert log.ask(0) is guard
+    log.producers.remove_expired(NOW_MS + 1000)
+    assert log.ask(0) is not guard
 
 
 def test_replay_follows_the_log() -> None:
@@ -151,8 +273,11 @@ def test_replay_follows_the_log() -> None:
     producers.replay(header(0, 1, base_offset=13, pid=4, is_transactional=True))
     assert producers.entries[7].last_offset == 12
     assert producers.map_end_offset == 14
-    producers.replay(header(-1, 1, base_offset=14, pid=4, is_transactional=True, is_control=True))
-    assert producers.first_unstable_offset is None
+    marker = header(-1, 1, base_offset=14, pid=4, is_transactional=True, is_control=True)
+    producers.replay(marker)
+    assert producers.transactions.first_unstable(15) == 13, "compaction left nothing of the marker"
+    assert producers.replay(marker, ABORT) == AbortedTxn(4, 13, 14, 15)
+    assert producers.transactions.first_unstable(15) is None
     assert producers.map_end_offset == 15
     producers.replay(read_header(batch(b"v", base_offset=15)))
     assert (producers.map_end_offset, len(producers.entries)) == (16, 2)
@@ -164,8 +289,8 @@ def test_clear_and_restore() -> None:
         entry = ProducerStateEntry(pid)
         entry.current_txn_first_offset = first
         producers.restore(entry)
-    assert producers.first_unstable_offset == 20
+    assert producers.transactions.first_unstable(0) == 20
     producers.clear(9)
-    assert (producers.entries, producers.first_unstable_offset) == ({}, None)
+    assert (producers.entries, producers.transactions.first_unstable(0)) == ({}, None)
     assert producers.map_end_offset == 9
     assert ProducerStateEntry(1).last_offset == -1

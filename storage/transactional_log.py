@@ -1,0 +1,139 @@
+"""What idempotence and transactions add to a log: who may append, and what was aborted.
+
+Owns: the questions to producer state that an append asks, the transaction index, and the guards of
+KIP-890. The last stable offset, which follows from both sides, is `storage.recoverable_log`'s.
+
+Never: writes a batch (`storage.unified_log` does), or asks a coordinator.
+
+Kafka's class: `UnifiedLog` 4.3. KIP-98, KIP-360, KIP-890.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from protocol.control_records import read_transaction_marker
+from protocol.errors import ErrorCode
+from protocol.record_batch import RecordBatchHeader
+from storage.file_records import FileRecords
+from storage.log_append_info import AppendOrigin, LogAppendInfo
+from storage.recoverable_log import RecoverableLog
+from storage.refusal import Refusal
+from storage.transaction_index import AbortedTxn
+from storage.verification_state import VerificationGuard
+
+
+class TransactionalLog(RecoverableLog):
+    """One partition's log, as producers and transactions see it."""
+
+    # ---- append --------------------------------------------------------------------------------
+
+    def has_ongoing_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether the producer has a transaction open here under just this epoch."""
+        return self._producers.has_ongoing_transaction(producer_id, producer_epoch)
+
+    def maybe_start_transaction_verification(
+        self, producer_id: int, sequence: int, producer_epoch: int, supports_epoch_bump: bool
+    ) -> VerificationGuard | None:
+        """What an append has to bring along once the coordinator has said yes; None where the
+        transaction has begun here, and nobody needs to be asked.
+
+        `sequence` is the batch's base sequence, -1 without one.
+        """
+        producers = self._producers
+        if producers.has_ongoing_transaction(producer_id, producer_epoch):
+            return None
+        now_ms = self._environment.scheduler.wall_ms()
+        return producers.start_verification(
+            producer_id, sequence, producer_epoch, supports_epoch_bump, now_ms
+        )
+
+    def _check_producers(
+        self,
+        batches: list[tuple[int, RecordBatchHeader]],
+        origin: AppendOrigin,
+        guard: VerificationGuard | None,
+    ) -> LogAppendInfo | None:
+        """A refusal, or the answer to a duplicate; None when all batches may be appended."""
+        from_client = origin is AppendOrigin.CLIENT
+        for _, header in batches:
+            if not header.has_producer_id or header.is_control:
+                continue
+            if from_client:
+                known = self._producers.find_duplicate(header)
+                if known is not None:
+                    return LogAppendInfo(
+                        known.first_offset,
+                        known.last_offset,
+                        known.timestamp,
+                        known.timestamp if self._appends_own_time else -1,
+                        self.log_start_offset,
+                        duplicate=True,
+                    )
+            fault = self._producers.check(
+                header, self.log_end_offset, check_sequence=from_client, guard=guard
+            )
+            if fault is not None:
+                return self._refused(Refusal(fault.code, fault.message or ""))
+        return None
+
+    def _note_producer(self, records: memoryview, position: int, header: RecordBatchHeader) -> None:
+        """A batch of a producer was written. Raises OSError; CorruptBatch never: the CRC is right,
+        and a leader wrote the marker."""
+        marker = read_transaction_marker(records, position) if header.is_control else None
+        aborted = self._producers.replay(header, marker)
+        if aborted is not None:
+            self._has_aborted = True
+            self._local.note_aborted(aborted)
+
+    def _refused(self, refusal: Refusal) -> LogAppendInfo:
+        return LogAppendInfo.refused(
+            refusal.error, refusal.message, self.log_start_offset, refusal.record_errors
+        )
+
+    def _append_failed(self, error: OSError) -> LogAppendInfo:
+        failure = self._failed("append", error)
+        return self._refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
+
+    # ---- read ----------------------------------------------------------------------------------
+
+    def aborted_in(self, start_offset: int, records: FileRecords | bytes) -> list[AbortedTxn]:
+        """The aborted transactions that a slice from `read(start_offset, …)` may have records of.
+
+        Raises CorruptBatch, or LogDirFailure.
+        """
+        if not self._has_aborted or not isinstance(records, FileRecords):
+            return []
+        try:
+            return self.collect_aborted(start_offset, self._end_of(start_offset, records))
+        except OSError as error:
+            raise self._failed("reading aborted transactions", error) from error
+
+    def collect_aborted(self, start_offset: int, end_offset: int) -> list[AbortedTxn]:
+        """Aborted transactions that overlap [start_offset, end_offset), in the order of markers.
+
+        A marker may lie segments behind its records: the search ends where an entry tells that
+        everything below `end_offset` was stable. Raises CorruptBatch and OSError.
+        """
+        found: list[AbortedTxn] = []
+        for segment in self._local.segments.from_floor(start_offset):
+            aborted = segment.aborted
+            first = bisect_left(aborted, start_offset, key=lambda one: one.last_offset)
+            for one in aborted[first:] if first else aborted:
+                if one.first_offset < end_offset:
+                    found.append(one)
+                if one.last_stable_offset >= end_offset:
+                    return found
+        return found
+
+    def _end_of(self, start_offset: int, records: FileRecords) -> int:
+        """An offset that the slice does not reach; a little far, as the index is sparse."""
+        segments = self._local.segments
+        for segment in segments.from_floor(start_offset):
+            if records.lies_in(segment.file):
+                beyond = segment.offset_beyond(records.position + len(records))
+                if beyond is not None:
+                    return beyond
+                following = segments.beyond(segment.base_offset)
+                return following[0].base_offset if following else self.log_end_offset
+        return self.log_end_offset
