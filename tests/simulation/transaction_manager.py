@@ -30,6 +30,7 @@ TRANSACTION = 1
 """The key type of FindCoordinator."""
 TIMEOUT_MS = 4_000.0
 TRIES_MAX = 12
+SEQUENCE_MASK = 0x7FFFFFFF
 
 ELSEWHERE = (
     ErrorCode.NOT_COORDINATOR,
@@ -225,7 +226,7 @@ class TransactionManager:
         topic = self.client.topics[name]
         key = (topic.topic_id, partition)
         sequence = self.sequences.get(key, 0)
-        self.sequences[key] = sequence + len(values)
+        self.sequences[key] = (sequence + len(values)) & SEQUENCE_MASK
         for value in values:
             txn.values[value.rstrip(b".")] = key
         return Batch(

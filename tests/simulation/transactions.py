@@ -19,9 +19,7 @@ GroupKey = tuple[str, tuple[str, int]]
 UNDECIDED = (
     ErrorCode.NOT_COORDINATOR,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.CONCURRENT_TRANSACTIONS,
     ErrorCode.NETWORK_EXCEPTION,
 )
 """Answers to EndTxn that do not tell: it may have been written, or be written yet."""
