@@ -19,7 +19,7 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from tests.chaos.history import Final
-from tests.chaos.raw_client import Hung, NotSent, RawClient, key_of, records_of
+from tests.chaos.raw_client import Hung, NotSent, RawClient, key_of, read_of
 from tests.cluster_processes import HOST, ClusterProcesses
 
 PATIENCE_S = 30.0
@@ -158,6 +158,6 @@ async def _read(client: RawClient, key: str) -> Final | None:
         data: Any = await client.fetch(leader, key, position, epoch)
         if data.error_code:
             return None
-        records += records_of(data, position)
-        position = records[-1][0] + 1 if records else position
+        found, position = read_of(data, position)
+        records += found
     return Final(key, records)

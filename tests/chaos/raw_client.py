@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from protocol.api_keys import ApiKey
+from protocol.control_records import ControlRecordType, read_transaction_marker
 from protocol.errors import ErrorCode
 from protocol.message_codec import decode_response, encode_request
 from protocol.messages.describe_quorum import (
@@ -39,6 +40,9 @@ PRODUCE_TIMEOUT_MS = 3_000
 FETCH_WAIT_MS = 200
 FETCH_BYTES = 64 * 1024
 LATEST = -1
+PRODUCE_VERSION = 9
+UNCOMMITTED, COMMITTED = 0, 1
+"""Isolation levels on the wire."""
 METADATA_TOPIC = "__cluster_metadata"
 
 Address = tuple[str, int]
@@ -168,13 +172,13 @@ class RawClient:
         node = self.leaders.get(key, (-1, -1))[0]
         return node if node >= 0 else None
 
-    async def coordinator(self, group: str) -> int | None:
-        """The node that coordinates `group`, by any node that tells."""
+    async def coordinator(self, group: str, key_type: int = 0) -> int | None:
+        """The node that coordinates `group` (type 1: a transactional id), by any that tells."""
         nodes = list(self._addresses)
         self.rng.shuffle(nodes)
         for node in nodes:
             try:
-                answer = await self.call(node, FindCoordinatorRequest(group), 2, 2.0)
+                answer = await self.call(node, FindCoordinatorRequest(group, key_type), 2, 2.0)
             except (NotSent, Hung):
                 continue
             if answer.error_code == ErrorCode.NONE:
@@ -199,14 +203,24 @@ class RawClient:
 
     # --- records ---------------------------------------------------------------------------------
 
-    async def produce(self, node: int, key: str, batch: bytes) -> Any:
+    async def produce(
+        self,
+        node: int,
+        key: str,
+        batch: bytes,
+        transactional_id: str | None = None,
+        version: int = PRODUCE_VERSION,
+    ) -> Any:
         """The partition's part of the answer, with acks=all."""
         topic, partition = topic_of(key)
         data = [TopicProduceData(topic, partition_data=[PartitionProduceData(partition, batch)])]
-        answer = await self.call(node, ProduceRequest(None, -1, PRODUCE_TIMEOUT_MS, data), 9)
+        request = ProduceRequest(transactional_id, -1, PRODUCE_TIMEOUT_MS, data)
+        answer = await self.call(node, request, version)
         return answer.responses[0].partition_responses[0]
 
-    async def fetch(self, node: int, key: str, offset: int, epoch: int) -> Any:
+    async def fetch(
+        self, node: int, key: str, offset: int, epoch: int, isolation: int = UNCOMMITTED
+    ) -> Any:
         """The partition's part of the answer."""
         topic, partition = topic_of(key)
         part = FetchPartition(partition, epoch, offset, partition_max_bytes=FETCH_BYTES)
@@ -214,6 +228,7 @@ class RawClient:
             max_wait_ms=FETCH_WAIT_MS,
             min_bytes=1,
             max_bytes=FETCH_BYTES,
+            isolation_level=isolation,
             session_id=0,
             session_epoch=-1,
             topics=[FetchTopic(topic, partitions=[part])],
@@ -223,34 +238,62 @@ class RawClient:
             raise Hung(f"fetch: error {answer.error_code}")
         return answer.responses[0].partitions[0]
 
-    async def end_offset(self, node: int, key: str) -> int | None:
-        """The high watermark as ListOffsets tells it, None with an error."""
+    async def end_offset(self, node: int, key: str, isolation: int = UNCOMMITTED) -> int | None:
+        """The high watermark (or last stable offset) by ListOffsets, None with an error."""
         topic, partition = topic_of(key)
         part = ListOffsetsPartition(partition, timestamp=LATEST)
-        request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic(topic, [part])])
+        request = ListOffsetsRequest(-1, isolation, [ListOffsetsTopic(topic, [part])])
         answer = (await self.call(node, request, 5)).topics[0].partitions[0]
         return int(answer.offset) if answer.error_code == ErrorCode.NONE else None
 
 
-def batch_of(values: Sequence[int], producer_id: int, sequence: int, now_ms: int) -> bytes:
+def batch_of(
+    values: Sequence[int],
+    producer_id: int,
+    sequence: int,
+    now_ms: int,
+    epoch: int = 0,
+    is_transactional: bool = False,
+) -> bytes:
     """An idempotent batch of whole numbers."""
     return bytes(
         build_batch(
             [Record(-1, now_ms, None, b"%d" % value) for value in values],
             producer_id=producer_id,
-            producer_epoch=0 if producer_id >= 0 else -1,
+            producer_epoch=epoch if producer_id >= 0 else -1,
             base_sequence=sequence,
+            is_transactional=is_transactional,
         )
     )
 
 
 def records_of(data: Any, position: int) -> list[tuple[int, int]]:
     """Offset and value of what a fetch from `position` gave."""
+    return read_of(data, position)[0]
+
+
+def read_of(data: Any, position: int) -> tuple[list[tuple[int, int]], int]:
+    """Offset and value of what a fetch from `position` gave, and where the next one begins.
+
+    Where the answer names aborted transactions (read_committed), their records are left out as a
+    consumer leaves them out: from a transaction's first offset up to its marker.
+    """
     view = memoryview(data.records or b"")
-    return [
-        (record.offset, int(record.value or b"-1"))
-        for place, header in iterate_batches(view, allow_partial_tail=True)
-        if not header.is_control
-        for record in iterate_records(view, place)
-        if record.offset >= position
-    ]
+    aborted = sorted((one.first_offset, one.producer_id) for one in data.aborted_transactions or ())
+    ongoing: set[int] = set()
+    found: list[tuple[int, int]] = []
+    for place, header in iterate_batches(view, allow_partial_tail=True):
+        while aborted and aborted[0][0] <= header.last_offset:
+            ongoing.add(aborted.pop(0)[1])
+        if header.is_control:
+            marker = read_transaction_marker(view, place)
+            if marker is not None and marker.type is ControlRecordType.ABORT:
+                ongoing.discard(header.producer_id)
+        elif not (header.is_transactional and header.producer_id in ongoing):
+            found += [
+                (record.offset, int(record.value or b"-1"))
+                for record in iterate_records(view, place)
+                if record.offset >= position
+            ]
+        position = max(position, header.next_offset)
+    return found, position

@@ -203,12 +203,12 @@ def _metadata(world: _World) -> None:
 
 def _odd(world: _World) -> None:
     """Faults, and what they excuse."""
-    begin, rng = world.now, world.rng
-    if rng.random() < 0.15:
+    begin = world.now
+    if world.rng.random() < 0.15:
         world.now += 6
         world.events.append(Fault("pause", [2], True, begin, world.now))
         world.events.append(Unanswered("c1", 2, "FETCH", begin, world.now))
-    elif rng.random() < 0.1:
+    elif world.rng.random() < 0.1:
         world.now += 40
         world.events.append(Fault("kill-all", [1, 2, 3], False, begin, world.now - 5))
 
@@ -275,14 +275,13 @@ def _poll_skip(history: History, rng: random.Random) -> None:
     poll = history.events[index]
     assert isinstance(poll, Poll)
     gone = rng.randrange(1, len(poll.records) - 1)
-    kept = [record for place, record in enumerate(poll.records) if place != gone]
+    kept = [*poll.records[:gone], *poll.records[gone + 1 :]]
     history.events[index] = poll._replace(records=kept)
 
 
 def _poll_again(history: History, rng: random.Random) -> None:
     index = _pick(history, rng, Poll, lambda poll: poll.records)
-    poll = history.events[index]
-    history.events.insert(index + 1, poll)
+    history.events.insert(index + 1, history.events[index])
 
 
 def _send_back(history: History, rng: random.Random) -> None:
@@ -322,8 +321,7 @@ def _two_owners(history: History, rng: random.Random) -> None:
     index = _pick(history, rng, Assigned, lambda event: event.keys)
     event = history.events[index]
     assert isinstance(event, Assigned)
-    thief = Assigned(event.group, event.generation, "thief", [event.keys[0]], event.t)
-    history.events.insert(index + 1, thief)
+    history.events.insert(index + 1, event._replace(member="thief", keys=[event.keys[0]]))
 
 
 def _lost_commit(history: History, rng: random.Random) -> None:
@@ -337,8 +335,8 @@ def _lost_commit(history: History, rng: random.Random) -> None:
 
 def _stale_commit(history: History, rng: random.Random) -> None:
     last = [commit for commit in history.of(Commit) if commit.outcome == OK][-1]
-    late = last.t1 + rng.random() + 0.01
-    history.add(last._replace(generation=last.generation - 1, t0=late, t1=late + 0.1))
+    at = last.t1 + rng.random() + 0.01
+    history.add(last._replace(generation=last.generation - 1, t0=at, t1=at + 0.1))
 
 
 def _two_leaders(history: History, rng: random.Random) -> None:

@@ -17,7 +17,17 @@ from typing import Any
 from protocol.errors import ErrorCode
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from tests.chaos.history import FAIL, INFO, OK, Claim, History, Poll, Send, Surprise, Unanswered
-from tests.chaos.raw_client import Address, Hung, NotSent, RawClient, Silent, batch_of, records_of
+from tests.chaos.raw_client import (
+    COMMITTED,
+    UNCOMMITTED,
+    Address,
+    Hung,
+    NotSent,
+    RawClient,
+    Silent,
+    batch_of,
+    read_of,
+)
 
 PACE_S = 0.05
 """Between two operations of a worker."""
@@ -189,6 +199,8 @@ class Producer(Worker):
 class Reader(Worker):
     """Reads keys that it chose itself from where it likes, always onward from there."""
 
+    isolation = UNCOMMITTED
+
     def __init__(self, name: str, shared: Shared) -> None:
         super().__init__(name, shared)
         self.session = 0
@@ -219,7 +231,7 @@ class Reader(Worker):
             return
         position = self.positions[key]
         try:
-            data = await self.client.fetch(node, key, position, epoch)
+            data = await self.client.fetch(node, key, position, epoch, self.isolation)
         except Silent:
             self.silent(node, "FETCH", t0)
             await self.client.metadata()
@@ -232,15 +244,16 @@ class Reader(Worker):
         if code is not ErrorCode.NONE:
             await self._refused(key, code, position)
             return
-        records = records_of(data, position)
+        records, self.positions[key] = read_of(data, position)
         high, start = data.high_watermark, data.log_start_offset
         now = self.shared.now()
         self.history.add(Claim(key, epoch, node, f"fetch of {self.name}", now))
         self.history.add(
-            Poll(self.name, self.session, key, node, epoch, records, high, start, t0, now)
+            Poll(
+                *(self.name, self.session, key, node, epoch, records, high, start, t0, now),
+                *(data.last_stable_offset, self.isolation == COMMITTED),
+            )
         )
-        if records:
-            self.positions[key] = records[-1][0] + 1
 
     async def _refused(self, key: str, code: ErrorCode, position: int) -> None:
         if code not in _ASK_AGAIN:
