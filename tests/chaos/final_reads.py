@@ -1,4 +1,4 @@
-"""The end of a chaos run: everything read from its start by a fresh client, at both isolation levels.
+"""The end of a chaos run: everything read from its start by a fresh client, committed or all.
 
 Before that, every transaction has ended or timed out: the last stable offset of each key has to
 reach its high watermark.
