@@ -155,11 +155,7 @@ class ApacheKafka:
 
     def start(self) -> ApacheKafka:
         """Format if needed, start, and return once the broker answers; RuntimeError if not."""
-        config = self._folder / "server.properties"
-        lines = [f"{key}={value}" for key, value in self.server_properties().items()]
-        config.write_text("\n".join(lines) + "\n")
-        if not self._formatted:
-            self._format(config)
+        config = self.format()
         with open(self.log_file, "ab") as log:
             log_start = log.tell()
             self._process = subprocess.Popen(
@@ -182,6 +178,15 @@ class ApacheKafka:
             self.kill()
             raise
         return self
+
+    def format(self) -> Path:
+        """Write the configuration, whose path is given back, and format the folder if needed."""
+        config = self._folder / "server.properties"
+        lines = [f"{key}={value}" for key, value in self.server_properties().items()]
+        config.write_text("\n".join(lines) + "\n")
+        if not self._formatted:
+            self._format(config)
+        return config
 
     def _format(self, config: Path) -> None:
         self.cluster_id = self.cluster_id or fresh_id()

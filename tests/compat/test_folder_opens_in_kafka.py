@@ -7,8 +7,6 @@ such moves, sequences and ids; and Kafka's own `kafka-dump-log` over every file 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +27,7 @@ from protocol.messages.offset_commit import (
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
 from tests.apache_kafka import ApacheKafka
-from tests.java_tools import FAST_START, PROJECT_DIR, run_tool
+from tests.java_tools import FAST_START
 from tests.kafka_tools import KafkaTools
 from tests.wire_client import WireClient
 
@@ -201,34 +199,3 @@ def test_dump_log_over_every_file(ottla_broker_factory: Callable[..., Any], tmp_
         snapshots = sorted(folder.glob("*/*.snapshot"))
         said = dump(tools, snapshots)
         assert said.count("producerId: ") >= 20
-
-
-def test_a_folder_with_more_than_ottla_serves_is_refused_in_one_line(tmp_path: Path) -> None:
-    """Kafka's own format, with all its features; and one with a quorum that can change."""
-    for number, options in enumerate(([], ["--standalone"])):
-        folder = tmp_path / f"data{number}"
-        config = tmp_path / "server.properties"
-        quorum = "bootstrap.servers=127.0.0.1:9" if options else "voters=1@127.0.0.1:9"
-        config.write_text(
-            "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n"
-            "listeners=PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:9\n"
-            f"controller.quorum.{quorum}\nlog.dirs={folder}\n"
-        )
-        identity = ("-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(config))
-        formatted = run_tool("kafka-storage", "format", *identity, *options)
-        assert formatted.returncode == 0, formatted
-        overrides = ("--override", f"log.dirs={folder}")
-        address = ("--override", "listeners=PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:9")
-        done = subprocess.run(
-            [sys.executable, "-m", "broker", "serve", *overrides, *address],
-            cwd=PROJECT_DIR,
-            capture_output=True,
-            text=True,
-            timeout=30,
-        )
-        assert done.returncode != 0
-        profile, *said = done.stderr.splitlines()
-        assert "single-node profile" in profile
-        assert len(said) == 1, said
-        wanted = "dynamic quorum" if options else "feature group.version at level"
-        assert wanted in said[0]
