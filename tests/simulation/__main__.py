@@ -22,6 +22,7 @@ from tests.simulation.cluster_mutants import cluster_table
 from tests.simulation.mutants import table
 from tests.simulation.plans import brokers_of
 from tests.simulation.simulation import Failure, Outcome, Simulation
+from tests.simulation.transaction_mutants import transaction_table
 
 ONE_BROKER_EVERY = 4
 
@@ -65,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(outcome)
         return int(isinstance(outcome, Failure))
     if options.mutants:
-        print("\n".join([*table(), "", *cluster_table()]))
+        print("\n".join([*table(), "", *cluster_table(), "", *transaction_table()]))
         return 0
     jobs = []
     for seed in range(options.first, options.first + options.seeds):

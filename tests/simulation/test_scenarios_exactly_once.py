@@ -157,7 +157,7 @@ def test_t12_money(seed: int) -> None:
 
 def _amounts(transfers: list[Txn]) -> dict[bytes, int]:
     """What each value gives to its account, so that each transfer comes to nothing."""
-    amounts = {}
+    amounts: dict[bytes, int] = {}
     for txn in transfers:
         if not txn.copied:
             first, *others = txn.values

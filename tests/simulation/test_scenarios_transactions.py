@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.errors import ErrorCode
-from tests.simulation.cast import ACCOUNTS, SOURCE
+from tests.simulation.cast import SOURCE
 from tests.simulation.consumers import SimConsumer
 from tests.simulation.plans import TRANSACTIONS
 from tests.simulation.scenario import Scenario
@@ -15,49 +15,23 @@ from tests.simulation.scripted_transactions import (
     error_of,
     is_stable,
     leaders_log,
-    transaction_log,
 )
 from tests.simulation.sim_broker import SimBroker
+from tests.simulation.transaction_stories import (
+    FINISHED_WITHIN_MS,
+    POINTS,
+    coordinator_dies,
+    late_produce,
+    second_producer,
+)
 
 pytestmark = pytest.mark.skipif(not TRANSACTIONS, reason="transactions are not served yet")
 PROTOCOLS = (1, 2)
-FENCED = (
-    ErrorCode.INVALID_PRODUCER_EPOCH,
-    ErrorCode.PRODUCER_FENCED,
-    ErrorCode.INVALID_TXN_STATE,  # the leader asked a coordinator that has aborted it
-)
-STAY = {"auto.leader.rebalance.enable": "false"}
-FINISHED_WITHIN_MS = 15_000.0
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_t3_a_second_producer_fences_the_first(protocol: int) -> None:
-    """Each thing that the first one does afterwards is refused, and none has an effect."""
-    story = Scenario(transactional=True)
-
-    def tell() -> None:
-        first = Transactor(story, "transfer-1", protocol=protocol)
-        second = Transactor(story, "transfer-2", protocol=protocol)
-        first.init()
-        open_one = first.begin()
-        assert first.write(open_one, (ACCOUNTS, 0))
-        assert first.move(open_one, 3) is ErrorCode.NONE
-        second.init()
-        more = [first.batch(open_one, place) for place in PLACES]
-        for batch in more:
-            assert error_of(story, first.produce(batch)) in FENCED
-        if protocol == 1:
-            for place in PLACES:
-                assert error_of(story, first.adding(open_one, place)) in FENCED
-        assert first.commit_offset(open_one, 4) in FENCED
-        for commit in (True, False):
-            assert error_of(story, first.ending(open_one, commit=commit)) in FENCED
-        assert is_stable(story, *PLACES)
-        other = second.begin()
-        assert second.write(other, *PLACES)
-        assert second.end(other)
-
-    story.run(tell)
+    second_producer(1, protocol)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -93,111 +67,19 @@ def test_t3_while_the_first_ones_requests_are_under_way(protocol: int, seed: int
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("next_one", [False, True])
 def test_t5_a_late_produce_hangs_nothing(protocol: int, next_one: bool) -> None:
-    """A Produce is held back until its transaction is aborted, or the next has begun."""
-    story = Scenario(transactional=True, properties=STAY)
-
-    def tell() -> None:
-        slow = Transactor(story, "transfer-1", protocol=protocol)
-        slow.init()
-        txn = slow.begin()
-        assert slow.write(txn, (ACCOUNTS, 1))
-        if protocol == 1:
-            assert error_of(story, slow.adding(txn, (ACCOUNTS, 0))) is ErrorCode.NONE
-        leader = story.leader(ACCOUNTS, 0)
-        slow.client.connection(leader.address)
-        story.network.links.cut(slow.client.name, leader.address)
-        late = slow.produce(slow.batch(txn, (ACCOUNTS, 0)))
-        same = Transactor(story, "transfer-2", protocol=protocol)  # it speaks elsewhere, too
-        same.manager.producer_id = slow.manager.producer_id
-        same.manager.producer_epoch = slow.manager.producer_epoch
-        story.do(same.client.learn_all([ACCOUNTS, SOURCE]))
-        assert same.end(txn, commit=False)
-        if next_one:
-            other = same.begin()
-            assert same.write(other, (SOURCE, 0))
-        story.network.links.mend(slow.client.name, leader.address)
-        assert error_of(story, late) in FENCED
-        if next_one:
-            assert same.end(other)
-        story.run_for(1_000)
-        assert is_stable(story, *PLACES)
-
-    story.run(tell)
-
-
-POINTS = (
-    "arrives", "prepare appended", "prepare replicated", "first marker", "second marker",
-    "third marker", "complete appended",
-)  # fmt: skip
+    late_produce(1, protocol, next_one=next_one)
 
 
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_t6_a_coordinator_that_dies_leaves_one_outcome(protocol: int, point: str) -> None:
     """And its successor finishes what it has begun within fifteen seconds."""
-    ends_at(Scenario(transactional=True, properties=STAY), protocol, point)
+    coordinator_dies(1, protocol, point)
 
 
 @pytest.mark.parametrize("point", ["prepare appended", "second marker"])
 def test_t6_of_an_abort(point: str) -> None:
-    ends_at(Scenario(transactional=True, properties=STAY), 2, point, commit=False)
-
-
-def ends_at(story: Scenario, protocol: int, point: str, *, commit: bool = True) -> None:
-    """The coordinator of a transaction over three partitions and a group dies at a point of its
-    end. Raises Failure."""
-
-    def tell() -> None:
-        client = Transactor(story, "transfer-1", protocol=protocol)
-        client.init()
-        txn = client.begin()
-        assert client.write(txn, *PLACES)
-        assert client.move(txn, 2) is ErrorCode.NONE
-        coordinator = story.transaction_coordinator()
-        reached = _point(story, point)
-        story.begin(client.manager.end(txn, commit))
-        story.run_until(reached, 5_000)
-        story.kill(coordinator)
-        killed_ms = story.world.now_ms
-        story.run_until(lambda: _all_led(story) and is_stable(story, *PLACES), FINISHED_WITHIN_MS)
-        assert story.world.now_ms - killed_ms < FINISHED_WITHIN_MS
-        story.start(coordinator)
-        story.in_sync(*story.brokers)
-        again = Transactor(story, "transfer-2", protocol=protocol)
-        again.init()
-        other = again.begin()
-        assert again.write(other, *PLACES)
-        assert again.end(other)
-
-    story.run(tell)
-
-
-def _point(story: Scenario, point: str):  # type: ignore[no-untyped-def]
-    """Whether the end of a transaction has come so far."""
-    log = transaction_log(story)
-    before = log.log_end_offset
-    data = [leaders_log(story, place) for place in PLACES]
-    ends = [one.log_end_offset for one in data]
-
-    def markers() -> int:
-        return sum(one.log_end_offset > end for one, end in zip(data, ends, strict=True))
-
-    handled = len([one for one in story.trace.last if "END_TXN" in one])
-    return {
-        "arrives": lambda: len([one for one in story.trace.last if "END_TXN" in one]) > handled,
-        "prepare appended": lambda: log.log_end_offset > before,
-        "prepare replicated": lambda: log.high_watermark > before,
-        "first marker": lambda: markers() >= 1,
-        "second marker": lambda: markers() >= 2,
-        "third marker": lambda: markers() >= 3,
-        "complete appended": lambda: log.log_end_offset > before + 1,
-    }[point]
-
-
-def _all_led(story: Scenario) -> bool:
-    """Whether somebody who serves leads each partition."""
-    leaders = [story.view.leader(*place) for place in PLACES]
-    return all(one is not None and one.serving for one in leaders)
+    coordinator_dies(1, 2, point, commit=False)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

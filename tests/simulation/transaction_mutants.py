@@ -1,0 +1,163 @@
+"""Transactions that are wrong on purpose: each mutant breaks one promise of exactly once.
+
+As in `cluster_mutants.py`; it runs on three brokers, in seeds that have transactions, or in a story
+that is told on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from broker.groups.group_shard import GroupShard
+from broker.groups.pending_offsets import PendingOffsets
+from broker.node_transactions import NodeTransactions
+from broker.transactions import transaction_shard
+from broker.transactions.marker_sender import MarkerSender, _Held
+from broker.transactions.transaction_log import transaction_record
+from broker.transactions.transaction_shard import TransactionShard
+from protocol.errors import ErrorCode
+from storage.unified_log import UnifiedLog
+from tests.simulation.cluster_mutants import Story
+from tests.simulation.mutants import Mutant, table_of
+from tests.simulation.plans import brokers_of, is_transactional
+from tests.simulation.simulation import Failure, Simulation
+from tests.simulation.transaction_stories import coordinator_dies, late_produce
+
+
+@contextmanager
+def ends_ignore_epochs() -> Iterator[None]:
+    """EndTxn is taken from whoever has the producer id."""
+    real = transaction_shard._end_event
+
+    def end_event(metadata: Any, identity: Any, committed: bool, version: int) -> Any:
+        return real(metadata, (identity[0], metadata.producer_epoch), committed, version)
+
+    with patch.object(transaction_shard, "_end_event", end_event):
+        yield
+
+
+@contextmanager
+def markers_before_the_decision_is_replicated() -> Iterator[None]:
+    """They leave when it is appended."""
+
+    def write(
+        self: TransactionShard, transaction: Any, metadata: Any, then: Any = None
+    ) -> ErrorCode:
+        name = transaction if isinstance(transaction, str) else transaction.id
+        error = self._context.append([transaction_record(name, metadata, self._version())])
+        if error is not ErrorCode.NONE:
+            return error
+        written = self.transactions[name]
+        written.current = metadata
+        if then is not None:
+            then(written)
+        self._context.once_committed(lambda: self._committed(written, metadata, None))
+        return ErrorCode.NONE
+
+    with patch.object(TransactionShard, "_write", write):
+        yield
+
+
+@contextmanager
+def readers_do_not_wait_for_the_end() -> Iterator[None]:
+    """The last stable offset is the high watermark, whatever is open."""
+    with patch.object(UnifiedLog, "last_stable_offset", property(lambda log: log.high_watermark)):
+        yield
+
+
+@contextmanager
+def nobody_is_told_what_was_aborted() -> Iterator[None]:
+    """The list of aborted transactions is always empty."""
+    with patch.object(UnifiedLog, "collect_aborted", lambda self, start_offset, end_offset: []):
+        yield
+
+
+@contextmanager
+def nothing_is_verified() -> Iterator[None]:
+    """A leader takes a transaction's first batch without asking the coordinator."""
+    real = NodeTransactions.add_or_verify
+
+    def add_or_verify(self: NodeTransactions, *arguments: Any) -> None:
+        *_, operation, done = arguments
+        if operation.supports_epoch_bump:
+            real(self, *arguments)
+        else:
+            done({})
+
+    with patch.object(NodeTransactions, "add_or_verify", add_or_verify):
+        yield
+
+
+@contextmanager
+def markers_are_sent_once() -> Iterator[None]:
+    """A marker that could not be written is not sent again, wherever the leader is now."""
+    with (
+        patch.object(_Held, "add", lambda self, pending, partitions: None),
+        patch.object(MarkerSender, "metadata_changed", lambda self: None),
+    ):
+        yield
+
+
+@contextmanager
+def pending_offsets_are_dropped() -> Iterator[None]:
+    """A group's new coordinator does not know of offsets whose transactions are open."""
+    real = GroupShard.on_loaded
+
+    def on_loaded(self: GroupShard) -> None:
+        self.offsets._pending = PendingOffsets()
+        real(self)
+
+    with patch.object(GroupShard, "on_loaded", on_loaded):
+        yield
+
+
+def a_late_produce(seed: int) -> None:
+    late_produce(seed, 1, next_one=False)
+
+
+def a_coordinator_that_dies(seed: int) -> None:
+    coordinator_dies(seed, 1 + seed % 2, "first marker")
+
+
+SEEDS_MAX = 200
+TRANSACTION_MUTANTS: dict[str, tuple[Mutant, tuple[str, ...], Story | None]] = {
+    "EndTxn ignores the epoch": (ends_ignore_epochs, ("I11", "I8", "I9"), None),
+    "markers before PREPARE is replicated": (
+        markers_before_the_decision_is_replicated,
+        ("I8", "I9"),
+        a_coordinator_that_dies,
+    ),
+    "LSO ignores open transactions": (readers_do_not_wait_for_the_end, ("I9",), None),
+    "aborted list left out": (nobody_is_told_what_was_aborted, ("I9",), None),
+    "verification skipped": (nothing_is_verified, ("I10", "I11", "assertion"), a_late_produce),
+    "marker not sent again": (markers_are_sent_once, ("I10", "I20"), None),
+    "pending offsets dropped": (pending_offsets_are_dropped, ("I8",), None),
+}
+"""Mutant → how to make it, the invariants that catch it, and the story in which; else by chance."""
+
+
+def transaction_failure(name: str) -> Failure | None:
+    """The first seed in which a mutant is caught; None where nobody notices."""
+    make, _, story = TRANSACTION_MUTANTS[name]
+    tell: Callable[[int], Any] = story or _by_chance
+    for seed in range(SEEDS_MAX):
+        if story is None and not is_transactional(seed):
+            continue
+        try:
+            with make():
+                tell(seed)
+        except Failure as failure:
+            return failure
+    return None
+
+
+def _by_chance(seed: int) -> None:
+    Simulation(seed, brokers=brokers_of(seed)).run()
+
+
+def transaction_table() -> list[str]:
+    """As `mutants.table`."""
+    return table_of(TRANSACTION_MUTANTS, transaction_failure)
