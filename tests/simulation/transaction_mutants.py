@@ -12,7 +12,6 @@ from typing import Any
 from unittest.mock import patch
 
 from broker.groups.group_shard import GroupShard
-from broker.groups.pending_offsets import PendingOffsets
 from broker.node_transactions import NodeTransactions
 from broker.transactions import transaction_shard
 from broker.transactions.marker_sender import MarkerSender, _Held
@@ -107,7 +106,7 @@ def pending_offsets_are_dropped() -> Iterator[None]:
     real = GroupShard.on_loaded
 
     def on_loaded(self: GroupShard) -> None:
-        self.offsets._pending = PendingOffsets()
+        self.offsets._pending = type(self.offsets._pending)()
         real(self)
 
     with patch.object(GroupShard, "on_loaded", on_loaded):
