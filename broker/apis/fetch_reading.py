@@ -23,6 +23,7 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.replication.replica_selector import NO_PREFERENCE, rack_aware
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import (
+    AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,
     FetchRequest,
@@ -221,7 +222,11 @@ class ConsumerFetch:
             read.log_start_offset,
         )
         data.records = read.records
-        data.aborted_transactions = [] if self.isolation == READ_COMMITTED else None
+        data.aborted_transactions = (
+            [AbortedTransaction(one.producer_id, one.first_offset) for one in read.aborted]
+            if self.isolation == READ_COMMITTED
+            else None
+        )
         if read.diverging_epoch is not None:
             data.diverging_epoch = EpochEndOffset(*read.diverging_epoch)
         if read.unsettled:

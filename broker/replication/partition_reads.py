@@ -8,6 +8,7 @@ history is another (KIP-595). Never changes the partition. Follows the reading h
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from broker.replication.followers import Followers
@@ -16,6 +17,7 @@ from protocol.record_batch import CorruptBatch
 from storage.fetch_data import TimestampAndOffset
 from storage.file_records import FileRecords
 from storage.log_dir_failure import LogDirFailure
+from storage.transaction_index import AbortedTxn
 from storage.unified_log import UnifiedLog
 
 READ_UNCOMMITTED = 0
@@ -42,6 +44,8 @@ class PartitionRead:
     """There is more, for which no bytes were left, or it is elsewhere: look again next time."""
     preferred_read_replica: int = NO_EPOCH
     """The broker to read from instead (KIP-392); -1 for this one."""
+    aborted: Sequence[AbortedTxn] = ()
+    """Transactions that a read_committed reader skips in these records."""
 
 
 class PartitionReads:
@@ -101,12 +105,20 @@ class PartitionReads:
         error = self.check_leader_epoch(current_leader_epoch, only_leader)
         if error:
             return PartitionRead(error)
-        upper = (
-            self.log.high_watermark
-            if isolation == READ_UNCOMMITTED
-            else self.upper_offset(isolation)
-        )
-        return self._read(fetch_offset, max_bytes, upper, min_one_message, last_fetched_epoch)
+        if isolation == READ_UNCOMMITTED:
+            upper = self.log.high_watermark
+            return self._read(fetch_offset, max_bytes, upper, min_one_message, last_fetched_epoch)
+        upper = self.upper_offset(isolation)
+        read = self._read(fetch_offset, max_bytes, upper, min_one_message, last_fetched_epoch)
+        if not read.size or isolation != READ_COMMITTED:
+            return read
+        try:
+            read.aborted = self.log.aborted_in(fetch_offset, read.records)
+        except CorruptBatch:
+            return PartitionRead(ErrorCode.CORRUPT_MESSAGE)
+        except LogDirFailure:
+            return PartitionRead(ErrorCode.KAFKA_STORAGE_ERROR)
+        return read
 
     def read_for_follower(
         self,

@@ -6,6 +6,7 @@ import pytest
 
 from broker.apis.context import RequestContext
 from broker.apis.list_offsets import ListOffsetsApi, refuse_list_offsets
+from broker.replication.partition import TransactionMarkerRequest
 from protocol.errors import ErrorCode
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -29,10 +30,11 @@ class ListOffsets:
         version: int = 10,
         replica_id: int = -1,
         listener: str = "PLAINTEXT",
+        isolation: int = 0,
     ) -> list[ListOffsetsPartitionResponse]:
         answers: list[ListOffsetsResponse] = []
         context = RequestContext(2, version, 1, "me", "here", listener, "c")
-        request = ListOffsetsRequest(replica_id, 0, [ListOffsetsTopic("t", list(asked))])
+        request = ListOffsetsRequest(replica_id, isolation, [ListOffsetsTopic("t", list(asked))])
         self.api.handle(context, request, answers.append)
         return answers[0].topics[0].partitions
 
@@ -95,6 +97,26 @@ def test_what_is_not_committed_is_not_told(offsets: ListOffsets) -> None:
     assert offsets.at(-1) == (0, -1, 3)
     assert offsets.at(-3) == (0, -1, -1)
     assert offsets.at(offsets.start_ms + 2500) == (0, -1, -1)
+
+
+def test_a_reader_of_committed_records_is_told_the_last_stable_offset(
+    offsets: ListOffsets,
+) -> None:
+    batch = offsets.replicas.batch(
+        b"d", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
+    partition, now_ms = offsets.replicas.partition("t"), offsets.replicas.scheduler.wall_ms()
+    partition.append_as_leader(batch, 1, now_ms)
+
+    def ask(timestamp: int) -> tuple[int, int]:
+        asked = ListOffsetsPartition(0, timestamp=timestamp)
+        return tuple(offsets.ask(asked, isolation=n)[0].offset for n in (0, 1))  # type: ignore
+
+    assert ask(-1) == (4, 3)
+    assert ask(now_ms) == (3, -1)
+    assert ask(-3) == (3, -1)
+    partition.append_end_txn_marker(TransactionMarkerRequest(1, 0, 0, committed=False), now_ms)
+    assert ask(-1) == (5, 5)
 
 
 def test_a_failure_of_ours_is_said_for_every_partition() -> None:

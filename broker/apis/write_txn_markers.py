@@ -1,0 +1,163 @@
+"""WriteTxnMarkers: v1-2, from transaction coordinators, and from `kafka-transactions abort`.
+
+Behaviour: each marker ends a producer's transaction in the partitions that it names, as far as they
+are led here: a control batch is appended, and answered as a Produce with acks=all is, within
+`request.timeout.ms`. Each partition has its own error: INVALID_PRODUCER_EPOCH and
+TRANSACTION_COORDINATOR_FENCED say that the marker is late, and what is no error of the marker's own
+is asked for again by the coordinator. In `__consumer_offsets` the group coordinator has to be there
+for the marker, which it hears of at once: offsets of the transaction count, or are forgotten.
+
+Versions: v1 flexible, v2 the version of the transactions protocol (KIP-1228).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from broker.apis.context import Api, RequestContext, Respond
+from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
+from broker.replication.coordinator_log import TransactionMarker
+from broker.replication.partition import Partition, TransactionMarkerRequest
+from broker.replication.replica_manager import ReplicaManager
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+
+OFFSETS_TOPIC = "__consumer_offsets"
+
+
+class GroupMarkers(Protocol):
+    """The group coordinator, as far as markers concern it. `partition` is one of its topic's."""
+
+    def marker_error(self, partition: int) -> ErrorCode:
+        """Why no marker may be written to `partition` now; NONE where it may."""
+
+    def on_transaction_marker(self, partition: int, marker: TransactionMarker) -> None:
+        """`marker` is in the log, and nothing after it."""
+
+
+class WriteTxnMarkersApi:
+    """Ends transactions in the partitions that are led here."""
+
+    def __init__(
+        self, replicas: ReplicaManager, groups: GroupMarkers, request_timeout_ms: int
+    ) -> None:
+        self._replicas = replicas
+        self._groups = groups
+        self._timeout_ms = request_timeout_ms
+
+    def apis(self) -> list[Api]:
+        return [Api(ApiKey.WRITE_TXN_MARKERS, 1, 2, self.handle, refuse_write_txn_markers)]
+
+    def handle(
+        self, context: RequestContext, request: WriteTxnMarkersRequest, respond: Respond
+    ) -> None:
+        write = _Write(self._replicas, self._groups)
+        response = write.run(request)
+        waiting = DelayedProduce(write.pending, lambda: respond(response))
+        # Of markers in one partition the last one's fate is that of all.
+        if not waiting.settle_all():
+            self._replicas.wake(write.appended)
+            if not waiting.settle_all():
+                self._replicas.produce_purgatory.watch(waiting, waiting.pending, self._timeout_ms)
+                return
+        try:
+            respond(response)
+        finally:
+            self._replicas.wake(write.appended)
+
+
+class _Write:
+    """One request on its way into the logs."""
+
+    def __init__(self, replicas: ReplicaManager, groups: GroupMarkers) -> None:
+        self._replicas = replicas
+        self._groups = groups
+        self._now_ms = replicas.scheduler.wall_ms()
+        self._answers: dict[Partition, list[WritableTxnMarkerPartitionResult]] = {}
+        self.appended: dict[Partition, None] = {}
+        self.pending: dict[ReplicatedPartition, PendingAck] = {}
+
+    def run(self, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+        """Append what can be; results by producer id, as the protocol has them."""
+        results: dict[int, WritableTxnMarkerResult] = {}
+        for marker in request.markers:
+            result = results.setdefault(
+                marker.producer_id, WritableTxnMarkerResult(marker.producer_id)
+            )
+            for topic in marker.topics:
+                answers = [
+                    self._partition(topic.name, index, marker) for index in topic.partition_indexes
+                ]
+                result.topics.append(WritableTxnMarkerTopicResult(topic.name, answers))
+        return WriteTxnMarkersResponse(list(results.values()))
+
+    def _partition(
+        self, topic: str, index: int, marker: WritableTxnMarker
+    ) -> WritableTxnMarkerPartitionResult:
+        answer = WritableTxnMarkerPartitionResult(index)
+        partition = self._replicas.partition(topic, index)
+        if partition is None:
+            answer.error_code = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return answer
+        if topic == OFFSETS_TOPIC and self._groups.marker_error(index):
+            # The transaction coordinator knows no other error of this kind.
+            answer.error_code = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return answer
+        info = partition.append_end_txn_marker(
+            TransactionMarkerRequest(
+                marker.producer_id,
+                marker.producer_epoch,
+                marker.coordinator_epoch,
+                marker.transaction_result,
+                marker.transaction_version,
+            ),
+            self._now_ms,
+        )
+        if isinstance(info, ErrorCode) or info.error:
+            answer.error_code = int(info if isinstance(info, ErrorCode) else info.error)
+            return answer
+        if topic == OFFSETS_TOPIC:
+            self._groups.on_transaction_marker(
+                index,
+                TransactionMarker(info.last_offset, marker.producer_id, marker.transaction_result),
+            )
+        self.appended[partition] = None
+        answers = self._answers.setdefault(partition, [])
+        answers.append(answer)
+        self.pending[partition] = PendingAck(
+            info.last_offset + 1, lambda verdict: _settle(answers, verdict)
+        )
+        return answer
+
+
+def _settle(answers: list[WritableTxnMarkerPartitionResult], verdict: ErrorCode) -> None:
+    for answer in answers:
+        answer.error_code = int(verdict)
+
+
+def refuse_write_txn_markers(
+    request: WriteTxnMarkersRequest, error: ErrorCode
+) -> WriteTxnMarkersResponse:
+    """The response that says `error` for every partition of every marker."""
+    results: dict[int, WritableTxnMarkerResult] = {}
+    for marker in request.markers:
+        result = results.setdefault(marker.producer_id, WritableTxnMarkerResult(marker.producer_id))
+        for topic in marker.topics:
+            result.topics.append(
+                WritableTxnMarkerTopicResult(
+                    topic.name,
+                    [
+                        WritableTxnMarkerPartitionResult(index, int(error))
+                        for index in topic.partition_indexes
+                    ],
+                )
+            )
+    return WriteTxnMarkersResponse(list(results.values()))
