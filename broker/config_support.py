@@ -34,6 +34,7 @@ _REFUSED: dict[str, str] = {
     ),
     "controller.quorum.auto.join.enable": "a dynamic quorum is not served yet",
     "remote.log.storage.system.enable": "tiered storage is not served",
+    "transaction.two.phase.commit.enable": "two-phase commit is not served",
     "cordoned.log.dirs": "cordoned log directories are not served yet",
 }
 
@@ -176,10 +177,16 @@ SERVED = (
     "socket.receive.buffer.bytes",
     "socket.request.max.bytes",
     "socket.send.buffer.bytes",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+    "transaction.max.timeout.ms",
+    "transaction.partition.verification.enable",
+    "transaction.remove.expired.transaction.cleanup.interval.ms",
+    "transaction.state.log.load.buffer.size",
     "transaction.state.log.min.isr",
     "transaction.state.log.num.partitions",
     "transaction.state.log.replication.factor",
     "transaction.state.log.segment.bytes",
+    "transactional.id.expiration.ms",
     "unclean.leader.election.enable",
     "unclean.leader.election.interval.ms",
 )
