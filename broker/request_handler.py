@@ -13,14 +13,28 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from broker.apis.context import Api, RequestContext
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
-from protocol.message_codec import decode, encode_response, read_client_id, read_request_head
+from protocol.message_codec import (
+    ResponseParts,
+    decode,
+    read_request_header,
+    response_parts,
+    skip_header_tags,
+)
 
 log = logging.getLogger("ottla.request")
+
+Decode = Callable[[memoryview, int, int], Any]
+"""A frame, where its body starts, and the version → the request; ProtocolError where it is none."""
+Encode = Callable[[Any, int, int], ResponseParts]
+"""A response, the version and the correlation id → its frame."""
+
+_API_VERSIONS = int(ApiKey.API_VERSIONS)
 
 
 class Connection(Protocol):
@@ -55,17 +69,27 @@ class RequestMetrics:
 class _Served:
     """One API with what a request of it needs; its messages are imported by the first one."""
 
-    __slots__ = ("api", "flexible_from", "metrics", "request_class")
+    __slots__ = ("api", "decode", "encode", "flexible_from", "latest", "metrics", "oldest")
 
     def __init__(self, api: Api) -> None:
         self.api = api
+        self.oldest = api.oldest
+        self.latest = api.latest
         self.metrics = RequestMetrics()
-        self.request_class: Any = None
+        self.decode: Decode | None = None
+        self.encode: Encode = response_parts
         self.flexible_from = 0
 
-    def load(self) -> None:
-        self.request_class = messages_of(self.api.key).request
-        self.flexible_from = self.request_class.FLEXIBLE_FROM
+    def load(self) -> Decode:
+        request_class = messages_of(self.api.key).request
+        self.flexible_from = request_class.FLEXIBLE_FROM
+        if self.api.key is ApiKey.PRODUCE:
+            from protocol import produce_codec  # its messages are not loaded at a start
+
+            self.decode, self.encode = produce_codec.read_request, produce_codec.encode
+        else:
+            self.decode = partial(decode, request_class)
+        return self.decode
 
 
 class RequestHandler:
@@ -85,20 +109,13 @@ class RequestHandler:
 
         Raises ProtocolError where the connection is to be closed.
         """
-        api_key, version, correlation_id = read_request_head(frame)
+        api_key, version, correlation_id, client_id, pos = read_request_header(frame)
         served = self._served.get(api_key)
         if served is None:
             raise ProtocolError(f"API key {api_key} is not served")
-        api = served.api
-        too_new = False
-        if not api.oldest <= version <= api.latest:
-            if api_key != ApiKey.API_VERSIONS:
-                raise ProtocolError(f"{api.key.name} version {version} is not served")
-            too_new = True
-        if served.request_class is None:
-            served.load()
-        flexible = version >= served.flexible_from and not too_new
-        client_id, pos = read_client_id(frame, flexible)
+        too_new = not served.oldest <= version <= served.latest
+        if too_new and api_key != _API_VERSIONS:
+            raise ProtocolError(f"{served.api.key.name} version {version} is not served")
         context = RequestContext(
             api_key,
             0 if too_new else version,
@@ -109,16 +126,22 @@ class RequestHandler:
             connection.connection_id,
         )
         served.metrics.requests += 1
-        request_class = served.request_class
-        request = request_class() if too_new else decode(request_class, frame, pos, version)
-        respond = self._responder(context, reply)
+        read = served.decode or served.load()
+        respond: Callable[[Any], None] = partial(_respond, served.encode, context, reply)
+        if too_new:
+            request = messages_of(ApiKey.API_VERSIONS).request()
+            respond = partial(_unsupported, respond)
+        else:
+            if version >= served.flexible_from:
+                pos = skip_header_tags(frame, pos)
+            request = read(frame, pos, version)
         try:
-            api.handle(context, request, _unsupported(respond) if too_new else respond)
+            served.api.handle(context, request, respond)
         except (ProtocolError, AssertionError):
             raise
         except Exception:
             served.metrics.errors += 1
-            log.exception("%s v%d failed", api.key.name, version)
+            log.exception("%s v%d failed", served.api.key.name, version)
             respond(self.refusal(api_key, request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def refusal(self, api_key: int, request: Any, error: ErrorCode) -> Any:
@@ -135,30 +158,22 @@ class RequestHandler:
         response.error_code = int(error)
         return response
 
-    def _responder(self, context: RequestContext, reply: Reply) -> Callable[[Any], None]:
-        version = context.api_version
-        correlation_id = context.correlation_id
 
-        def respond(response: Any) -> None:
-            if response is None:
-                reply(None)
-                return
-            try:
-                out = encode_response(response, version, correlation_id)
-            except Exception:
-                # Others' answers may be on their way in the same turn: only this one is lost.
-                log.exception("a response to %s v%d", ApiKey(context.api_key).name, version)
-                reply.close()
-                return
-            reply(out.parts() if out.slices else out)
-
-        return respond
+def _respond(encode: Encode, context: RequestContext, reply: Reply, response: Any) -> None:
+    if response is None:
+        reply(None)
+        return
+    try:
+        parts = encode(response, context.api_version, context.correlation_id)
+    except Exception:
+        # Others' answers may be on their way in the same turn: only this one is lost.
+        log.exception("a response to %s v%d", ApiKey(context.api_key).name, context.api_version)
+        reply.close()
+        return
+    reply(parts)
 
 
-def _unsupported(respond: Callable[[Any], None]) -> Callable[[Any], None]:
-    def answer(response: Any) -> None:
-        response.error_code = int(ErrorCode.UNSUPPORTED_VERSION)
-        response.api_keys = [k for k in response.api_keys if k.api_key == ApiKey.API_VERSIONS]
-        respond(response)
-
-    return answer
+def _unsupported(respond: Callable[[Any], None], response: Any) -> None:
+    response.error_code = int(ErrorCode.UNSUPPORTED_VERSION)
+    response.api_keys = [k for k in response.api_keys if k.api_key == ApiKey.API_VERSIONS]
+    respond(response)

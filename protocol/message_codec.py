@@ -6,6 +6,7 @@ that end too soon; `decode` turns each of them into a `ProtocolError`. Never doe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 from struct import error as StructError
 from typing import Any
@@ -13,12 +14,16 @@ from typing import Any
 from protocol import primitives
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ProtocolError
-from protocol.primitives import MessageBuffer
+from protocol.primitives import MessageBuffer, RecordSlice
 
 REQUEST_HEAD = Struct(">hhi")  # API key, version, correlation id
+_REQUEST_HEADER = Struct(">hhih")  # and the length of the client id
 _SIZE_AND_CORRELATION = Struct(">ii")
 _SIZE = Struct(">i")
 _API_VERSIONS = int(ApiKey.API_VERSIONS)  # comparing enum members takes a call
+
+ResponseParts = bytes | MessageBuffer | Sequence[memoryview | RecordSlice]
+"""A whole response for the network: one piece, or parts in their order."""
 
 DECODE_ERRORS = (ProtocolError, IndexError, StructError, UnicodeDecodeError, ValueError)
 
@@ -55,6 +60,36 @@ def read_client_id(frame: memoryview, flexible: bool) -> tuple[str | None, int]:
     return client_id, pos
 
 
+def read_request_header(frame: memoryview) -> tuple[int, int, int, str | None, int]:
+    """API key, version, correlation id and client id, and where header v1 ends.
+
+    In flexible versions the header's tagged fields follow: see `skip_header_tags`.
+    """
+    if len(frame) < 10:
+        raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a request header")
+    api_key, version, correlation_id, length = _REQUEST_HEADER.unpack_from(frame)
+    if length == -1:
+        return api_key, version, correlation_id, None, 10
+    end = 10 + length
+    if length < 0 or end > len(frame):
+        raise ProtocolError(
+            f"the request header is no header: a client id of {length} bytes in a frame of "
+            f"{len(frame)}"
+        )
+    try:
+        return api_key, version, correlation_id, str(frame[10:end], "utf-8"), end
+    except UnicodeDecodeError as error:
+        raise ProtocolError(f"the request header is no header: {error}") from error
+
+
+def skip_header_tags(frame: memoryview, pos: int) -> int:
+    """Where the body starts: after the tagged fields of header v2."""
+    try:
+        return pos + 1 if not frame[pos] else primitives.skip_tagged_fields(frame, pos)
+    except DECODE_ERRORS as error:
+        raise ProtocolError(f"the request header is no header: {error}") from error
+
+
 def encode_request(request: Any, version: int, correlation_id: int, client_id: str | None) -> bytes:
     """A whole frame, size first: what a client, or another broker, sends."""
     out = MessageBuffer()
@@ -80,6 +115,12 @@ def encode_response(response: Any, version: int, correlation_id: int) -> Message
     size = out.total_size() if out.slices else len(out)
     _SIZE.pack_into(out, 0, size - 4)
     return out
+
+
+def response_parts(response: Any, version: int, correlation_id: int) -> ResponseParts:
+    """`encode_response` as the network takes it."""
+    out = encode_response(response, version, correlation_id)
+    return out.parts() if out.slices else out
 
 
 def decode_response(key: ApiKey, frame: memoryview, version: int) -> tuple[int, Any]:

@@ -93,11 +93,14 @@ def uuid_from_string(text: str) -> bytes:
 def read_uvarint(buf: memoryview, pos: int) -> tuple[int, int]:
     """An unsigned varint of at most 32 bits."""
     byte = buf[pos]
-    pos += 1
     if byte < 0x80:
-        return byte, pos
-    value = byte & 0x7F
-    shift = 7
+        return byte, pos + 1
+    second = buf[pos + 1]
+    if second < 0x80:  # up to 16,383: most of those that are not one byte
+        return byte & 0x7F | second << 7, pos + 2
+    value = byte & 0x7F | (second & 0x7F) << 7
+    pos += 2
+    shift = 14
     while True:
         byte = buf[pos]
         pos += 1
