@@ -16,6 +16,7 @@ from typing import Any
 
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.apis.producer_id_manager import ProducerIdManager
+from broker.dynamic_config import cleaner_config
 from broker.endpoints import EndPoint
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import GroupCoordinator
@@ -32,7 +33,7 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.request_handler import RequestHandler
 from broker.shared_server import SharedServer
 from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage
+from controller.metadata_image import MetadataImage, ResourceType
 from controller.metadata_loader import delta_between
 from controller.settings import DEFAULT_FEATURES
 from protocol.errors import ErrorCode
@@ -163,6 +164,7 @@ class BrokerServer:
             self.ports.scheduler,
             lambda: self.image.offset,
             self._offline_log_dirs,
+            self.ports.halt,
         )
         self.shared.failures.listen(self._log_dir_failed)
         self.lifecycle.register(lambda error: self._registered(error, done))
@@ -219,6 +221,8 @@ class BrokerServer:
     def _follow(self, delta: MetadataDelta, image: MetadataImage) -> None:
         deleted = [topic.name for topic in delta.topics.deleted.values()]
         self.replicas.apply(delta, image)
+        if any(kind == ResourceType.BROKER for kind, _ in delta.changed_configs):
+            self.cleaner.update_settings(cleaner_settings(cleaner_config(self.config, image)))
         if deleted:
             self.groups.on_topics_deleted(deleted)
         self.transactions.metadata_changed()

@@ -99,6 +99,7 @@ SERVED = (
     "log.cleaner.threads",
     "log.cleanup.policy",
     "log.dir",
+    "log.dir.failure.timeout.ms",
     "log.dirs",
     "log.flush.interval.messages",
     "log.flush.interval.ms",

@@ -3,8 +3,9 @@
 Owns the broker's epoch and its state on the way: it registers until the controller takes it,
 then sends a heartbeat every `broker.heartbeat.interval.ms`, at once where it has news. Unfenced by
 the controller once it has read the metadata up to its registration, it may serve. Heartbeats name
-the log directories that failed (KIP-858). Speaks to the
-controller through one callable, whether that is in this process or on another node. Follows
+the log directories that failed (KIP-858); one that no controller heard of within
+`log.dir.failure.timeout.ms` ends the process, since nobody else would lead what is in it. Speaks to
+the controller through one callable, whether that is in this process or on another node. Follows
 KIP-631 and Kafka's `BrokerLifecycleManager`.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from broker.endpoints import SECURITY_PROTOCOLS, EndPoint
@@ -25,6 +27,7 @@ from protocol.messages.broker_registration import (
     Feature,
     Listener,
 )
+from protocol.primitives import uuid_to_string
 from storage.ports import Scheduler, Timer
 
 _log = logging.getLogger("ottla.lifecycle")
@@ -55,6 +58,8 @@ class LifecycleConfig(Protocol):
     def broker_rack(self) -> str | None: ...
     @property
     def broker_heartbeat_interval_ms(self) -> int: ...
+    @property
+    def log_dir_failure_timeout_ms(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +85,20 @@ class BrokerLifecycle:
         scheduler: Scheduler,
         metadata_offset: Callable[[], int],
         offline_log_dirs: Callable[[], Sequence[bytes]] = tuple,
+        give_up: Callable[[str], None] = lambda reason: None,
     ) -> None:
         """`metadata_offset()` is the offset up to which this broker has applied the metadata,
-        `offline_log_dirs()` the ids of the registered log directories that failed since."""
+        `offline_log_dirs()` the ids of the registered log directories that failed since;
+        `give_up(reason)` ends the process where no controller hears of one."""
         self._config = config
         self._identity = identity
         self._to_controller = to_controller
         self._scheduler = scheduler
         self._metadata_offset = metadata_offset
         self._offline_log_dirs = offline_log_dirs
+        self._give_up = give_up
+        self._untold: dict[bytes, Timer | None] = {}
+        """Failed log directories, and how long the controller may not know; None: it does."""
         self._timer: Timer | None = None
         self._silence: Timer | None = None
         self._stopped = False
@@ -128,8 +138,9 @@ class BrokerLifecycle:
     def stop(self) -> None:
         """Send nothing any more."""
         self._stopped = True
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, *self._untold.values()):
+            if timer is not None:
+                timer.cancel()
 
     # --- registration --------------------------------------------------------------------------
 
@@ -170,17 +181,36 @@ class BrokerLifecycle:
     def _send_heartbeat(self) -> None:
         if self._stopped:
             return
+        offline = list(self._offline_log_dirs())
+        self._bound_untold(offline)
         request = BrokerHeartbeatRequest(
             broker_id=self._config.node_id,
             broker_epoch=self.epoch,
             current_metadata_offset=self._metadata_offset(),
             want_fence=not self._may_unfence,
             want_shut_down=self._on_shut_down is not None,
-            offline_log_dirs=list(self._offline_log_dirs()),
+            offline_log_dirs=offline,
         )
-        self._to_controller(request, self._heard)
+        self._to_controller(request, lambda response: self._heard(response, offline))
 
-    def _heard(self, response: BrokerHeartbeatResponse | None) -> None:
+    def _bound_untold(self, offline: Sequence[bytes]) -> None:
+        for directory in offline:
+            if directory not in self._untold:
+                name = uuid_to_string(directory)
+                reason = f"no controller could be told that the log directory {name} is offline"
+                self._untold[directory] = self._scheduler.call_later(
+                    self._config.log_dir_failure_timeout_ms, partial(self._give_up, reason)
+                )
+
+    def _told(self, offline: Sequence[bytes]) -> None:
+        for directory in offline:
+            timer, self._untold[directory] = self._untold[directory], None
+            if timer is not None:
+                timer.cancel()
+
+    def _heard(
+        self, response: BrokerHeartbeatResponse | None, offline: Sequence[bytes] = ()
+    ) -> None:
         if self._stopped:
             return
         error = NO_ANSWER if response is None else ErrorCode(response.error_code)
@@ -195,6 +225,7 @@ class BrokerLifecycle:
                 self._send_heartbeat,
             )
             return
+        self._told(offline)
         if self._on_shut_down is not None:
             if response.should_shut_down:
                 self._end_shut_down()

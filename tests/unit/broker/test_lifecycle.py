@@ -26,6 +26,7 @@ class Config:
     node_id = 4
     broker_rack = "r1"
     broker_heartbeat_interval_ms = 2000
+    log_dir_failure_timeout_ms = 30_000
 
 
 class Controller:
@@ -47,8 +48,15 @@ class Controller:
             5,
         )
         self.offline: list[bytes] = []
+        self.given_up: list[str] = []
         self.lifecycle = BrokerLifecycle(
-            Config(), identity, self.receive, self.scheduler, lambda: 123, lambda: self.offline
+            Config(),
+            identity,
+            self.receive,
+            self.scheduler,
+            lambda: 123,
+            lambda: self.offline,
+            self.given_up.append,
         )
 
     def receive(self, request: Any, respond: Callable[[Any], None]) -> None:
@@ -219,3 +227,31 @@ def test_heartbeats_name_the_log_directories_that_failed_and_the_first_comes_at_
     heartbeats = [one for _, one in controller.sent if isinstance(one, BrokerHeartbeatRequest)]
     assert [one.offline_log_dirs for one in heartbeats[:3]] == [[], [b"d" * 16], [b"d" * 16]]
     assert controller.sent[2][0] == 0
+
+
+def test_a_log_directory_that_no_controller_hears_of_in_time_ends_the_broker() -> None:
+    controller = unfenced()
+    controller.offline.append(b"d" * 16)
+    controller.heartbeat = BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER)
+    controller.lifecycle.log_dir_failed()
+    controller.scheduler.run_for(29_000)
+    assert controller.given_up == []
+    controller.scheduler.run_for(2_000)
+    assert controller.given_up == [
+        "no controller could be told that the log directory ZGRkZGRkZGRkZGRkZGRkZA is offline"
+    ]
+
+
+def test_one_that_it_heard_of_does_not() -> None:
+    controller = unfenced()
+    controller.offline.append(b"d" * 16)
+    controller.lifecycle.log_dir_failed()
+    controller.scheduler.run_for(1_000)
+    controller.heartbeat = BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER)
+    controller.scheduler.run_for(90_000)
+    assert controller.given_up == []
+    controller.offline.append(b"e" * 16)
+    controller.lifecycle.log_dir_failed()
+    controller.lifecycle.stop()
+    controller.scheduler.run_for(90_000)
+    assert controller.given_up == []
