@@ -29,6 +29,7 @@ async def read_everything(
     for key in shared.keys:
         if stable := await _until_stable(client, key, deadline):
             shared.history.add(stable)
+    shared.stable_at = time.monotonic()
     for key in shared.keys:
         for isolation in (UNCOMMITTED, COMMITTED):
             try:

@@ -55,8 +55,6 @@ _OVER = {
 }
 """It timed out, or somebody else has its id."""
 
-_numbers = itertools.count()
-
 
 class _Life(NamedTuple):
     producer: int
@@ -69,6 +67,8 @@ class _Over(Exception):
 
 class TransactionalProducer(Worker):
     """One transactional id and its lives."""
+
+    timeout_ms = TIMEOUT_MS
 
     def __init__(self, name: str, shared: Shared, version_2: bool) -> None:
         super().__init__(name, shared)
@@ -91,7 +91,7 @@ class TransactionalProducer(Worker):
         await self._transact(self.rng.random() < ABORTED, self.rng.random() < LEFT)
 
     async def _begin_life(self) -> bool:
-        answer = await self._ask(InitProducerIdRequest(self._id, TIMEOUT_MS), 4)
+        answer = await self._ask(InitProducerIdRequest(self._id, self.timeout_ms), 4)
         if answer is None:
             return False
         code = ErrorCode(answer.error_code)
@@ -127,7 +127,7 @@ class TransactionalProducer(Worker):
 
     async def _transact(self, aborted: bool, left: bool) -> None:
         assert self._life is not None
-        life, number = self._life, next(_numbers)
+        life, number = self._life, self.shared.next_transaction()
         begun = self.shared.now()
         ending, outcome, error = -1.0, FAIL, "aborted"
         chosen = self.rng.sample(self.shared.keys, min(KEYS_MAX, len(self.shared.keys)))
@@ -165,7 +165,7 @@ class TransactionalProducer(Worker):
             v3_and_below_topics=[AddPartitionsToTxnTopic(*item) for item in topics.items()],
         )
         deadline = self.shared.now() + PATIENCE_S
-        while self.shared.now() < deadline and not self.shared.stopping.is_set():
+        while self.shared.now() < deadline:
             answer = await self._ask(request, 3)
             if answer is not None:
                 codes = {
@@ -198,7 +198,7 @@ class TransactionalProducer(Worker):
             )
         )
         batch = self._batch(life, value, sequence)
-        while self.shared.now() - now < PATIENCE_S and not self.shared.stopping.is_set():
+        while self.shared.now() - now < PATIENCE_S:
             node = self.client.leader(key)
             if node is not None:
                 answer = await self._produce(node, key, batch)
@@ -264,7 +264,7 @@ class TransactionalProducer(Worker):
         key, value, number = (
             self.rng.choice(self.shared.keys),
             next(self.shared.values),
-            next(_numbers),
+            self.shared.next_transaction(),
         )
         t0 = self.shared.now()
         node = self.client.leader(key)

@@ -66,12 +66,19 @@ class Shared:
         self.history = History()
         self.values: Iterator[int] = itertools.count(1)
         self.stopping = asyncio.Event()
+        self.stable_at = 0.0
+        """`time.monotonic` when every last stable offset had reached its log's end."""
+        self._transactions = itertools.count()
         self._seed = seed
         self._begin = time.monotonic()
 
     def now(self) -> float:
         """Seconds since the run began."""
         return time.monotonic() - self._begin
+
+    def next_transaction(self) -> int:
+        """A number for a transaction."""
+        return next(self._transactions)
 
     def rng(self, name: str) -> random.Random:
         return random.Random(f"{self._seed} {name}")
