@@ -25,6 +25,7 @@ from broker.node_apis import node_apis
 from broker.node_settings import cleaner_settings
 from broker.node_transactions import NodeTransactions
 from broker.replication.alter_partition_manager import AlterPartitionManager
+from broker.replication.append_verification import AppendVerification
 from broker.replication.assignments_manager import AssignmentsManager
 from broker.replication.partition import Partition
 from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
@@ -63,12 +64,17 @@ class BrokerServer:
         )
         self._fetchers: ReplicaFetcherManager | None = None
         self._replicate(shared)
+        self.transactions = NodeTransactions(self)
+        self.verification = AppendVerification(
+            self.transactions, config.transaction_partition_verification_enable
+        )
         offsets_log = ReplicaCoordinatorLog(
             OFFSETS_TOPIC,
             self.replicas,
             ports.io,
             config.offsets_load_buffer_size,
             config.offsets_topic_compression_codec,
+            self.verification,
         )
         self.cleaner = _cleaner(shared)
         self.groups = GroupCoordinator(
@@ -78,7 +84,6 @@ class BrokerServer:
             ports.random_bytes,
             self._offsets_partition_count,
         )
-        self.transactions = NodeTransactions(self)
         self.producer_ids = ProducerIdManager(
             ports.scheduler,
             config.node_id,

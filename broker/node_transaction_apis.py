@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from broker.apis.context import Api
 from broker.apis.transaction_admin import TransactionAdminApi
 from broker.apis.transactions import TransactionsApi
+from broker.apis.txn_offset_commit import TxnOffsetCommitApi
 from broker.apis.write_txn_markers import WriteTxnMarkersApi
 
 if TYPE_CHECKING:
@@ -22,5 +23,6 @@ def node_transaction_apis(node: BrokerServer) -> list[Api]:
     return [
         *TransactionsApi(node, coordinator, node.groups.partition_for).apis(),
         *TransactionAdminApi(coordinator).apis(),
+        *TxnOffsetCommitApi(node, node.groups).apis(),
         *WriteTxnMarkersApi(node.replicas, node.groups, node.config.request_timeout_ms).apis(),
     ]

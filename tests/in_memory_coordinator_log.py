@@ -8,8 +8,12 @@ from broker.replication.coordinator_log import (
     AppendResult,
     LogRecord,
     Record,
+    TransactionalAppend,
+    TransactionalProducer,
     TransactionMarker,
+    Verified,
 )
+from broker.replication.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode
 
 
@@ -25,25 +29,71 @@ class InMemoryCoordinatorLog:
         self.committed: dict[int, int] = {}
         self._waiting: dict[int, list[tuple[int, Callable[[], None]]]] = {}
         self._held_loads: list[Callable[[], None]] = []
+        self.verify_error = ErrorCode.NONE
+        self.hold_verifications = False
+        self.verifications: list[
+            tuple[int, TransactionalProducer, TransactionSupportedOperation]
+        ] = []
+        self._held_verifications: list[Callable[[], None]] = []
 
-    def append(self, partition: int, leader_epoch: int, records: Sequence[Record]) -> AppendResult:
+    def append(
+        self,
+        partition: int,
+        leader_epoch: int,
+        records: Sequence[Record],
+        transaction: TransactionalAppend | None = None,
+    ) -> AppendResult:
         """Append unless `append_error` says otherwise."""
         if self.append_error is not ErrorCode.NONE:
             return AppendResult(self.append_error)
         log = self.records.setdefault(partition, [])
         first = len(log)
+        producer_id = -1 if transaction is None else transaction.producer.producer_id
         log.extend(
-            LogRecord(first + index, key, value) for index, (key, value) in enumerate(records)
+            LogRecord(first + index, key, value, producer_id)
+            for index, (key, value) in enumerate(records)
         )
         if self.commit_at_once:
             self.commit(partition)
         return AppendResult(ErrorCode.NONE, first, len(log) - 1)
 
+    def verify_transaction(
+        self,
+        partition: int,
+        producer: TransactionalProducer,
+        operation: TransactionSupportedOperation,
+        done: Verified,
+    ) -> None:
+        """Good, or `verify_error`; now or at `finish_verifications`."""
+        self.verifications.append((partition, producer, operation))
+
+        def verify() -> None:
+            error = self.verify_error
+            done(TransactionalAppend(producer) if error is ErrorCode.NONE else error)
+
+        if self.hold_verifications:
+            self._held_verifications.append(verify)
+        else:
+            verify()
+
+    def finish_verifications(self) -> None:
+        """Let every held verification end, in order."""
+        held, self._held_verifications = self._held_verifications, []
+        for verify in held:
+            verify()
+
+    def high_watermark(self, partition: int) -> int:
+        """What `commit` says."""
+        return self.committed.get(partition, -1) + 1
+
     def append_marker(self, partition: int, producer_id: int, committed: bool) -> int:
         """End a transaction, as WriteTxnMarkers does; its offset."""
         log = self.records.setdefault(partition, [])
-        log.append(TransactionMarker(len(log), producer_id, committed))
-        return len(log) - 1
+        offset = len(log)
+        log.append(TransactionMarker(offset, producer_id, committed))
+        if self.commit_at_once:
+            self.commit(partition)
+        return offset
 
     def when_committed(self, partition: int, offset: int, callback: Callable[[], None]) -> None:
         """Now, or when `commit` gets there."""

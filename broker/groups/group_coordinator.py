@@ -15,9 +15,15 @@ from broker.groups.classic_member import SyncReply, sync_refusal
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_shard import GroupShard
 from broker.groups.joining import Joining
-from broker.replication.coordinator_log import CoordinatorLog, TransactionMarker
+from broker.replication.coordinator_log import (
+    CoordinatorLog,
+    TransactionalAppend,
+    TransactionalProducer,
+    TransactionMarker,
+)
 from broker.replication.coordinator_partitions import partition_for
 from broker.replication.coordinator_runtime import CoordinatorRuntime, Done
+from broker.replication.transaction_verification import txn_offset_commit_operation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.heartbeat import HeartbeatRequest
@@ -27,6 +33,10 @@ from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitRes
 from protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from protocol.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
 from protocol.messages.sync_group import SyncGroupRequest
+from protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponseTopic,
+)
 from storage.ports import Scheduler, Timer
 
 log = logging.getLogger(__name__)
@@ -79,6 +89,16 @@ class GroupCoordinator:
         for shard in self._runtime.active_shards():
             for topic in topics:
                 shard.forget_topic(topic)
+
+    def marker_error(self, partition: int) -> ErrorCode:
+        """Why no marker may be written to `partition` of `__consumer_offsets`; NONE where it may.
+
+        Only a live shard hears of it; the transaction's coordinator asks again meanwhile.
+        """
+        if self._stopped:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        shard = self._runtime.shard(partition)
+        return shard if isinstance(shard, ErrorCode) else ErrorCode.NONE
 
     def on_transaction_marker(self, partition: int, marker: TransactionMarker) -> None:
         """WriteTxnMarkers appended `marker` to `partition` of `__consumer_offsets`."""
@@ -191,6 +211,41 @@ class GroupCoordinator:
             done(shard, [])
         else:
             shard.commit_offsets(request, api_version, done)
+
+    def commit_transactional_offsets(
+        self,
+        request: TxnOffsetCommitRequest,
+        api_version: int,
+        done: Callable[[ErrorCode, list[TxnOffsetCommitResponseTopic]], None],
+    ) -> None:
+        """TxnOffsetCommit, answered as `commit_offsets` is.
+
+        First the transaction's coordinator says that the group's partition of
+        `__consumer_offsets` is in the transaction, or adds it (KIP-890).
+        """
+        shard = self._shard_of_members(request.group_id)
+        if isinstance(shard, ErrorCode):
+            done(shard, [])
+            return
+
+        def verified(outcome: TransactionalAppend | ErrorCode) -> None:
+            if isinstance(outcome, ErrorCode):
+                done(outcome, [])
+                return
+            shard = self.shard_for(request.group_id)
+            if isinstance(shard, ErrorCode):
+                done(shard, [])
+            else:
+                shard.commit_transactional_offsets(request, api_version, outcome, done)
+
+        self._runtime.verify_transaction(
+            self.partition_for(request.group_id),
+            TransactionalProducer(
+                request.transactional_id, request.producer_id, request.producer_epoch
+            ),
+            txn_offset_commit_operation(api_version),
+            verified,
+        )
 
     def fetch_offsets(
         self,

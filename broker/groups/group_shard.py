@@ -34,7 +34,12 @@ from broker.groups.offset_protocol import (
 )
 from broker.groups.offset_store import OffsetStore
 from broker.groups.rebalance import Rebalancer
-from broker.replication.coordinator_log import LogRecord, Record, TransactionMarker
+from broker.replication.coordinator_log import (
+    LogRecord,
+    Record,
+    TransactionalAppend,
+    TransactionMarker,
+)
 from broker.replication.coordinator_runtime import Done, ShardContext
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember
@@ -52,7 +57,15 @@ from protocol.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from protocol.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
+from protocol.messages.offset_fetch import (
+    OffsetFetchRequestGroup,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponseTopics,
+)
+from protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponseTopic,
+)
 from storage.ports import Scheduler
 
 log = logging.getLogger(__name__)
@@ -79,7 +92,8 @@ class GroupShard:
         self._rebalancer = Rebalancer(config, scheduler, context)
         self.protocol = ClassicProtocol(config, self._rebalancer, context, random_bytes)
         self.groups: dict[str, ClassicGroup] = {}
-        self.offsets = OffsetStore(config.offset_metadata_max_bytes)
+        self.offsets = OffsetStore(config.offset_metadata_max_bytes, lambda: context.high_watermark)
+        self._loaded_to = -1
         self._others: dict[str, int] = {}
 
     # -- replay --------------------------------------------------------------------------------
@@ -105,7 +119,7 @@ class GroupShard:
 
     def replay_marker(self, marker: TransactionMarker) -> None:
         """Apply the end of a transaction that committed offsets."""
-        self.offsets.replay_marker(marker.producer_id, marker.committed)
+        self.offsets.replay_marker(marker.producer_id, marker.committed, marker.offset)
 
     def _replay_group(self, group_id: str, value: GroupMetadataValue | None, offset: int) -> None:
         group = self.groups.get(group_id)
@@ -122,6 +136,7 @@ class GroupShard:
     def on_loaded(self) -> None:
         """The log is replayed: expect signs of life from all members."""
         self._live = True
+        self._loaded_to = self._context.last_offset
         for group in list(self.groups.values()):
             self._rebalancer.resume(group)
         if self._others:
@@ -195,24 +210,66 @@ class GroupShard:
         if error is ErrorCode.NONE and member is not None:
             self._rebalancer.extend_session(group, member)
 
+    def commit_transactional_offsets(
+        self,
+        request: TxnOffsetCommitRequest,
+        api_version: int,
+        transaction: TransactionalAppend,
+        done: Callable[[ErrorCode, list[TxnOffsetCommitResponseTopic]], None],
+    ) -> None:
+        """TxnOffsetCommit, whose transaction was verified: answered as `commit_offsets` is."""
+        group = self.groups.get(request.group_id)
+        generation = request.generation_id
+        if group is None:
+            error = commit_error_without_group(generation, api_version)
+        else:
+            error = commit_error(
+                group,
+                request.member_id,
+                request.group_instance_id,
+                generation,
+                is_transactional=True,
+            )
+        if error is not ErrorCode.NONE:
+            done(error, [])
+            return
+        records, answers = self.offsets.commit_transactional(request, self._scheduler.wall_ms())
+        error = self._context.append(records, transaction)
+        if error is not ErrorCode.NONE or not records:
+            done(error, answers)
+        else:
+            self._context.after_commit(lambda committed: done(committed, answers))
+
     def fetch_offsets(
         self,
         request: OffsetFetchRequestGroup,
         require_stable: bool,
         done: Callable[[OffsetFetchResponseGroup], None],
     ) -> None:
-        """OffsetFetch of one group: answered when all that it shows is committed."""
-        topics, latest = self.offsets.fetch(request.group_id, request.topics, require_stable)
+        """OffsetFetch of one group.
 
-        def committed(error: ErrorCode) -> None:
+        With `require_stable` answered when all is committed that was appended before. Without, it
+        tells at once what is committed, but on a new leader, which does not know yet how far the
+        one before had come: all that it loaded has to be committed first.
+        """
+        group_id, asked = request.group_id, request.topics
+
+        def answer(error: ErrorCode, topics: list[OffsetFetchResponseTopics]) -> None:
             if error is ErrorCode.NONE:
-                done(OffsetFetchResponseGroup(request.group_id, topics))
+                done(OffsetFetchResponseGroup(group_id, topics))
             else:
                 # Consumers before 3.9 do not retry COORDINATOR_NOT_AVAILABLE here.
-                code = int(ErrorCode.NOT_COORDINATOR)
-                done(OffsetFetchResponseGroup(request.group_id, [], code))
+                done(OffsetFetchResponseGroup(group_id, [], int(ErrorCode.NOT_COORDINATOR)))
 
-        self._context.after_commit(committed, latest)
+        if require_stable:
+            stable = self.offsets.fetch(group_id, asked, require_stable=True)
+            self._context.after_commit(lambda error: answer(error, stable))
+            return
+
+        def loaded(error: ErrorCode) -> None:
+            answer(error, self.offsets.fetch(group_id, asked, require_stable=False))
+
+        self._context.after_commit(loaded, self._loaded_to)
 
     def delete_offsets(
         self, request: OffsetDeleteRequest, done: Callable[[OffsetDeleteResponse], None]

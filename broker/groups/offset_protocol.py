@@ -16,7 +16,7 @@ from broker.groups.classic_group_state import (
     EMPTY,
     STABLE,
 )
-from broker.groups.offset_store import CommittedOffset
+from broker.groups.committed_offset import CommittedOffset
 from protocol.errors import ErrorCode
 
 GROUP_ID_NOT_FOUND_FROM = 9

@@ -1,24 +1,24 @@
-"""The committed offsets of one shard's groups.
+"""The offsets of one shard's groups: committed ones, and those of open transactions.
 
-Owns offsets by group, topic and partition, and offsets of open transactions, which count only when
-their transaction is committed. Changes in `replay` and `replay_marker` alone; the other methods
-decide: they return the records to append, and the answer. Never asks whether a group may commit:
-`offset_protocol` does. Follows Kafka's `OffsetMetadataManager`; KIP-211 (expiry), KIP-447 (stable
-offsets), KIP-848 (topic ids in OffsetCommit and OffsetFetch v10).
+Owns both kinds (`offset_table`, `pending_offsets`). They change in `replay` and `replay_marker`
+alone; the other methods decide: they return the records to append, and the answer. Never asks
+whether a group may commit: `offset_protocol` does. Follows Kafka's `OffsetMetadataManager`; KIP-211
+(expiry), KIP-447 (stable offsets), KIP-848 (topic ids in OffsetCommit and OffsetFetch v10).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable
 
+from broker.groups.committed_offset import CommittedOffset, Key
 from broker.groups.group_records import offset_commit_record, offset_tombstone
+from broker.groups.offset_table import OffsetTable
+from broker.groups.pending_offsets import PendingOffsets
 from broker.replication.coordinator_log import NO_PRODUCER_ID, Record
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,
-    OffsetCommitRequestPartition,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
@@ -27,54 +27,36 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
-from protocol.primitives import ZERO_UUID
+from protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
 
 NO_OFFSET = -1
 NO_TIMESTAMP = -1
 
 
-class CommittedOffset(NamedTuple):
-    """What was committed, and where the record of it is in the log."""
-
-    offset: int
-    leader_epoch: int
-    metadata: str
-    commit_timestamp_ms: int
-    expire_timestamp_ms: int
-    topic_id: bytes
-    record_offset: int
-
-
-Key = tuple[str, str, int]
-"""Group id, topic, partition."""
-
-_Partitions = dict[int, CommittedOffset]
-
-
 class OffsetStore:
-    """Offsets of one partition of `__consumer_offsets`."""
+    """Offsets of one partition of `__consumer_offsets`, whose high watermark is
+    `committed_below()`."""
 
-    def __init__(self, metadata_max_bytes: int) -> None:
+    def __init__(self, metadata_max_bytes: int, committed_below: Callable[[], int]) -> None:
         self._metadata_max_bytes = metadata_max_bytes
-        self._groups: dict[str, dict[str, _Partitions]] = {}
-        self._pending: dict[int, dict[Key, CommittedOffset]] = {}
+        self._table = OffsetTable(committed_below)
+        self._pending = PendingOffsets()
 
     def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
-        """The committed offset, or None."""
-        return self._groups.get(group_id, {}).get(topic, {}).get(partition)
-
-    def group_ids(self) -> Iterator[str]:
-        """Groups that have a committed offset."""
-        return iter(self._groups)
+        """The offset as appended, or None; none of an open transaction."""
+        return self._table.get((group_id, topic, partition))
 
     def has_open_transaction(self, group_id: str) -> bool:
         """Whether some open transaction holds offsets of the group."""
-        return any(key[0] == group_id for pending in self._pending.values() for key in pending)
+        return self._pending.has_open_transaction(group_id)
 
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
         """Whether an open transaction holds an offset of this partition."""
-        key = (group_id, topic, partition)
-        return any(key in pending for pending in self._pending.values())
+        return self._pending.is_pending((group_id, topic, partition))
 
     # -- replay --------------------------------------------------------------------------------
 
@@ -88,53 +70,26 @@ class OffsetStore:
         """Apply an OffsetCommit record, or its tombstone."""
         where = (key.group, key.topic, key.partition)
         if value is None:
-            self._remove(where)
-            for pending in self._pending.values():
-                pending.pop(where, None)
-            return
-        committed = CommittedOffset(
-            value.offset,
-            value.leader_epoch,
-            value.metadata,
-            value.commit_timestamp,
-            value.expire_timestamp,
-            value.topic_id,
-            record_offset,
-        )
-        if producer_id == NO_PRODUCER_ID:
-            self._put(where, committed)
+            self._table.remove(where, record_offset)
+            self._pending.remove(where)
+        elif producer_id == NO_PRODUCER_ID:
+            self._table.put(where, CommittedOffset.of(value, record_offset), record_offset)
         else:
-            self._pending.setdefault(producer_id, {})[where] = committed
+            self._pending.put(producer_id, where, CommittedOffset.of(value, record_offset))
 
-    def replay_marker(self, producer_id: int, committed: bool) -> None:
+    def replay_marker(self, producer_id: int, committed: bool, marker_offset: int) -> None:
         """A transaction ended: its offsets count now, or never did.
 
         An offset that was committed later than the transaction's record stays (compaction keeps
         the later of the two records, and both ways must end alike).
         """
-        pending = self._pending.pop(producer_id, {})
+        pending = self._pending.take(producer_id)
         if not committed:
             return
         for where, offset in pending.items():
-            existing = self.get(*where)
+            existing = self._table.get(where)
             if existing is None or existing.record_offset < offset.record_offset:
-                self._put(where, offset)
-
-    def _put(self, where: Key, committed: CommittedOffset) -> None:
-        group_id, topic, partition = where
-        self._groups.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
-
-    def _remove(self, where: Key) -> None:
-        group_id, topic, partition = where
-        topics = self._groups.get(group_id)
-        partitions = None if topics is None else topics.get(topic)
-        if topics is None or partitions is None:
-            return
-        partitions.pop(partition, None)
-        if not partitions:
-            del topics[topic]
-        if not topics:
-            del self._groups[group_id]
+                self._table.put(where, offset, marker_offset)
 
     # -- OffsetCommit --------------------------------------------------------------------------
 
@@ -149,7 +104,7 @@ class OffsetStore:
         for topic in request.topics:
             partitions = []
             for partition in topic.partitions:
-                error = self._check(partition)
+                error = self._check(partition.committed_metadata)
                 if error is ErrorCode.NONE:
                     value = OffsetCommitValue(
                         offset=partition.committed_offset,
@@ -170,8 +125,35 @@ class OffsetStore:
             answers.append(OffsetCommitResponseTopic(topic.name, topic.topic_id, partitions))
         return records, answers
 
-    def _check(self, partition: OffsetCommitRequestPartition) -> ErrorCode:
-        metadata = partition.committed_metadata
+    def commit_transactional(
+        self, request: TxnOffsetCommitRequest, now_ms: int
+    ) -> tuple[list[Record], list[TxnOffsetCommitResponseTopic]]:
+        """As `commit`, for offsets of a transaction; their records name no topic id."""
+        records: list[Record] = []
+        answers = []
+        for topic in request.topics:
+            partitions = []
+            for partition in topic.partitions:
+                error = self._check(partition.committed_metadata)
+                if error is ErrorCode.NONE:
+                    value = OffsetCommitValue(
+                        offset=partition.committed_offset,
+                        leader_epoch=partition.committed_leader_epoch,
+                        metadata=partition.committed_metadata or "",
+                        commit_timestamp=now_ms,
+                    )
+                    records.append(
+                        offset_commit_record(
+                            request.group_id, topic.name, partition.partition_index, value
+                        )
+                    )
+                partitions.append(
+                    TxnOffsetCommitResponsePartition(partition.partition_index, int(error))
+                )
+            answers.append(TxnOffsetCommitResponseTopic(topic.name, partitions))
+        return records, answers
+
+    def _check(self, metadata: str | None) -> ErrorCode:
         # Kafka counts characters, whatever the name of the key says.
         if metadata is not None and len(metadata) > self._metadata_max_bytes:
             return ErrorCode.OFFSET_METADATA_TOO_LARGE
@@ -181,57 +163,53 @@ class OffsetStore:
 
     def fetch(
         self, group_id: str, topics: list[OffsetFetchRequestTopics] | None, require_stable: bool
-    ) -> tuple[list[OffsetFetchResponseTopics], int]:
-        """Offsets of `topics` (None: all), and where the latest record they come from is."""
+    ) -> list[OffsetFetchResponseTopics]:
+        """Offsets of `topics` (None: of all that have one).
+
+        With `require_stable` those that are appended, to be told when they are committed, and
+        UNSTABLE_OFFSET_COMMIT where an open transaction may change one; without, those that are
+        committed now.
+        """
+        table = self._table
+        get = table.get if require_stable else table.get_committed
         if topics is None:
-            topics = [
-                OffsetFetchRequestTopics(name=name, partition_indexes=list(partitions))
-                for name, partitions in self._groups.get(group_id, {}).items()
-            ]
+            keys = table.keys(group_id) if require_stable else table.committed_keys(group_id)
+            topics = _by_topic(keys)
         answers = []
-        latest = -1
         for topic in topics:
             partitions = []
             for index in topic.partition_indexes:
-                committed = self.get(group_id, topic.name, index)
-                if require_stable and self.is_pending(group_id, topic.name, index):
+                key = (group_id, topic.name, index)
+                committed = get(key)
+                if require_stable and self._pending.is_pending(key):
                     answer = no_offset(index, ErrorCode.UNSTABLE_OFFSET_COMMIT)
-                elif committed is None or _of_another_topic(committed, topic.topic_id):
+                elif committed is None or not committed.is_for(topic.topic_id):
                     answer = no_offset(index)
                 else:
-                    latest = max(latest, committed.record_offset)
                     answer = OffsetFetchResponsePartitions(
                         index, committed.offset, committed.leader_epoch, committed.metadata
                     )
                 partitions.append(answer)
             answers.append(OffsetFetchResponseTopics(topic.name, topic.topic_id, partitions))
-        return answers, latest
+        return answers
 
     # -- removal -------------------------------------------------------------------------------
 
     def delete(self, group_id: str, topic: str, partition: int) -> list[Record]:
         """Records that remove one offset; none where there is none."""
-        known = self.get(group_id, topic, partition) is not None
-        if known or self.is_pending(group_id, topic, partition):
-            return [offset_tombstone(group_id, topic, partition)]
+        key = (group_id, topic, partition)
+        if self._table.get(key) is not None or self._pending.is_pending(key):
+            return [offset_tombstone(*key)]
         return []
 
     def delete_group(self, group_id: str) -> list[Record]:
         """Records that remove all of a group's offsets, those of open transactions too."""
-        keys: dict[Key, None] = dict.fromkeys(self._keys(group_id))
-        for pending in self._pending.values():
-            keys.update(dict.fromkeys(key for key in pending if key[0] == group_id))
+        keys = dict.fromkeys(self._table.keys(group_id) + self._pending.keys(group_id))
         return [offset_tombstone(*key) for key in keys]
 
     def delete_topic(self, topic: str) -> list[Record]:
         """Records that remove the offsets of a topic that was deleted, in every group."""
-        keys: dict[Key, None] = {}
-        for group_id, topics in self._groups.items():
-            keys.update(
-                dict.fromkeys((group_id, topic, partition) for partition in topics.get(topic, {}))
-            )
-        for pending in self._pending.values():
-            keys.update(dict.fromkeys(key for key in pending if key[1] == topic))
+        keys = dict.fromkeys(self._table.keys_of_topic(topic) + self._pending.keys_of_topic(topic))
         return [offset_tombstone(*key) for key in keys]
 
     def expire(
@@ -249,25 +227,18 @@ class OffsetStore:
         """
         records: list[Record] = []
         nothing_left = True
-        for key in self._keys(group_id):
-            committed = self.get(*key)
+        for key in self._table.keys(group_id):
+            committed = self._table.get(key)
             assert committed is not None
             if committed.expire_timestamp_ms != NO_TIMESTAMP:
                 over = now_ms >= committed.expire_timestamp_ms
             else:
                 over = now_ms - unused_since(committed) >= retention_ms
-            if over and not is_subscribed(key[1]) and not self.is_pending(*key):
+            if over and not is_subscribed(key[1]) and not self._pending.is_pending(key):
                 records.append(offset_tombstone(*key))
             else:
                 nothing_left = False
-        return records, nothing_left and not self.has_open_transaction(group_id)
-
-    def _keys(self, group_id: str) -> list[Key]:
-        return [
-            (group_id, topic, partition)
-            for topic, partitions in self._groups.get(group_id, {}).items()
-            for partition in partitions
-        ]
+        return records, nothing_left and not self._pending.has_open_transaction(group_id)
 
 
 def no_offset(index: int, error: ErrorCode = ErrorCode.NONE) -> OffsetFetchResponsePartitions:
@@ -275,6 +246,9 @@ def no_offset(index: int, error: ErrorCode = ErrorCode.NONE) -> OffsetFetchRespo
     return OffsetFetchResponsePartitions(index, NO_OFFSET, -1, "", int(error))
 
 
-def _of_another_topic(committed: CommittedOffset, topic_id: bytes) -> bool:
-    """Whether it was committed for an earlier topic of the same name."""
-    return ZERO_UUID not in (topic_id, committed.topic_id) and topic_id != committed.topic_id
+def _by_topic(keys: list[Key]) -> list[OffsetFetchRequestTopics]:
+    topics: dict[str, OffsetFetchRequestTopics] = {}
+    for _, name, partition in keys:
+        topic = topics.setdefault(name, OffsetFetchRequestTopics(name=name))
+        topic.partition_indexes.append(partition)
+    return list(topics.values())

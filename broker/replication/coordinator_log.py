@@ -3,7 +3,7 @@
 The group coordinator keeps its state in `__consumer_offsets`, the transaction coordinator in
 `__transaction_state`. This module owns the port between a coordinator and such a topic, and the
 errors that clients get for a log's errors. It never knows what the records mean. Follows Kafka's
-`PartitionWriter` and `CoordinatorLoader`.
+`PartitionWriter` and `CoordinatorLoader`; KIP-98 and KIP-890 for records of a transaction.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
+from broker.replication.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode
+from storage.verification_state import VerificationGuard
 
 Record = tuple[bytes, bytes | None]
 """Key and value of a record to append; value None is a tombstone."""
@@ -36,6 +38,24 @@ class TransactionMarker(NamedTuple):
     committed: bool
 
 
+class TransactionalProducer(NamedTuple):
+    """Whose transaction records belong to."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+
+
+class TransactionalAppend(NamedTuple):
+    """Leave to append records of a transaction, as `verify_transaction` gave it."""
+
+    producer: TransactionalProducer
+    guard: VerificationGuard | None = None
+
+
+Verified = Callable[[TransactionalAppend | ErrorCode], None]
+
+
 class AppendResult(NamedTuple):
     """Where records went; with an error nothing was written."""
 
@@ -47,12 +67,35 @@ class AppendResult(NamedTuple):
 class CoordinatorLog(Protocol):
     """One internal topic. All calls and callbacks are on the loop's thread."""
 
-    def append(self, partition: int, leader_epoch: int, records: Sequence[Record]) -> AppendResult:
+    def append(
+        self,
+        partition: int,
+        leader_epoch: int,
+        records: Sequence[Record],
+        transaction: TransactionalAppend | None = None,
+    ) -> AppendResult:
         """Append `records` as one batch, all or none, stamped with the current time.
 
-        Refused with NOT_LEADER_OR_FOLLOWER where this node does not lead in `leader_epoch`, with
-        NOT_ENOUGH_REPLICAS, MESSAGE_TOO_LARGE or KAFKA_STORAGE_ERROR as a Produce would be.
+        With `transaction` the batch belongs to it. Refused with NOT_LEADER_OR_FOLLOWER where this
+        node does not lead in `leader_epoch`, with NOT_ENOUGH_REPLICAS, MESSAGE_TOO_LARGE,
+        KAFKA_STORAGE_ERROR, INVALID_PRODUCER_EPOCH or INVALID_TXN_STATE as a Produce would be.
         """
+
+    def verify_transaction(
+        self,
+        partition: int,
+        producer: TransactionalProducer,
+        operation: TransactionSupportedOperation,
+        done: Verified,
+    ) -> None:
+        """See to it that `partition` is in the producer's transaction, before an append to it.
+
+        `done` once, now or later: with what `append` wants, or with an error, which may be one of
+        the transaction coordinator's.
+        """
+
+    def high_watermark(self, partition: int) -> int:
+        """Below this offset all is committed; 0 where this node has no replica."""
 
     def when_committed(self, partition: int, offset: int, callback: Callable[[], None]) -> None:
         """Call once when the high watermark is above `offset`: at once if it is. Never on error."""
@@ -80,6 +123,8 @@ _CLIENT_ERRORS = {
     ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    # Of a transaction's verification: this one lets clients ask again without another look-up.
+    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
     ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_COORDINATOR,
     ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,

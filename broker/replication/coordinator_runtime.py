@@ -21,12 +21,17 @@ from enum import Enum
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from broker.replication.coordinator_log import (
+    NO_PRODUCER_ID,
     CoordinatorLog,
     LogRecord,
     Record,
+    TransactionalAppend,
+    TransactionalProducer,
     TransactionMarker,
+    Verified,
     coordinator_error,
 )
+from broker.replication.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode, ProtocolError
 from storage.ports import Scheduler, Timer
 
@@ -95,19 +100,30 @@ class ShardContext:
         self._timer: Timer | None = None
         self.shard: CoordinatorShard | None = None
 
-    def append(self, records: Sequence[Record]) -> ErrorCode:
-        """Write `records` and replay them. An error is one for clients; then nothing changed."""
+    @property
+    def high_watermark(self) -> int:
+        """Below this offset the log is committed."""
+        return self._log.high_watermark(self.partition)
+
+    def append(
+        self, records: Sequence[Record], transaction: TransactionalAppend | None = None
+    ) -> ErrorCode:
+        """Write `records` and replay them. An error is one for clients; then nothing changed.
+
+        With `transaction` they belong to it, and mean nothing before its marker.
+        """
         if self.state is not ShardState.ACTIVE:
             return ErrorCode.NOT_COORDINATOR
         if not records:
             return ErrorCode.NONE
-        result = self._log.append(self.partition, self.leader_epoch, records)
+        result = self._log.append(self.partition, self.leader_epoch, records, transaction)
         if result.error is not ErrorCode.NONE:
             log.warning("%s: append refused: %s", self, result.error.name)
             return coordinator_error(result.error)
         assert self.shard is not None
+        producer_id = NO_PRODUCER_ID if transaction is None else transaction.producer.producer_id
         for index, (key, value) in enumerate(records):
-            self.shard.replay(LogRecord(result.first_offset + index, key, value))
+            self.shard.replay(LogRecord(result.first_offset + index, key, value, producer_id))
         self.last_offset = result.last_offset
         return ErrorCode.NONE
 
@@ -244,6 +260,23 @@ class CoordinatorRuntime(Generic[S]):
         if context.state is ShardState.LOADING:
             return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         return ErrorCode.NOT_COORDINATOR
+
+    def verify_transaction(
+        self,
+        partition: int,
+        producer: TransactionalProducer,
+        operation: TransactionSupportedOperation,
+        done: Verified,
+    ) -> None:
+        """Before an append with a transaction: see `CoordinatorLog`. Errors are those for clients.
+
+        `done` may come when the shard is gone, or is another one: look for it then.
+        """
+
+        def verified(outcome: TransactionalAppend | ErrorCode) -> None:
+            done(coordinator_error(outcome) if isinstance(outcome, ErrorCode) else outcome)
+
+        self._log.verify_transaction(partition, producer, operation, verified)
 
     def active_shards(self) -> Iterator[S]:
         """Every live shard, in the order of election."""

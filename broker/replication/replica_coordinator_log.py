@@ -1,39 +1,55 @@
 """A coordinator's internal topic on the replicas of this broker: the real `CoordinatorLog`.
 
 Appends go through `Partition` as a Produce with acks=all would, as one batch with the origin
-COORDINATOR. Loading reads slices of `offsets.load.buffer.size` in the blocking pool, a slice after
-the other, and delivers each on the loop. Owns who waits for which offset to be committed. Never
-knows what the records mean.
+COORDINATOR; those of a transaction after its coordinator was asked, as with a Produce. Loading
+reads slices of `offsets.load.buffer.size` in the blocking pool, a slice after the other, and
+delivers each on the loop. Owns who waits for which offset to be committed. Never knows what the
+records mean. Follows Kafka's `CoordinatorPartitionWriter`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from broker.replication.append_verification import AppendVerification, Errors, Guards
 from broker.replication.coordinator_log import (
     AppendResult,
     LogRecord,
     Record,
+    TransactionalAppend,
+    TransactionalProducer,
     TransactionMarker,
+    Verified,
 )
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
+from broker.replication.transaction_verification import TransactionSupportedOperation
 from protocol import records as batch_records
 from protocol.control_records import ControlRecordType, control_record_type
 from protocol.errors import ErrorCode
-from protocol.record_batch import CorruptBatch, iterate_batches
+from protocol.record_batch import (
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    CorruptBatch,
+    iterate_batches,
+)
 from storage.file_records import FileRecords
 from storage.log_append_info import AppendOrigin
 from storage.ports import Blocking
+from storage.topic_partition import TopicPartition
 
 ALL_REPLICAS = -1
+NO_SEQUENCE = -1
 
 Deliver = Callable[[Iterable[LogRecord | TransactionMarker]], None]
 Loaded = list[LogRecord | TransactionMarker]
 
 
 class ReplicaCoordinatorLog:
-    """One internal topic, as far as this broker leads its partitions."""
+    """One internal topic, as far as this broker leads its partitions.
+
+    `verification` asks for the transactions of appends; without it nobody is asked.
+    """
 
     def __init__(
         self,
@@ -42,7 +58,9 @@ class ReplicaCoordinatorLog:
         blocking: Blocking,
         load_buffer_bytes: int,
         compression: int = 0,
+        verification: AppendVerification | None = None,
     ) -> None:
+        self._verification = verification
         self._topic = topic
         self._replicas = replicas
         self._blocking = blocking
@@ -50,18 +68,32 @@ class ReplicaCoordinatorLog:
         self._compression = compression
         self._waiting: dict[Partition, _CommitWaiters] = {}
 
-    def append(self, partition: int, leader_epoch: int, records: Sequence[Record]) -> AppendResult:
+    def append(
+        self,
+        partition: int,
+        leader_epoch: int,
+        records: Sequence[Record],
+        transaction: TransactionalAppend | None = None,
+    ) -> AppendResult:
         """Append `records` as one batch, all or none, stamped with the current time."""
         led = self._led(partition, leader_epoch)
         if isinstance(led, ErrorCode):
             return AppendResult(led)
         now_ms = self._replicas.scheduler.wall_ms()
+        producer = None if transaction is None else transaction.producer
         batch = batch_records.build_batch(
             [batch_records.Record(-1, now_ms, key, value) for key, value in records],
             compression=self._compression,
+            producer_id=NO_PRODUCER_ID if producer is None else producer.producer_id,
+            producer_epoch=NO_PRODUCER_EPOCH if producer is None else producer.producer_epoch,
+            is_transactional=producer is not None,
         )
         info = led.append_as_leader(
-            memoryview(batch), ALL_REPLICAS, now_ms, origin=AppendOrigin.COORDINATOR
+            memoryview(batch),
+            ALL_REPLICAS,
+            now_ms,
+            origin=AppendOrigin.COORDINATOR,
+            verification_guard=None if transaction is None else transaction.guard,
         )
         if isinstance(info, ErrorCode):
             return AppendResult(info)
@@ -70,6 +102,37 @@ class ReplicaCoordinatorLog:
         # Waiters of this append's own offset are not there yet: others hear of it later.
         self._replicas.scheduler.call_soon(led.changed)
         return AppendResult(ErrorCode.NONE, info.first_offset, info.last_offset)
+
+    def verify_transaction(
+        self,
+        partition: int,
+        producer: TransactionalProducer,
+        operation: TransactionSupportedOperation,
+        done: Verified,
+    ) -> None:
+        """See to it that `partition` is in the producer's transaction, before an append to it."""
+        replica = self._replicas.partition(self._topic, partition)
+        if replica is None:
+            done(self._replicas.why_absent(self._topic, partition))
+            return
+        if self._verification is None:
+            done(TransactionalAppend(producer))
+            return
+        key = TopicPartition(self._topic, partition)
+
+        def asked(errors: Errors, guards: Guards) -> None:
+            error = errors.get(key, ErrorCode.NONE)
+            if error is ErrorCode.NONE:
+                done(TransactionalAppend(producer, guards.get(key)))
+            else:
+                done(error)
+
+        self._verification.verify(*producer, {replica: NO_SEQUENCE}, operation, asked)
+
+    def high_watermark(self, partition: int) -> int:
+        """Below this offset all is committed; 0 where this node has no replica."""
+        replica = self._replicas.partition(self._topic, partition)
+        return 0 if replica is None else replica.log.high_watermark
 
     def when_committed(self, partition: int, offset: int, callback: Callable[[], None]) -> None:
         """Call once when the high watermark is above `offset`: at once if it is. Never on error."""

@@ -35,14 +35,20 @@ NODE_ID = 1
 class Replicas:
     """One broker's replicas in a folder, in virtual time."""
 
-    def __init__(self, folder: str, **overrides: str) -> None:
+    def __init__(
+        self, folder: str, *, verifies_transactions: bool = False, **overrides: str
+    ) -> None:
         self.scheduler = SimScheduler()
         self.blocking = SimBlocking(self.scheduler)
         """`folder`: one, or several separated by commas."""
         self.config = BrokerConfig.single_node({"log.dirs": folder, **overrides})
         self.failures = LogDirFailureChannel()
         environment = LogEnvironment(
-            LocalFilesystem(), self.scheduler, self.blocking, self.failures
+            LocalFilesystem(),
+            self.scheduler,
+            self.blocking,
+            self.failures,
+            verifies_transactions=verifies_transactions,
         )
         self.logs = LogManager(
             environment,

@@ -88,7 +88,7 @@ def test_several_groups_wait_for_the_slowest() -> None:
     node.connect().send(committing("a", 1), 9)
     wire = node.connect()
     groups = [OffsetFetchRequestGroup(name, topics=None) for name in ("a", "b")]
-    wire.send(OffsetFetchRequest(groups=groups), 9)
+    wire.send(OffsetFetchRequest(groups=groups, require_stable=True), 9)
     assert not wire.answered
     for partition in range(5):
         node.log.commit(partition)

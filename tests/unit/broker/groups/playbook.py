@@ -17,8 +17,10 @@ from broker.apis.find_coordinator import FindCoordinatorApi
 from broker.apis.group_admin import GroupAdminApi
 from broker.apis.group_membership import GroupMembershipApi
 from broker.apis.group_offsets import GroupOffsetsApi
+from broker.apis.txn_offset_commit import TxnOffsetCommitApi
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import OFFSETS_TOPIC, GroupCoordinator
+from broker.replication.coordinator_log import TransactionMarker
 from controller.metadata_image import (
     BrokerRegistration,
     Endpoint,
@@ -111,7 +113,16 @@ class GroupNode:
             *GroupMembershipApi(self.coordinator).apis(),
             *GroupOffsetsApi(self, self.coordinator).apis(),
             *GroupAdminApi(self.coordinator).apis(),
+            *TxnOffsetCommitApi(self, self.coordinator).apis(),
         ]
+
+    def end_transaction(self, group: str, producer_id: int, *, committed: bool) -> None:
+        """Write a marker to the group's partition, as WriteTxnMarkers does."""
+        partition = self.coordinator.partition_for(group)
+        assert self.coordinator.marker_error(partition) is ErrorCode.NONE
+        offset = self.log.append_marker(partition, producer_id, committed)
+        marker = TransactionMarker(offset, producer_id, committed)
+        self.coordinator.on_transaction_marker(partition, marker)
 
     def connect(self, client_id: str | None = "client") -> LocalWire:
         """A client's connection."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from broker.groups.group_coordinator import partition_for
 from broker.groups.group_records import group_metadata_key, offset_commit_record
 from broker.replication.coordinator_log import LogRecord
+from broker.replication.coordinator_partitions import partition_for
 from protocol.errors import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.group_records import OffsetCommitValue
@@ -225,31 +225,61 @@ def test_offsets_of_a_deleted_topic_are_removed_in_every_group() -> None:
         assert wire.call(fetching(group, None), 9).groups[0].topics == []
 
 
+def _offset(answer: Any) -> int:
+    return int(answer.groups[0].topics[0].partitions[0].committed_offset)
+
+
 def test_a_commit_is_answered_and_shown_when_it_is_committed() -> None:
+    """A stable read waits for it; another one is told what was there before, at once."""
     node = GroupNode()
+    wire, stable, reader = node.connect(), node.connect(), node.connect()
+    wire.call(committing("g", 4), 9)
     node.log.commit_at_once = False
-    wire, reader = node.connect(), node.connect()
     wire.send(committing("g", 5), 9)
-    reader.send(fetching("g", ["conversation"]), 9)
-    other = node.connect().call(fetching("other", ["conversation"]), 9)
-    assert other.groups[0].error_code == ErrorCode.NONE
-    assert not wire.answered and not reader.answered
-    for partition in range(PARTITIONS):
-        node.log.commit(partition)
+    stable.send(fetching("g", ["conversation"], require_stable=True), 9)
+    assert _offset(reader.call(fetching("g", ["conversation"]), 9)) == 4
+    assert not wire.answered and not stable.answered
+    node.log.commit(partition_for("g", PARTITIONS))
     assert wire.receive().topics[0].partitions[0].error_code == ErrorCode.NONE
-    assert reader.receive().groups[0].topics[0].partitions[0].committed_offset == 5
+    assert _offset(stable.receive()) == 5
+    assert _offset(reader.call(fetching("g", ["conversation"]), 9)) == 5
+
+
+def test_a_removed_offset_is_shown_until_that_is_committed() -> None:
+    node = GroupNode()
+    wire = node.connect()
+    wire.call(committing("g", 4), 9)
+    node.log.commit_at_once = False
+    node.coordinator.on_topics_deleted(["conversation"])
+    assert _offset(wire.call(fetching("g", ["conversation"]), 9)) == 4
+    node.log.commit(partition_for("g", PARTITIONS))
+    assert _offset(wire.call(fetching("g", ["conversation"]), 9)) == -1
 
 
 def test_a_commit_that_is_never_committed_is_refused() -> None:
     node = GroupNode()
     node.log.commit_at_once = False
-    wire, reader = node.connect(), node.connect()
+    wire, stable = node.connect(), node.connect()
     wire.send(committing("g", 5), 9)
-    reader.send(fetching("g", ["conversation"]), 9)
+    stable.send(fetching("g", ["conversation"], require_stable=True), 9)
     node.scheduler.run_for(5_000)
     error = wire.receive().topics[0].partitions[0].error_code
     assert error == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert reader.receive().groups[0].error_code == ErrorCode.NOT_COORDINATOR
+    assert stable.receive().groups[0].error_code == ErrorCode.NOT_COORDINATOR
+    assert _offset(wire.call(fetching("g", ["conversation"]), 9)) == -1
+
+
+def test_a_new_coordinator_tells_no_offset_before_it_knows_what_is_committed() -> None:
+    """The one before may have acknowledged all that the new one loads."""
+    node = GroupNode()
+    node.log.commit_at_once = False
+    node.connect().send(committing("g", 5), 9)
+    node.restart()
+    reader = node.connect()
+    reader.send(fetching("g", ["conversation"]), 9)
+    assert not reader.answered
+    node.log.commit(partition_for("g", PARTITIONS))
+    assert _offset(reader.receive()) == 5
 
 
 def test_a_new_group_that_cannot_be_written_is_refused() -> None:

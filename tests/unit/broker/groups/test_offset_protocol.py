@@ -14,6 +14,7 @@ from broker.groups.classic_group_state import (
     ClassicGroupState,
 )
 from broker.groups.classic_member import ClassicMember
+from broker.groups.committed_offset import CommittedOffset
 from broker.groups.offset_protocol import (
     commit_error,
     commit_error_without_group,
@@ -21,7 +22,6 @@ from broker.groups.offset_protocol import (
     delete_offsets_error,
     expiry_clock,
 )
-from broker.groups.offset_store import CommittedOffset
 from protocol.errors import ErrorCode
 from protocol.messages.join_group import JoinGroupRequestProtocol
 

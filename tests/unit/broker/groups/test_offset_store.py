@@ -10,6 +10,11 @@ from broker.replication.coordinator_log import Record
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from protocol.messages.offset_fetch import OffsetFetchRequestTopics
+from protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from tests.group_conversation import committing
 
 ID, OTHER_ID = bytes([1]) * 16, bytes([2]) * 16
@@ -19,8 +24,9 @@ class Store(OffsetStore):
     """Appends what it decides at once."""
 
     def __init__(self) -> None:
-        super().__init__(metadata_max_bytes=8)
+        super().__init__(metadata_max_bytes=8, committed_below=lambda: self.committed_below)
         self.next_offset = 0
+        self.committed_below = 1_000
 
     def put(self, group: str, offset: int, producer_id: int = -1, **changes: Any) -> list[int]:
         records, answers = self.commit(committing(group, offset, topic="t", **changes), 1_000)
@@ -37,6 +43,10 @@ class Store(OffsetStore):
             self.replay(name, content, self.next_offset, producer_id)
             self.next_offset += 1
 
+    def end(self, producer_id: int, *, committed: bool) -> None:
+        self.replay_marker(producer_id, committed, self.next_offset)
+        self.next_offset += 1
+
     def offset(self, group: str = "g", partition: int = 0) -> int | None:
         committed = self.get(group, "t", partition)
         return None if committed is None else committed.offset
@@ -52,7 +62,6 @@ def test_the_last_commit_counts() -> None:
     store.put("g", 3)
     store.put("h", 9)
     assert (store.offset("g"), store.offset("h"), store.offset("i")) == (3, 9, None)
-    assert list(store.group_ids()) == ["g", "h"]
 
 
 def test_metadata_over_the_limit_is_refused_partition_by_partition() -> None:
@@ -62,23 +71,47 @@ def test_metadata_over_the_limit_is_refused_partition_by_partition() -> None:
     assert store.offset() == 5
 
 
-def test_a_read_says_where_its_latest_record_is() -> None:
+def test_a_read_of_some_and_of_all() -> None:
     store = Store()
     store.put("g", 5, partitions=[0, 1])
     store.put("h", 5)
-    topics, latest = store.fetch("g", asked(bytes(16), 0, 1, 2), False)
-    assert [p.committed_offset for p in topics[0].partitions] == [5, 6, -1]
-    assert latest == 1
-    assert store.fetch("g", None, False)[0][0].partitions[1].committed_offset == 6
-    assert store.fetch("x", None, False) == ([], -1)
+    for require_stable in (False, True):
+        topics = store.fetch("g", asked(bytes(16), 0, 1, 2), require_stable)
+        assert [p.committed_offset for p in topics[0].partitions] == [5, 6, -1]
+        assert store.fetch("g", None, require_stable)[0].partitions[1].committed_offset == 6
+        assert store.fetch("x", None, require_stable) == []
+
+
+def test_a_read_tells_what_is_committed_and_a_stable_one_what_is_appended() -> None:
+    """The second is answered when all that it tells is committed."""
+    store = Store()
+    store.put("g", 5)
+    store.put("g", 1, producer_id=77, partitions=[1])
+    store.committed_below = 2
+    store.put("g", 6)
+    store.end(77, committed=True)
+
+    def seen(require_stable: bool) -> list[int]:
+        topics = store.fetch("g", None, require_stable)
+        return [p.committed_offset for topic in topics for p in topic.partitions]
+
+    assert (seen(False), seen(True)) == ([5], [6, 2])
+    store.committed_below = 3
+    assert (seen(False), seen(True)) == ([6], [6, 2])
+    store.committed_below = 4
+    assert (seen(False), seen(True)) == ([6, 2], [6, 2])
+    store.apply(store.delete_group("g"))
+    assert (seen(False), seen(True)) == ([6, 2], [])
+    store.committed_below = 6
+    assert (seen(False), seen(True)) == ([], [])
 
 
 def test_an_offset_of_an_earlier_topic_of_the_name_does_not_count() -> None:
     store = Store()
     store.put("g", 5, topic_id=ID)
-    assert store.fetch("g", asked(ID), False)[0][0].partitions[0].committed_offset == 5
-    assert store.fetch("g", asked(), False)[0][0].partitions[0].committed_offset == 5
-    assert store.fetch("g", asked(OTHER_ID), False)[0][0].partitions[0].committed_offset == -1
+    assert store.fetch("g", asked(ID), False)[0].partitions[0].committed_offset == 5
+    assert store.fetch("g", asked(), False)[0].partitions[0].committed_offset == 5
+    assert store.fetch("g", asked(OTHER_ID), False)[0].partitions[0].committed_offset == -1
 
 
 def test_offsets_of_a_transaction_count_when_it_is_committed() -> None:
@@ -87,13 +120,13 @@ def test_offsets_of_a_transaction_count_when_it_is_committed() -> None:
     store.put("g", 8, producer_id=77)
     assert store.offset() == 5
     assert store.is_pending("g", "t", 0) and store.has_open_transaction("g")
-    unstable = store.fetch("g", asked(), True)[0][0].partitions[0]
+    unstable = store.fetch("g", asked(), True)[0].partitions[0]
     assert (unstable.error_code, unstable.committed_offset) == (
         ErrorCode.UNSTABLE_OFFSET_COMMIT,
         -1,
     )
-    assert store.fetch("g", asked(), False)[0][0].partitions[0].committed_offset == 5
-    store.replay_marker(77, committed=True)
+    assert store.fetch("g", asked(), False)[0].partitions[0].committed_offset == 5
+    store.end(77, committed=True)
     assert store.offset() == 8
     assert not store.is_pending("g", "t", 0)
 
@@ -101,8 +134,8 @@ def test_offsets_of_a_transaction_count_when_it_is_committed() -> None:
 def test_offsets_of_a_transaction_never_count_when_it_is_aborted() -> None:
     store = Store()
     store.put("g", 8, producer_id=77)
-    store.replay_marker(77, committed=False)
-    store.replay_marker(78, committed=True)
+    store.end(77, committed=False)
+    store.end(78, committed=True)
     assert store.offset() is None
     assert not store.has_open_transaction("g")
 
@@ -111,8 +144,52 @@ def test_a_later_commit_stays_when_an_earlier_transaction_ends() -> None:
     store = Store()
     store.put("g", 8, producer_id=77)
     store.put("g", 3)
-    store.replay_marker(77, committed=True)
+    store.end(77, committed=True)
     assert store.offset() == 3
+
+
+def transactional(**partitions: str | None) -> TxnOffsetCommitRequest:
+    return TxnOffsetCommitRequest(
+        group_id="g",
+        topics=[
+            TxnOffsetCommitRequestTopic(
+                "t",
+                [
+                    TxnOffsetCommitRequestPartition(index, 5 + index, 3, metadata)
+                    for index, metadata in enumerate(partitions.values())
+                ],
+            )
+        ],
+    )
+
+
+def test_a_transactional_commit() -> None:
+    store = Store()
+    records, answers = store.commit_transactional(
+        transactional(a="", b="x" * 9, c=None), now_ms=1_000
+    )
+    assert [(p.partition_index, p.error_code) for p in answers[0].partitions] == [
+        (0, ErrorCode.NONE),
+        (1, ErrorCode.OFFSET_METADATA_TOO_LARGE),
+        (2, ErrorCode.NONE),
+    ]
+    store.apply(records, producer_id=77)
+    assert store.offset() is None
+    store.end(77, committed=True)
+    committed = store.get("g", "t", 2)
+    assert committed is not None
+    assert committed == (7, 3, "", 1_000, -1, bytes(16), 1)
+
+
+def test_two_open_transactions_and_the_later_record_wins() -> None:
+    store = Store()
+    store.put("g", 8, producer_id=77)
+    store.put("g", 9, producer_id=78)
+    store.end(78, committed=True)
+    assert store.is_pending("g", "t", 0)
+    store.end(77, committed=True)
+    assert store.offset() == 9
+    assert not store.is_pending("g", "t", 0)
 
 
 def test_deleting_removes_pending_offsets_too() -> None:
@@ -121,7 +198,7 @@ def test_deleting_removes_pending_offsets_too() -> None:
     records = store.delete("g", "t", 0)
     assert records == [offset_tombstone("g", "t", 0)]
     store.apply(records)
-    store.replay_marker(77, committed=True)
+    store.end(77, committed=True)
     assert store.offset() is None
     assert store.delete("g", "t", 0) == []
 
@@ -138,7 +215,8 @@ def test_deleting_a_group_and_a_topic() -> None:
     ]
     assert store.delete_topic("u") == []
     store.apply(store.delete_group("g"))
-    assert list(store.group_ids()) == ["h"]
+    assert store.delete_group("g") == []
+    assert store.offset("h") == 1
     store.apply([offset_tombstone("x", "y", 0)])
 
 

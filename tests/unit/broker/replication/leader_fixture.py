@@ -30,7 +30,7 @@ class Leader:
         min_isr: int = 1,
         **configs: str,
     ) -> None:
-        self.replicas = Replicas(folder, **configs)
+        self.replicas = Replicas(folder, verifies_transactions=False, **configs)
         for broker_id in range(1, 6):
             self.replicas.register(broker_id, broker_id * 10)
         self.asked: list[tuple[AlterPartitionRequest, Callable[[Any], None]]] = []

@@ -7,9 +7,12 @@ import pytest
 from broker.replication.coordinator_log import (
     AppendResult,
     LogRecord,
+    TransactionalAppend,
+    TransactionalProducer,
     TransactionMarker,
     coordinator_error,
 )
+from broker.replication.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode
 from tests.in_memory_coordinator_log import InMemoryCoordinatorLog
 
@@ -59,6 +62,33 @@ def test_loads_can_be_held() -> None:
     assert seen[2:] == [ErrorCode.KAFKA_STORAGE_ERROR]
 
 
+def test_records_of_a_transaction_name_its_producer() -> None:
+    log = InMemoryCoordinatorLog()
+    producer = TransactionalProducer("x", 7, 0)
+    outcomes: list[TransactionalAppend | ErrorCode] = []
+    operation = TransactionSupportedOperation.ADD_PARTITION
+    log.verify_transaction(0, producer, operation, outcomes.append)
+    assert outcomes == [TransactionalAppend(producer)]
+    log.append(0, 1, [(b"a", b"1")], TransactionalAppend(producer))
+    assert log.records[0] == [LogRecord(0, b"a", b"1", 7)]
+    log.hold_verifications, log.verify_error = True, ErrorCode.INVALID_TXN_STATE
+    log.verify_transaction(0, producer, operation, outcomes.append)
+    assert len(outcomes) == 1
+    log.finish_verifications()
+    assert outcomes[1:] == [ErrorCode.INVALID_TXN_STATE]
+    assert log.verifications == [(0, producer, operation)] * 2
+
+
+def test_what_is_committed_is_below_the_high_watermark() -> None:
+    log = InMemoryCoordinatorLog(commit_at_once=False)
+    log.append(0, 1, [(b"a", b"1"), (b"b", b"2")])
+    assert log.high_watermark(0) == 0
+    log.commit(0, 0)
+    assert log.high_watermark(0) == 1
+    log.commit(0)
+    assert log.high_watermark(0) == 2
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [
@@ -68,6 +98,7 @@ def test_loads_can_be_held() -> None:
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.COORDINATOR_NOT_AVAILABLE),
         (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_COORDINATOR),
         (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.NETWORK_EXCEPTION, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
         (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
         (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
     ],

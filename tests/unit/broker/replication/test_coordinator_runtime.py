@@ -8,12 +8,15 @@ import pytest
 
 from broker.replication.coordinator_log import (
     LogRecord,
+    TransactionalAppend,
+    TransactionalProducer,
     TransactionMarker,
 )
 from broker.replication.coordinator_runtime import (
     CoordinatorRuntime,
     ShardContext,
 )
+from broker.replication.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode, ProtocolError
 from tests.in_memory_coordinator_log import InMemoryCoordinatorLog
 from tests.simulation.sim_scheduler import SimScheduler
@@ -28,8 +31,10 @@ class Memory:
         self.context = context
         self.seen: list[object] = []
         self.answers: list[ErrorCode] = []
+        self.producers: list[int] = []
 
     def replay(self, record: LogRecord) -> None:
+        self.producers.append(record.producer_id)
         if record.value == b"damaged":
             raise ProtocolError("damaged")
         self.seen.append((record.offset, record.key))
@@ -241,6 +246,33 @@ def test_markers_reach_their_shard() -> None:
     world.runtime.on_marker(3, TransactionMarker(0, 7, False))
     assert world.shard().seen == ["loaded", TransactionMarker(0, 7, False)]
     assert world.shard().context.last_offset == 0
+
+
+def test_records_of_a_transaction_are_replayed_with_their_producer() -> None:
+    world = led()
+    context = world.shard().context
+    transaction = TransactionalAppend(TransactionalProducer("x", 7, 0))
+    assert context.append([(b"a", b"1")], transaction) is ErrorCode.NONE
+    assert context.append([(b"b", b"2")]) is ErrorCode.NONE
+    assert world.shard().producers == [7, -1]
+    assert world.log.records[0] == [LogRecord(0, b"a", b"1", 7), LogRecord(1, b"b", b"2")]
+    assert context.high_watermark == 2
+
+
+def test_a_transaction_is_verified_before_an_append() -> None:
+    world = World()
+    producer = TransactionalProducer("x", 7, 0)
+    outcomes: list[TransactionalAppend | ErrorCode] = []
+    operation = TransactionSupportedOperation.DEFAULT_ERROR
+    for error in (ErrorCode.NONE, ErrorCode.NETWORK_EXCEPTION, ErrorCode.INVALID_TXN_STATE):
+        world.log.verify_error = error
+        world.runtime.verify_transaction(4, producer, operation, outcomes.append)
+    assert outcomes == [
+        TransactionalAppend(producer),
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.INVALID_TXN_STATE,
+    ]
+    assert world.log.verifications == [(4, producer, operation)] * 3
 
 
 def test_shutdown_resigns_from_everything() -> None:

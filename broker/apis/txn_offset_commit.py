@@ -1,0 +1,103 @@
+"""TxnOffsetCommit v0-5: offsets that count when their transaction is committed.
+
+Behaviour: topics and partitions are looked up first, each with its own error; the rest goes to the
+group coordinator, and is answered when it is committed in `__consumer_offsets`.
+
+Versions: v1 throttles after answering, v2 leader epochs, v3 flexible, with member, generation and
+instance (KIP-447), v4 TRANSACTION_ABORTABLE (KIP-890), v5 adds the partition of
+`__consumer_offsets` to the transaction by itself (transactions protocol v2).
+"""
+
+from __future__ import annotations
+
+from broker.apis.cluster_view import ImageSource
+from broker.apis.context import Api, RequestContext, Respond
+from broker.groups.group_coordinator import GroupCoordinator
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.message import replace
+from protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+LOADING_FROM = 2
+"""Producers before this version do not know COORDINATOR_LOAD_IN_PROGRESS (KAFKA-7296)."""
+
+
+class TxnOffsetCommitApi:
+    """Commits offsets in transactions."""
+
+    def __init__(self, metadata: ImageSource, coordinator: GroupCoordinator) -> None:
+        self._metadata = metadata
+        self._coordinator = coordinator
+
+    def apis(self) -> list[Api]:
+        """The API with its range."""
+        return [Api(ApiKey.TXN_OFFSET_COMMIT, 0, 5, self.handle, refuse_txn_offset_commit)]
+
+    def handle(
+        self, context: RequestContext, request: TxnOffsetCommitRequest, respond: Respond
+    ) -> None:
+        """TxnOffsetCommit."""
+        known: list[TxnOffsetCommitRequestTopic] = []
+        answers: dict[str, TxnOffsetCommitResponseTopic] = {}
+        for topic in request.topics:
+            good = []
+            for partition in topic.partitions:
+                index = partition.partition_index
+                if self._metadata.image.topics.partition(topic.name, index) is not None:
+                    good.append(partition)
+                    continue
+                error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                _merge(answers, topic.name, [TxnOffsetCommitResponsePartition(index, error)])
+            if good:
+                known.append(TxnOffsetCommitRequestTopic(topic.name, good))
+
+        def done(error: ErrorCode, topics: list[TxnOffsetCommitResponseTopic]) -> None:
+            if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and (
+                context.api_version < LOADING_FROM
+            ):
+                error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            if error is not ErrorCode.NONE:
+                topics = _refused(known, error)
+            for topic in topics:
+                _merge(answers, topic.name, topic.partitions)
+            respond(TxnOffsetCommitResponse(topics=list(answers.values())))
+
+        if known:
+            self._coordinator.commit_transactional_offsets(
+                replace(request, topics=known), context.api_version, done
+            )
+        else:
+            done(ErrorCode.NONE, [])
+
+
+def refuse_txn_offset_commit(
+    request: TxnOffsetCommitRequest, code: ErrorCode
+) -> TxnOffsetCommitResponse:
+    """`code` for every partition."""
+    return TxnOffsetCommitResponse(topics=_refused(request.topics, code))
+
+
+def _refused(
+    topics: list[TxnOffsetCommitRequestTopic], error: ErrorCode
+) -> list[TxnOffsetCommitResponseTopic]:
+    return [
+        TxnOffsetCommitResponseTopic(
+            topic.name,
+            [TxnOffsetCommitResponsePartition(p.partition_index, error) for p in topic.partitions],
+        )
+        for topic in topics
+    ]
+
+
+def _merge(
+    answers: dict[str, TxnOffsetCommitResponseTopic],
+    name: str,
+    partitions: list[TxnOffsetCommitResponsePartition],
+) -> None:
+    answers.setdefault(name, TxnOffsetCommitResponseTopic(name)).partitions += partitions

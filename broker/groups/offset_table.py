@@ -1,0 +1,97 @@
+"""Offsets by group, topic and partition: as appended, and as committed in `__consumer_offsets`.
+
+The next decision sees what is appended; a reader is told what is committed, that is below the
+log's high watermark: what is above may be lost with the leadership. Owns both, the second as what
+the first was before each change that is not committed yet. Never holds more of these than there are
+such records. In the place of the snapshots of Kafka's `TimelineHashMap`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from broker.groups.committed_offset import CommittedOffset, Key
+
+_Partitions = dict[int, CommittedOffset]
+
+
+class OffsetTable:
+    """`committed_below()` is the high watermark of the log whose records change the table."""
+
+    def __init__(self, committed_below: Callable[[], int]) -> None:
+        self._committed_below = committed_below
+        self._groups: dict[str, dict[str, _Partitions]] = {}
+        self._changes: deque[tuple[int, Key]] = deque()
+        self._before: dict[Key, deque[CommittedOffset | None]] = {}
+
+    def get(self, key: Key) -> CommittedOffset | None:
+        """The offset as appended, or None."""
+        group_id, topic, partition = key
+        return self._groups.get(group_id, {}).get(topic, {}).get(partition)
+
+    def get_committed(self, key: Key) -> CommittedOffset | None:
+        """The offset as committed, or None."""
+        self._forget_committed_changes()
+        before = self._before.get(key)
+        return before[0] if before else self.get(key)
+
+    def keys(self, group_id: str) -> list[Key]:
+        """Where the group has offsets, as appended."""
+        return [
+            (group_id, topic, partition)
+            for topic, partitions in self._groups.get(group_id, {}).items()
+            for partition in partitions
+        ]
+
+    def committed_keys(self, group_id: str) -> list[Key]:
+        """Where the group has offsets, as committed."""
+        self._forget_committed_changes()
+        keys = dict.fromkeys(self.keys(group_id))
+        keys.update(dict.fromkeys(key for key in self._before if key[0] == group_id))
+        return [key for key in keys if self.get_committed(key) is not None]
+
+    def keys_of_topic(self, topic: str) -> list[Key]:
+        """Where any group has offsets of `topic`, as appended."""
+        return [
+            (group_id, topic, partition)
+            for group_id, topics in self._groups.items()
+            for partition in topics.get(topic, ())
+        ]
+
+    def put(self, key: Key, committed: CommittedOffset, position: int) -> None:
+        """The record at `position` sets an offset. Positions never go back."""
+        self._remember(key, position)
+        group_id, topic, partition = key
+        self._groups.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
+
+    def remove(self, key: Key, position: int) -> None:
+        """The record at `position` removes an offset, if there is one."""
+        group_id, topic, partition = key
+        topics = self._groups.get(group_id)
+        partitions = None if topics is None else topics.get(topic)
+        if topics is None or partitions is None or partition not in partitions:
+            return
+        self._remember(key, position)
+        del partitions[partition]
+        if not partitions:
+            del topics[topic]
+        if not topics:
+            del self._groups[group_id]
+
+    def _remember(self, key: Key, position: int) -> None:
+        self._forget_committed_changes()
+        if position >= self._committed_below():
+            self._changes.append((position, key))
+            self._before.setdefault(key, deque()).append(self.get(key))
+
+    def _forget_committed_changes(self) -> None:
+        if not self._changes:
+            return
+        committed_below = self._committed_below()
+        while self._changes and self._changes[0][0] < committed_below:
+            _, key = self._changes.popleft()
+            before = self._before[key]
+            before.popleft()
+            if not before:
+                del self._before[key]
