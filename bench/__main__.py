@@ -69,6 +69,9 @@ def main() -> int:
     parser.add_argument(
         "--spark", action="store_true", help="rows a second of Spark's Kafka source"
     )
+    parser.add_argument(
+        "--transactions", action="store_true", help="transactions a second, one node and RF 3"
+    )
     parser.add_argument("--records", type=int, default=5_000_000, help="that Spark reads")
     parser.add_argument("--scenarios", help="which; default: all")
     parser.add_argument("--rounds", type=int, default=3, help="alternations")
@@ -78,6 +81,13 @@ def main() -> int:
     if options.spark:
         # Imported here: the rest needs no Spark.
         return int(import_module("bench.spark").run(options.records, options.rounds, options.json))
+    if options.transactions:
+        module = import_module("bench.transactions")
+        names = options.scenarios.split(",") if options.scenarios else module.SCENARIOS
+        peers_asked = options.peers.split(",")
+        return int(
+            module.run(peers_asked, options.rounds, options.window, names, options.json, table)
+        )
     known: Mapping[str, Any] = CLUSTER_SCENARIOS if options.cluster else SCENARIOS
     peers: Mapping[str, Any] = CLUSTER_PEERS if options.cluster else PEERS
     names = options.scenarios.split(",") if options.scenarios else list(known)
