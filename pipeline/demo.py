@@ -1,6 +1,6 @@
 """`make demo`: a cluster, the whole pipeline on it, two deaths in the middle, and an audit.
 
-Starts three brokers, the generator and the stream job as processes of their own, kills one broker
+Starts three brokers, the stream job and the generator as processes of their own, kills one broker
 and the stream job with `kill -9`, starts both again, loads, and audits everything against the
 generator's seed. Owns the order of it and says what it does before it does it. Opens no window,
 and ends only what it started.
@@ -16,16 +16,19 @@ import sys
 import time
 from pathlib import Path
 
+from pipeline.connection import Connection
 from pipeline.demo_processes import Background, free_ports
 from pipeline.errors import PipelineError
+from pipeline.generate import PARTITIONS, TOPIC
 from pipeline.java import check_java, connector_settings
+from pipeline.topics import KEPT_FOR_EVER, Cluster
 
 BROKERS = 3
 VICTIM = 2
 KILL_BROKER_AT, KILL_STREAM_AT, RESTART_BROKER_AT = 30, 55, 80
 _MARKER = ".ottla-demo"
-_START_S = 120.0
-_JOB_S = 900.0
+_START_S, _SPARK_START_S = 120.0, 600.0
+_JOB_S = 1_800.0
 _IDLE_S = 8
 _POLL_S = 0.2
 
@@ -72,6 +75,11 @@ class Demo:
     def run(self) -> int:
         """All of it; 0 where the audit found everything whole."""
         self._start_cluster()
+        # Its topic first, so that the stream job is at work when the first record comes.
+        Cluster(Connection(self._servers)).ensure(TOPIC, PARTITIONS, KEPT_FOR_EVER)
+        self._say("the stream job, on Spark: its Java takes a moment to start")
+        stream = self._stream()
+        stream.wait_for("begins with topic", _SPARK_START_S)
         self._say(
             f"{self._events:,} events at {self._rate:,.0f}/s, a day of the operator's clock; "
             f"node {VICTIM} and the stream job will be killed on the way"
@@ -81,8 +89,6 @@ class Demo:
             *("--rate", f"{self._rate:g}", "--events", str(self._events)),
             *("--seed", str(self._seed)),
         )
-        generator.wait_for("made topic", _START_S)
-        stream = self._stream()
         stream = self._go_through(generator, stream)
         if generator.wait(_JOB_S):
             raise PipelineError("demo: the generator failed; its last line says why")
@@ -175,7 +181,7 @@ class Demo:
         )
 
     def _job(self, job: str, *arguments: str) -> Background:
-        topic = ["--topic", "cdr", "--bootstrap-server", self._servers]
+        topic = ["--topic", TOPIC, "--bootstrap-server", self._servers]
         return self._start(job, ["-m", "pipeline", job, *topic, *arguments])
 
     def _start(self, name: str, arguments: list[str]) -> Background:

