@@ -9,11 +9,13 @@ kills itself at the one point where its semantics can be told from the others: b
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -32,6 +34,7 @@ SEMANTICS = {
 ABORTED = b"aborted/"
 """What the records of a transaction begin with that is aborted on purpose."""
 FENCED_EXIT = 3
+STUCK_S = 30.0
 
 Output = tuple[int, bytes]
 """Partition of the target, and value."""
@@ -93,8 +96,12 @@ class Copier:
         }
 
     def run(self) -> int:
-        """Until it is killed, or another one has its transactional id."""
+        """Until it is killed, or another one has its transactional id.
+
+        A call that does not come back ends it: kafka-python's may wait for ever.
+        """
         while True:
+            faulthandler.dump_traceback_later(STUCK_S, exit=True)
             try:
                 if self._producer is None:
                     self._producer = self._open()
@@ -223,15 +230,16 @@ class PlainProducer:
 
 
 class CopierProcess:
-    """A copier that is started again after every death; `deaths` counts those it was given."""
+    """A copier as a process. `keep_alive`: one that ends by itself is started again."""
 
     def __init__(self, options: CopierOptions, log_file: Path) -> None:
         self.options = options
         self.log_file = log_file
-        self.lives = 0
+        self.lives = self.ends = 0
+        self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self, options: CopierOptions | None = None) -> None:
+    def start(self, options: CopierOptions | None = None, *, keep_alive: bool = True) -> None:
         """One more life, with other options where they are given."""
         command = [sys.executable, "-m", "tests.chaos.copier"]
         command.append(json.dumps(asdict(options or self.options)))
@@ -240,17 +248,24 @@ class CopierProcess:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         self.lives += 1
+        if keep_alive:
+            watch = threading.Thread(target=self._keep_alive, args=(self._process,), daemon=True)
+            watch.start()
+
+    def _keep_alive(self, process: subprocess.Popen[bytes]) -> None:
+        process.wait()
+        with self._lock:
+            if self._process is process:  # nobody has killed it
+                self.ends += 1
+                self.start()
 
     def kill(self) -> None:
         """`kill -9`."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-    def exit_code(self) -> int | None:
-        """None while it lives."""
-        return None if self._process is None else self._process.poll()
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
 
     def wait(self, timeout_s: float) -> int:
         """Until it has died by itself."""

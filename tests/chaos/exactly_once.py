@@ -60,8 +60,7 @@ class Lane:
 
     def why(self) -> str:
         """What the copier has to say."""
-        code = self.copier.exit_code()
-        return f"copier {self.client}: exit code {code}\n{self.copier.told()[-3000:]}"
+        return f"copier {self.client} ended {self.copier.ends} times\n{self.copier.told()[-3000:]}"
 
     @property
     def name(self) -> str:
@@ -90,6 +89,17 @@ class CopyRun:
         began = time.monotonic()
         view = ClusterView(self.cluster)
         lanes = [self._lane(view, client, job) for client, job in self.work]
+        try:
+            self._through_all_deaths(view, lanes)
+            self._judge(lanes, self.records // PARTITIONS)
+        finally:
+            for lane in lanes:
+                lane.copier.kill()
+                lane.watch.stop()
+        self.result["seconds"] = round(time.monotonic() - began, 1)
+        return self.result
+
+    def _through_all_deaths(self, view: ClusterView, lanes: list[Lane]) -> None:
         keys = {f"{lane.target}-{part}": NODES for lane in lanes for part in range(PARTITIONS)}
         deaths: list[tuple[str, int]] = []
         for number in range(1, NODES + 1):
@@ -113,9 +123,6 @@ class CopyRun:
             view.full_isr(keys)
         self._feed(lanes, fed, per_partition)
         self._wait(lanes, per_partition * PARTITIONS)
-        self._judge(lanes, per_partition)
-        self.result["seconds"] = round(time.monotonic() - began, 1)
-        return self.result
 
     def _lane(self, view: ClusterView, client: str, job: str) -> Lane:
         source, target = f"{job}-from-{client}", f"{job}-to-{client}"
@@ -154,7 +161,9 @@ class CopyRun:
             lane.copier.kill()
             lane.watch.stop()
             found = audit(lane.watch.seen, lane.job, PARTITIONS, per_partition + 1)
-            told = {**found._asdict(), "lives": lane.copier.lives, "read": lane.watch.count()}
+            told: dict[str, Any] = found._asdict()
+            told |= {"lives": lane.copier.lives, "ended_by_itself": lane.copier.ends}
+            told["read"] = lane.watch.count()
             told["aborted_in_the_log"] = count_aborted(
                 self.cluster.bootstrap, lane.target, PARTITIONS, lane.watch.count()
             )
