@@ -53,6 +53,8 @@ _REMOVED_IN_4_0 = (
 
 # Keys that some part of Ottla reads. A test finds the reader of each.
 SERVED = (
+    "add.partitions.to.txn.retry.backoff.max.ms",
+    "add.partitions.to.txn.retry.backoff.ms",
     "advertised.listeners",
     "auto.create.topics.enable",
     "auto.leader.rebalance.enable",

@@ -20,6 +20,8 @@ from broker.apis.list_offsets import ListOffsetsApi
 from broker.apis.metadata import MetadataApi
 from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from broker.apis.produce import ProduceApi
+from broker.apis.transactional_produce import TransactionalProduce
+from broker.replication.append_verification import AppendVerification
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import ApiKey
 
@@ -78,7 +80,7 @@ def node_apis(node: BrokerServer) -> list[Api]:
     controller = node.forwarding.forward
     auto_creation = AutoTopicCreation(config, controller)
     families: list[ApiFamily] = [
-        ProduceApi(replicas),
+        ProduceApi(replicas, _transactional_produce(node)),
         FetchApi(config, replicas),
         ListOffsetsApi(config, replicas),
         OffsetForLeaderEpochApi(replicas),
@@ -104,6 +106,16 @@ def node_apis(node: BrokerServer) -> list[Api]:
         ),
     ]
     return [api for family in families for api in family.apis()]
+
+
+def _transactional_produce(node: BrokerServer) -> TransactionalProduce:
+    config = node.config
+    return TransactionalProduce(
+        node.replicas,
+        AppendVerification(node.transactions, config.transaction_partition_verification_enable),
+        config.add_partitions_to_txn_retry_backoff_ms,
+        min(config.add_partitions_to_txn_retry_backoff_max_ms, config.request_timeout_ms),
+    )
 
 
 def _admin_apis(node: BrokerServer) -> list[Api]:

@@ -2,17 +2,21 @@
 
 Behaviour: each partition's batches are appended to its leader's log, and each partition has its
 own error. acks=0 has no response: an error closes the connection, as in Kafka. acks=1 answers after
-the append, acks=all (-1) when every in-sync replica has it, or after `timeout_ms`.
+the append, acks=all (-1) when every in-sync replica has it, or after `timeout_ms`. The batches of a
+transaction are appended once its coordinator knows of their partitions: until v11 it is asked, from
+v12 on they are added (`broker.apis.transactional_produce`). TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+for such a batch in a request without a transactional id.
 
 Versions: v5 log start offset, v7 zstd (KIP-110), v8 record errors with words (KIP-467), v9
-flexible, v10 the new leader's address (KIP-951), v12 implicit partitions in transactions (KIP-890),
-v13 topic ids.
+flexible, v10 the new leader's address (KIP-951), v11 TRANSACTION_ABORTABLE and v12 implicit
+partitions in transactions (KIP-890), v13 topic ids.
 """
 
 from __future__ import annotations
 
 from broker.apis.context import Api, RequestContext, Respond
 from broker.apis.current_leader import current_leader, leader_node
+from broker.apis.transactional_produce import TransactionalProduce, VerifiedTransaction
 from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
@@ -31,6 +35,7 @@ from protocol.messages.produce import (
 )
 from protocol.record_batch import CODEC_MASK, HEADER_SIZE, TRANSACTIONAL_FLAG
 from storage.log_append_info import LogAppendInfo
+from storage.verification_state import VerificationGuard
 
 ALL_REPLICAS = -1
 CURRENT_LEADER_FROM = 10
@@ -41,23 +46,29 @@ ZSTD_FROM = 7
 class ProduceApi:
     """Appends clients' batches."""
 
-    def __init__(self, replicas: ReplicaManager) -> None:
+    def __init__(self, replicas: ReplicaManager, transactions: TransactionalProduce) -> None:
         self._replicas = replicas
+        self._transactions = transactions
         self._scheduler = replicas.scheduler
         self.messages_failed = 0
 
     def apis(self) -> list[Api]:
         return [Api(ApiKey.PRODUCE, 3, 13, self.handle, refuse_produce)]
 
-    def handle(self, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
+    def handle(
+        self,
+        context: RequestContext,
+        request: ProduceRequest,
+        respond: Respond,
+        verified: VerifiedTransaction | None = None,
+    ) -> None:
         if request.acks not in (ALL_REPLICAS, 0, 1):
             self._answer(request, refuse_produce(request, ErrorCode.INVALID_REQUIRED_ACKS), respond)
             return
-        if request.transactional_id is not None:
-            # Transactions are refused at InitProducerId: nobody can own this id.
-            self._answer(request, refuse_produce(request, TRANSACTIONS_REFUSED), respond)
+        if verified is None and request.transactional_id is not None:
+            self._verify(context, request, respond)
             return
-        append = _Append(self._replicas, request, context.api_version)
+        append = _Append(self._replicas, request, context.api_version, verified)
         response = append.run(self._scheduler.wall_ms())
         if append.failed and context.api_version >= CURRENT_LEADER_FROM:
             self._name_leaders(context, response)
@@ -76,6 +87,17 @@ class ProduceApi:
             self._answer(request, response, respond)
         finally:
             self._replicas.wake(append.appended)
+
+    def _verify(self, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
+        """Go on when the coordinator of the transaction has answered."""
+
+        def done(found: VerifiedTransaction | ErrorCode) -> None:
+            if isinstance(found, ErrorCode):
+                self._answer(request, refuse_produce(request, found), respond)
+            else:
+                self.handle(context, request, respond, found)
+
+        self._transactions.verify(request, context.api_version, done)
 
     def _replicated(
         self, context: RequestContext, response: ProduceResponse, respond: Respond
@@ -121,9 +143,16 @@ class ProduceApi:
 class _Append:
     """One Produce request on its way into the logs."""
 
-    def __init__(self, replicas: ReplicaManager, request: ProduceRequest, version: int) -> None:
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        request: ProduceRequest,
+        version: int,
+        verified: VerifiedTransaction | None,
+    ) -> None:
         self.replicas = replicas
         self.request = request
+        self.verified = verified
         self.by_topic_id = version >= TOPIC_IDS_FROM
         self.knows_zstd = version >= ZSTD_FROM
         self.failed = False
@@ -155,11 +184,15 @@ class _Append:
         records = data.records
         if not isinstance(records, memoryview) or not records:
             return _failed(data.index, ErrorCode.INVALID_RECORD)
+        guard: VerificationGuard | None = None
         if len(records) >= HEADER_SIZE and records[_LOW_ATTRIBUTES] & _LOOKED_AT:
-            refusal = self._refusal(records[_LOW_ATTRIBUTES])
+            refusal = self._refusal(partition, records[_LOW_ATTRIBUTES])
             if refusal is not None:
-                return _failed(data.index, refusal)
-        info = partition.append_as_leader(records, self.request.acks, now_ms)
+                return _failed(data.index, *refusal)
+            guard = self._guard(partition)
+        info = partition.append_as_leader(
+            records, self.request.acks, now_ms, verification_guard=guard
+        )
         if isinstance(info, ErrorCode):
             self.failed = True
             return _failed(data.index, info)
@@ -175,21 +208,28 @@ class _Append:
             )
         return answer
 
-    def _refusal(self, attributes: int) -> ErrorCode | None:
+    def _refusal(
+        self, partition: Partition, attributes: int
+    ) -> tuple[ErrorCode, str | None] | None:
         """What a batch with these flags is refused for, whatever its log thinks of it."""
-        if attributes & TRANSACTIONAL_FLAG:
-            return TRANSACTIONS_REFUSED
         if attributes & CODEC_MASK == _ZSTD and not self.knows_zstd:
-            return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-        return None
+            return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, None
+        if not attributes & TRANSACTIONAL_FLAG:
+            return None
+        if self.verified is None:
+            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None
+        refusal = self.verified.refusal(partition)
+        if refusal is not None and refusal[0] is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            self.failed = True
+        return refusal
+
+    def _guard(self, partition: Partition) -> VerificationGuard | None:
+        return None if self.verified is None else self.verified.guard(partition)
 
 
 _LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
 _LOOKED_AT = TRANSACTIONAL_FLAG | 4  # most batches have neither bit
 _ZSTD = 4  # Codec.ZSTD; its module brings the codecs with it, which a start does not need
-
-# Until transactions exist: what InitProducerId says to a transactional id, too.
-TRANSACTIONS_REFUSED = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 def _settle(answer: PartitionProduceResponse, verdict: ErrorCode) -> None:
@@ -198,8 +238,8 @@ def _settle(answer: PartitionProduceResponse, verdict: ErrorCode) -> None:
         answer.base_offset = -1
 
 
-def _failed(index: int, error: ErrorCode) -> PartitionProduceResponse:
-    return PartitionProduceResponse(index, int(error), -1, -1, -1)
+def _failed(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index, int(error), -1, -1, -1, error_message=message)
 
 
 def _refused(index: int, info: LogAppendInfo) -> PartitionProduceResponse:

@@ -80,10 +80,9 @@ class AppendVerification:
         )
 
 
-# A client that is older than verification may not try again after these: it does after this one,
-# and does not ask for metadata because of it.
+# A client may not know what to do about these, and try again for nothing: it knows this one, for
+# which it asks for no metadata.
 _RETRIED_AS_NOT_ENOUGH_REPLICAS = (
-    ErrorCode.CONCURRENT_TRANSACTIONS,
     ErrorCode.NETWORK_EXCEPTION,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -91,11 +90,18 @@ _RETRIED_AS_NOT_ENOUGH_REPLICAS = (
 )
 
 
-def produce_error(error: ErrorCode) -> tuple[ErrorCode, str | None]:
-    """What Produce answers for an error of verification, and its words where they are our own."""
+def produce_error(
+    error: ErrorCode, operation: TransactionSupportedOperation
+) -> tuple[ErrorCode, str | None]:
+    """What Produce answers for an error of verification, and its words where they are our own.
+
+    Clients that have partitions added meet CONCURRENT_TRANSACTIONS often, and know it.
+    """
     if error is ErrorCode.INVALID_TXN_STATE:
         return error, "Partition was not added to the transaction"
-    if error in _RETRIED_AS_NOT_ENOUGH_REPLICAS:
+    if error in _RETRIED_AS_NOT_ENOUGH_REPLICAS or (
+        error is ErrorCode.CONCURRENT_TRANSACTIONS and not operation.supports_epoch_bump
+    ):
         return (
             ErrorCode.NOT_ENOUGH_REPLICAS,
             "Unable to verify the partition has been added to the transaction. "

@@ -7,6 +7,8 @@ import pytest
 
 from broker.apis.context import RequestContext
 from broker.apis.produce import ProduceApi, refuse_produce
+from broker.apis.transactional_produce import TransactionalProduce
+from broker.replication.append_verification import AppendVerification
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.produce import (
     PartitionProduceData,
@@ -23,7 +25,10 @@ class Produce:
 
     def __init__(self, folder: Path) -> None:
         self.replicas = Replicas(str(folder))
-        self.api = ProduceApi(self.replicas.manager)
+        transactions = TransactionalProduce(
+            self.replicas.manager, AppendVerification(None, True), 20, 100
+        )
+        self.api = ProduceApi(self.replicas.manager, transactions)
         self.answers: list[Any] = []
 
     def send(self, request: ProduceRequest, version: int = 12) -> None:
@@ -140,21 +145,9 @@ def test_a_refusal_of_the_log_comes_with_its_words(produce: Produce) -> None:
     assert (answer.base_offset, produce.replicas.partition("t").log.log_end_offset) == (-1, 0)
 
 
-def test_transactions_are_refused_whole(produce: Produce) -> None:
-    partition = produce.replicas.create("t")
-    transactional = produce.one(
-        producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True
-    )
-    assert transactional.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    data = [PartitionProduceData(0, produce.replicas.batch(b"a"))]
-    produce.send(ProduceRequest("tx", -1, 1000, [TopicProduceData("t", partition_data=data)]))
-    assert produce.last().error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    assert partition.log.log_end_offset == 0
-
-
 def test_an_idempotent_retry_gets_the_offset_of_its_first_try(produce: Produce) -> None:
     partition = produce.replicas.create("t")
-    options = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    options: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
     assert produce.one(**options).base_offset == 0
     again = produce.one(**options)
     assert (again.error_code, again.base_offset) == (0, 0)

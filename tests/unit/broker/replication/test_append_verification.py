@@ -110,18 +110,21 @@ def test_the_config_turns_off_questions_but_no_additions(
 
 
 def test_errors_that_an_old_client_would_not_retry_become_one_that_it_does() -> None:
+    concurrent = ErrorCode.CONCURRENT_TRANSACTIONS
+    assert produce_error(concurrent, VERIFY)[0] is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert produce_error(concurrent, ADD) == (concurrent, None), "it knows this one"
     for error in (
-        ErrorCode.CONCURRENT_TRANSACTIONS,
         ErrorCode.NETWORK_EXCEPTION,
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.NOT_COORDINATOR,
     ):
-        code, words = produce_error(error)
+        code, words = produce_error(error, ADD)
         assert code is ErrorCode.NOT_ENOUGH_REPLICAS
         assert words and words.endswith(f"Underlying error: {error.name}")
-    assert produce_error(ErrorCode.INVALID_TXN_STATE) == (
+    assert produce_error(ErrorCode.INVALID_TXN_STATE, ADD) == (
         ErrorCode.INVALID_TXN_STATE,
         "Partition was not added to the transaction",
     )
-    assert produce_error(ErrorCode.TRANSACTION_ABORTABLE) == (ErrorCode.TRANSACTION_ABORTABLE, None)
+    abortable = ErrorCode.TRANSACTION_ABORTABLE
+    assert produce_error(abortable, ADD) == (abortable, None)
