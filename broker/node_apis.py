@@ -21,7 +21,6 @@ from broker.apis.metadata import MetadataApi
 from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from broker.apis.produce import ProduceApi
 from broker.apis.transactional_produce import TransactionalProduce
-from broker.replication.append_verification import AppendVerification
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import ApiKey
 
@@ -112,7 +111,7 @@ def _transactional_produce(node: BrokerServer) -> TransactionalProduce:
     config = node.config
     return TransactionalProduce(
         node.replicas,
-        AppendVerification(node.transactions, config.transaction_partition_verification_enable),
+        node.verification,
         config.add_partitions_to_txn_retry_backoff_ms,
         min(config.add_partitions_to_txn_retry_backoff_max_ms, config.request_timeout_ms),
     )
