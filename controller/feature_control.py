@@ -4,7 +4,8 @@ Owns: the levels that a new cluster begins with. Level changes of a running clus
 are not served yet.
 
 A feature is finalized only when Ottla serves all of it, since clients act on the finalized level:
-`transaction.version` 2, for one, makes producers leave out requests. A folder that Apache Kafka
+`transaction.version` 2, for one, makes producers leave out requests. A folder of an earlier release
+stays at the levels that it has, until UpdateFeatures raises them. A folder that Apache Kafka
 formatted has more: levels of `KEPT_FEATURES` say nothing of how metadata is read, so they are kept,
 and not told to clients. Follows KIP-584, KIP-1022 and Kafka's `FeatureControlManager`.
 """
@@ -15,10 +16,19 @@ from collections.abc import Mapping
 
 from controller.metadata_image import MetadataImage
 from controller.metadata_records import MetadataRecord
-from controller.metadata_version import ELR_VERSION, LATEST_LEVEL, METADATA_VERSION
+from controller.metadata_version import (
+    ELR_VERSION,
+    LATEST_LEVEL,
+    METADATA_VERSION,
+    TRANSACTION_VERSION,
+)
 from protocol.messages.metadata_records import FeatureLevelRecord
 
-INITIAL_FEATURES: Mapping[str, int] = {METADATA_VERSION: LATEST_LEVEL, ELR_VERSION: 1}
+INITIAL_FEATURES: Mapping[str, int] = {
+    METADATA_VERSION: LATEST_LEVEL,
+    ELR_VERSION: 1,
+    TRANSACTION_VERSION: 2,
+}
 """Levels that `ottla format` writes."""
 
 
@@ -26,7 +36,6 @@ KEPT_FEATURES: Mapping[str, tuple[int, str]] = {
     "group.version": (1, "consumer groups of KIP-848"),
     "share.version": (1, "share groups"),
     "streams.version": (1, "streams groups"),
-    "transaction.version": (2, "transactions"),
 }
 """The newest level in Apache Kafka 4.3, and what it is for."""
 

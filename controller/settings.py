@@ -15,6 +15,7 @@ from controller.metadata_version import (
     LATEST_LEVEL,
     METADATA_VERSION,
     MINIMUM_LEVEL,
+    TRANSACTION_VERSION,
 )
 from protocol.errors import ApiError
 
@@ -25,6 +26,7 @@ DEFAULT_FEATURES: Mapping[str, tuple[int, int]] = {
     METADATA_VERSION: (MINIMUM_LEVEL, LATEST_LEVEL),
     KRAFT_VERSION: (0, 1),
     ELR_VERSION: (0, 1),
+    TRANSACTION_VERSION: (0, 2),
 }
 
 

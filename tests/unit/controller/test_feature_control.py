@@ -20,6 +20,7 @@ def test_nothing_is_finalized_that_is_not_served() -> None:
     assert dict(INITIAL_FEATURES) == {
         "metadata.version": 30,
         "eligible.leader.replicas.version": 1,
+        "transaction.version": 2,
     }
 
 
@@ -45,14 +46,14 @@ def test_levels_of_apache_kafka_that_are_not_served_are_kept_and_named() -> None
     image = image_of(
         FeatureLevelRecord("metadata.version", 30),
         FeatureLevelRecord("share.version", 1),
-        FeatureLevelRecord("transaction.version", 2),
+        FeatureLevelRecord("streams.version", 1),
     )
     assert unsupported_feature(image, SUPPORTED) is None
     assert kept_features(image, SUPPORTED) == [
         "share.version 1 (share groups)",
-        "transaction.version 2 (transactions)",
+        "streams.version 1 (streams groups)",
     ]
-    served = {**SUPPORTED, "transaction.version": (0, 2)}
+    served = {**SUPPORTED, "streams.version": (0, 1)}
     assert kept_features(image, served) == ["share.version 1 (share groups)"]
     assert is_kept("group.version", 1)
     assert not is_kept("group.version", 2)

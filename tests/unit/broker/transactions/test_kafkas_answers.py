@@ -1,0 +1,35 @@
+"""The conversation that Apache Kafka 4.3.0 was recorded in, with Ottla."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from broker.transactions.transaction_shard import TransactionShard
+from tests.golden.transaction_cases import LAST_EPOCH, RECORDED, converse
+from tests.unit.broker.test_node import Running
+
+
+def test_ottla_answers_as_kafka_did(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+
+    def jump() -> None:
+        """What took Kafka 32,000 requests."""
+        broker = running.node.broker
+        assert broker is not None
+        shard = broker.transactions.coordinator._shard_for("t")
+        assert isinstance(shard, TransactionShard)
+        transaction = shard.transactions["t"]
+        shard._write(transaction, replace(transaction.current, producer_epoch=LAST_EPOCH - 1))
+
+    answers = converse(running.ask, lambda: running.scheduler.run_for(20), jump)
+    recorded = json.loads(RECORDED.read_text())
+    assert set(answers) == set(recorded)
+    wrong = {
+        name: (answer, recorded[name])
+        for name, answer in answers.items()
+        if answer != recorded[name]
+    }
+    assert wrong == {}
+    running.stop()
