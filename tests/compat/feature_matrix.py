@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-MODULES = ("test_clients.py", "test_admin.py", "test_groups.py")
+MODULES = ("test_clients.py", "test_admin.py", "test_groups.py", "test_transactions.py")
 CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka")
 NOT_AVAILABLE = "n/a"
 
