@@ -19,9 +19,10 @@ Where the bytes are, and for how long a frame is good:
   copied there once, the rest is received in its place. That buffer has at most twice the bytes that
   have arrived (or 1 KiB), whatever the size header says. It is kept for the next large frame;
   `release()` drops it when the connection is idle.
-* Before control goes back to the loop, either `next_frame` has answered None, or the caller has
-  called `detach()` (and paused reading), which moves the unread bytes out of the scratch. Kafka
-  answers a connection's requests one by one, so this is what happens to pipelined ones.
+* Before control goes back to the loop, either `next_frame` has answered None, or nothing is unread
+  (`has_unread`), or the caller has called `detach()` (and paused reading), which moves the unread
+  bytes out of the scratch; `attach()` once they are taken. Kafka answers a connection's requests
+  one by one, so this is what happens to pipelined ones.
 
 After a ProtocolError the stream has no frame boundary any more: each further call raises it again.
 Follows Kafka's `NetworkReceive`, whose limit is `socket.request.max.bytes`.
@@ -148,6 +149,12 @@ class FrameReader:
             self._source = memoryview(copy)
             self._end -= self._pos
             self._pos = 0
+
+    def attach(self) -> None:
+        """Reading goes on: drop what `detach` has copied, if all of it is taken."""
+        if self._pos == self._end:
+            self._source = _EMPTY
+            self._pos = self._end = 0
 
     def keep(self, frame: memoryview) -> memoryview:
         """The same frame for as long as the caller likes: copied only if its bytes are shared."""

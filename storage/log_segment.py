@@ -39,8 +39,11 @@ class LogSegment:
     __slots__ = (
         "_aborted",
         "_bytes_since_index",
+        "_bytes_max",
         "_first_timestamp",
+        "_index_interval_bytes",
         "_indexed_size",
+        "_indexes_changed",
         "_indexes_unsynced",
         "_largest_known",
         "_offset_of_max_timestamp",
@@ -75,6 +78,8 @@ class LogSegment:
         self.config = config
         self.created_ms = created_ms
         self._roll_after_ms = config.roll_ms - roll_jitter_ms
+        self._bytes_max = config.segment_size_bytes
+        self._index_interval_bytes = config.index_interval_bytes
         self.file: File = filesystem.open(self.path(LOG_SUFFIX), create=create)
         self.offset_index = OffsetIndex(filesystem, base_offset, config.segment_index_bytes)
         self.time_index = TimeIndex(filesystem, base_offset, config.segment_index_bytes)
@@ -84,6 +89,7 @@ class LogSegment:
         self._first_timestamp: int | None = None
         self._bytes_since_index = 0
         self._indexed_size = -1
+        self._indexes_changed = True  # since `is_full` looked whether they have room
         self._indexes_unsynced = False
         self._aborted: list[AbortedTxn] | None = None  # None: look into the file
         self._transactions_unsynced = False
@@ -111,6 +117,13 @@ class LogSegment:
         self.file.append(records)
         return position
 
+    def append_batch(self, records: BytesLike, last_offset: int, max_timestamp: int) -> None:
+        """Write one batch at the end, and note it."""
+        file = self.file
+        position = file.size
+        file.append(records)
+        self.note(last_offset, max_timestamp, position, file.size - position)
+
     def note(self, last_offset: int, max_timestamp: int, position: int, size: int) -> None:
         """Learn of a batch that was written at `position`: maxima, sparse indexes, recent batches.
 
@@ -122,26 +135,29 @@ class LogSegment:
             self._offset_of_max_timestamp = last_offset
         if self._first_timestamp is None and position == 0:
             self._first_timestamp = max_timestamp
-        if self._bytes_since_index > self.config.index_interval_bytes:
+        if self._bytes_since_index > self._index_interval_bytes:
             self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
             self._bytes_since_index = 0
+            self._indexes_changed = True
         self._bytes_since_index += size
         self._recent.add(last_offset, position)
 
     def is_full(self, last_offset: int, max_timestamp: int, size: int, now_ms: int) -> bool:
         """Whether a new segment must take a batch of `size` bytes that ends with `last_offset`."""
         own = self.file.size
-        config = self.config
-        if own > config.segment_size_bytes - size:
-            return True
-        if last_offset - self.base_offset > RELATIVE_OFFSET_MAX:
+        if own > self._bytes_max - size or last_offset - self.base_offset > RELATIVE_OFFSET_MAX:
             return True
         if own == 0:
             return False
-        if self.offset_index.is_full or self.time_index.is_full:
-            return True
-        return self.waited_ms(max_timestamp, now_ms) > self._roll_after_ms
+        if self._indexes_changed:
+            if self.offset_index.is_full or self.time_index.is_full:
+                return True
+            self._indexes_changed = False
+        first = self._first_timestamp
+        if first is None or first < 0 or max_timestamp < 0:
+            return self.waited_ms(max_timestamp, now_ms) > self._roll_after_ms
+        return max_timestamp - first > self._roll_after_ms
 
     def waited_ms(self, max_timestamp: int, now_ms: int) -> int:
         """How long this segment has been filling: by the records' time, else by ours.
@@ -321,6 +337,7 @@ class LogSegment:
             if header.max_timestamp > self.max_timestamp:
                 self.max_timestamp, self._offset_of_max_timestamp = header.max_timestamp, last
         self._bytes_since_index = self.file.size - start
+        self._indexes_changed = True
         self._indexed_size = self.file.size
         self._recent.forget(last + 1)
         return last + 1
@@ -359,6 +376,7 @@ class LogSegment:
         self.max_timestamp, self._offset_of_max_timestamp = -1, self.base_offset
         self._largest_known, self._first_timestamp = True, None
         self._bytes_since_index, self._indexed_size = 0, -1
+        self._indexes_changed = True
         self._recent.forget(self.base_offset)
         next_offset, end = self.base_offset, 0
         for position, header in valid_batches(self.file, 0):
@@ -410,6 +428,7 @@ class LogSegment:
                 self.max_timestamp = header.max_timestamp
                 self._offset_of_max_timestamp = header.last_offset
         self._bytes_since_index = self.file.size - start
+        self._indexes_changed = True
 
     def _ensure_open(self) -> None:
         if not self.offset_index.is_open:
@@ -430,6 +449,7 @@ class LogSegment:
         if not self.offset_index.is_open or self._indexed_size == self.file.size:
             return False
         self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
+        self._indexes_changed = True
         replace = self.filesystem.replace_atomically
         replace(self.path(INDEX_SUFFIX), self.offset_index.encode(), sync=False)
         replace(self.path(TIME_INDEX_SUFFIX), self.time_index.encode(), sync=False)
@@ -475,6 +495,8 @@ class LogSegment:
     def update_config(self, config: LogConfig) -> None:
         """The topic's configs changed."""
         self._roll_after_ms += config.roll_ms - self.config.roll_ms
+        self._bytes_max = config.segment_size_bytes
+        self._index_interval_bytes = config.index_interval_bytes
         self.config = config
 
     def release_handles(self) -> None:

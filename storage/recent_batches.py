@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 RECENT_BATCHES_MAX = 512
+_HELD_MAX = 2 * RECENT_BATCHES_MAX
 
 
 class RecentBatches:
@@ -29,7 +30,7 @@ class RecentBatches:
         lasts = self._lasts
         lasts.append(last_offset)
         self._positions.append(position)
-        if len(lasts) > 2 * RECENT_BATCHES_MAX:
+        if len(lasts) > _HELD_MAX:
             self.from_offset = lasts[RECENT_BATCHES_MAX - 1] + 1
             del lasts[:RECENT_BATCHES_MAX]
             del self._positions[:RECENT_BATCHES_MAX]

@@ -119,7 +119,7 @@ class UnifiedLog(TransactionalLog):
                     if segment.is_full(last, max_timestamp, size, now_ms):
                         segment = self._roll(now_ms)
                     _ASSIGNED.pack_into(records, 0, offset, length, leader_epoch)
-                    segment.note(last, max_timestamp, segment.append(records), size)
+                    segment.append_batch(records, last, max_timestamp)
                 except OSError as error:
                     return self._append_failed(error)
                 self.log_end_offset = last + 1

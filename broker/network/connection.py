@@ -78,6 +78,8 @@ class Connection(asyncio.BufferedProtocol):
         """`sock` is the transport's own socket; None for TLS, whose bytes go through it."""
         self.context = context
         self.reader = reader
+        # The transport asks for a buffer before each read: without a call between.
+        self.get_buffer = reader.get_buffer  # type: ignore[method-assign, assignment]
         self.last_active_s = time.monotonic()
         self.received_bytes = 0
         self.state = _READY
@@ -117,7 +119,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the transport is to put the next bytes."""
-        return self.reader.get_buffer()
+        return self.reader.get_buffer(sizehint)
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes have come."""
@@ -259,7 +261,7 @@ class Connection(asyncio.BufferedProtocol):
         room_bytes = TURN_REQUEST_BYTES
         self._running = True
         try:
-            while self.state is _READY:
+            while self.state is _READY and reader.has_unread:
                 if frames == 0 or room_bytes <= 0:
                     self.state = _YIELDED
                 elif not (slot_free := channel.slot_free) and channel.full:
@@ -285,10 +287,10 @@ class Connection(asyncio.BufferedProtocol):
 
     def _end_run(self, taken: bool) -> None:
         """Send the answers, and leave the reader and the transport fit for the state."""
-        state = self.state
-        if state is _CLOSING:
+        if self.state is _CLOSING:
             return
-        self._send_out()
+        if self._out or self._close_wanted:
+            self._send_out()
         if self._channel.answered:
             self._channel.flush_answered()
         reader = self.reader
@@ -400,6 +402,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._paused and self._transport is not None:
             self._paused = False
             self._processor.paused_count -= 1
+            self.reader.attach()
             self._transport.resume_reading()
             if self.reader.in_progress:
                 self._note_incomplete(time.monotonic())

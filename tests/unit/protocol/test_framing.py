@@ -266,3 +266,16 @@ def test_a_smaller_limit_may_be_set_between_frames() -> None:
 def test_a_scratch_without_room_is_refused() -> None:
     with pytest.raises(ValueError, match="scratch"):
         FrameReader(LIMIT, bytearray())
+
+
+def test_what_was_detached_is_dropped_once_it_is_taken() -> None:
+    frames = reader(1000)
+    receive(frames, frame(b"a") + frame(b"b"))
+    assert frames.next_frame() == b"a"
+    frames.detach()
+    frames.attach()
+    assert frames.reserved_bytes > 0, "one frame is unread"
+    taken = frames.next_frame()
+    frames.attach()
+    assert frames.reserved_bytes == 0
+    assert taken == b"b"
