@@ -10,16 +10,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.record_batch import crc_is_valid, iterate_batches
 from protocol.records import Record, build_batch, iterate_records
 from storage.cleaner_ports import CleanerSettings
 from storage.inline_cleaner import InlineRunner
-from storage.log_append_info import AppendOrigin
 from storage.log_cleaner import LogCleaner
 from storage.log_config import LogConfig
 from storage.log_environment import LogEnvironment
-from storage.transaction_index import AbortedTxn, decode_transactions, encode_transactions
+from storage.transaction_index import AbortedTxn, decode_transactions
 from storage.unified_log import UnifiedLog
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
@@ -170,35 +168,18 @@ class CompactedLife:
         self._append(self._records(), self.chance.choice([11, 12]), True)
 
     def end_transaction(self) -> None:
-        """Commit or abort; an abort is written into the transaction index, as a leader does."""
+        """Commit or abort."""
         if not self.open_transactions:
             return
         producer_id = self.chance.choice(list(self.open_transactions))
         entries = self.open_transactions.pop(producer_id)
         commit = self.chance.random() < 0.5
-        marker = build_transaction_marker(
-            ControlRecordType.COMMIT if commit else ControlRecordType.ABORT,
-            producer_id=producer_id,
-            producer_epoch=0,
-            coordinator_epoch=0,
-            timestamp_ms=self.wall_ms(),
-        )
-        info = self.log.append_as_leader(
-            memoryview(marker), self.epoch, self.wall_ms(), origin=AppendOrigin.COORDINATOR
+        info = self.log.append_end_txn_marker(
+            producer_id, 0, 0, commit, self.epoch, self.wall_ms(), 0
         )
         assert not info.error, info.error_message
         self.log.update_high_watermark(self.log.log_end_offset)
-        if commit:
-            self.written.update(entries)
-            return
-        self.aborted.update(entries)
-        aborted = AbortedTxn(
-            producer_id, min(entries), info.last_offset, self.log.last_stable_offset
-        )
-        file = self.filesystem.open(self.log.segments.active.path(".txnindex"), create=True)
-        file.append(encode_transactions([aborted]))
-        file.sync()
-        self.filesystem.sync_dir(DIRECTORY)
+        (self.written if commit else self.aborted).update(entries)
 
     def roll(self) -> None:
         self.log.roll()

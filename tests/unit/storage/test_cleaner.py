@@ -6,26 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from protocol.control_records import ControlRecordType, build_transaction_marker
 from storage.cleaner import clean
 from storage.cleaner_job import CleaningFailed, CleanJob
-from storage.log_append_info import AppendOrigin
-from storage.transaction_index import AbortedTxn, decode_transactions, encode_transactions
+from storage.transaction_index import AbortedTxn, decode_transactions
 from tests.unit.storage.cleaning import COMPACTED, Bench
 from tests.unit.storage.harness import DIRECTORY
 
 
-def end_transaction(bench: Bench, kind: ControlRecordType, first: int) -> int:
-    marker = build_transaction_marker(
-        kind, producer_id=7, producer_epoch=0, coordinator_epoch=0, timestamp_ms=1
-    )
-    info = bench.log.append_as_leader(
-        memoryview(marker), 0, bench.scheduler.wall_ms(), origin=AppendOrigin.COORDINATOR
-    )
-    if kind is ControlRecordType.ABORT:
-        entry = AbortedTxn(7, first, info.last_offset, first)
-        path = bench.log.segments.active.path(".txnindex")
-        bench.disk.open(path, create=True).append(encode_transactions([entry]))
+def end_transaction(bench: Bench, *, commit: bool) -> int:
+    info = bench.log.append_end_txn_marker(7, 0, 0, commit, 0, bench.scheduler.wall_ms(), 0)
+    assert not info.error
     return info.last_offset
 
 
@@ -85,7 +75,7 @@ def test_a_tombstone_stays_until_its_horizon() -> None:
 def test_an_aborted_transaction_goes_and_its_marker_after_the_horizon() -> None:
     bench = Bench()
     first = bench.write((b"a", b"aborted"), **transactional(0))
-    marker = end_transaction(bench, ControlRecordType.ABORT, first)
+    marker = end_transaction(bench, commit=False)
     bench.write((b"b", b"1"))
     bench.log.producers[0].batches.clear()  # as if the producer wrote in another partition since
     bench.roll()
@@ -93,7 +83,7 @@ def test_an_aborted_transaction_goes_and_its_marker_after_the_horizon() -> None:
     assert [one.base_offset for one in bench.headers()] == [marker, marker + 1]
     assert bench.headers()[0].delete_horizon_ms is None
     index = f"{DIRECTORY}/{0:020d}.txnindex"
-    assert decode_transactions(bench.disk.read(index)) == [AbortedTxn(7, first, marker, first)]
+    assert decode_transactions(bench.disk.read(index)) == [AbortedTxn(7, first, marker, marker + 1)]
     bench.write((b"b", b"2"))
     bench.roll()
     bench.clean()  # its records were gone before: the horizon is set, the index entry goes
