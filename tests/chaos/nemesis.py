@@ -51,6 +51,7 @@ class Nemesis:
             "kill-one": self._kill_one,
             "kill-leader": self._kill_leader,
             "kill-coordinator": self._kill_coordinator,
+            "kill-transaction-coordinator": self._kill_transaction_coordinator,
             "kill-controller": self._kill_controller,
             "kill-all": self._kill_all,
             "pause": self._pause,
@@ -157,6 +158,10 @@ class Nemesis:
 
     async def _kill_coordinator(self, seconds: float) -> tuple[list[int], bool]:
         found = await self._client.coordinator(GROUP)
+        return await self._kill(self._any() if found is None else found, seconds)
+
+    async def _kill_transaction_coordinator(self, seconds: float) -> tuple[list[int], bool]:
+        found = await self._client.coordinator(f"transactional-t{self._rng.randrange(4)}", 1)
         return await self._kill(self._any() if found is None else found, seconds)
 
     async def _kill_controller(self, seconds: float) -> tuple[list[int], bool]:

@@ -22,8 +22,10 @@ from protocol.errors import ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.chaos.checker import check, summary
 from tests.chaos.facts import Anomaly
+from tests.chaos.final_reads import read_everything
 from tests.chaos.group_load import GroupMember
 from tests.chaos.history import (
+    FAIL,
     OK,
     Assigned,
     Commit,
@@ -33,10 +35,12 @@ from tests.chaos.history import (
     Poll,
     Send,
     Surprise,
+    Transaction,
 )
 from tests.chaos.nemesis import Nemesis, Planned
-from tests.chaos.raw_client import Hung, NotSent, RawClient, key_of, records_of
+from tests.chaos.raw_client import Hung, NotSent, RawClient, key_of
 from tests.chaos.replicas import compare, logged_faults
+from tests.chaos.transactional_load import TIMEOUT_MS, CommittedReader, TransactionalProducer
 from tests.chaos.workload import Producer, Reader, Shared, Watcher, Worker
 from tests.cluster_processes import HOST, OTTLA, ROOT, ClusterProcesses
 
@@ -50,6 +54,9 @@ PROPERTIES = {
     "default.replication.factor": "3",
     "offsets.topic.num.partitions": "3",
     "offsets.topic.replication.factor": "3",
+    "transaction.state.log.num.partitions": "3",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "3000",
     "auto.create.topics.enable": "false",
@@ -104,6 +111,7 @@ class ChaosRun:
         producers: int = 6,
         readers: int = 4,
         members: int = 3,
+        transactional: int = 4,
         least_faults: int = 0,
         keep_always: bool = False,
     ) -> None:
@@ -111,7 +119,7 @@ class ChaosRun:
         self._seed = seed
         self._kinds = kinds
         self._folder = folder
-        self._counts = (producers, readers, members)
+        self._counts = (producers, readers, members, transactional)
         self._least_faults = least_faults
         self._keep_always = keep_always
         properties = PROPERTIES if peer == OTTLA else {**PROPERTIES, **KAFKA_PROPERTIES}
@@ -186,7 +194,7 @@ class ChaosRun:
         return shared.history
 
     def _workers(self, shared: Shared) -> list[Worker]:
-        producers, readers, members = self._counts
+        producers, readers, members, transactional = self._counts
         workers: list[Worker] = [Watcher("watcher", shared)]
         if self.verdict.mode == "confluent":
             from tests.chaos.confluent_load import ConfluentProducer, ConfluentReader
@@ -197,6 +205,10 @@ class ChaosRun:
         else:
             workers += [Producer(f"p{n}", shared) for n in range(producers)]
             workers += [Reader(f"c{n}", shared) for n in range(readers)]
+        workers += [
+            TransactionalProducer(f"t{n}", shared, n % 2 == 1) for n in range(transactional)
+        ]
+        workers += [CommittedReader(f"r{n}", shared) for n in range(transactional)]
         workers += [GroupMember(f"m{n}", shared) for n in range(members)]
         return workers
 
@@ -257,43 +269,15 @@ class ChaosRun:
         lacking = await self._full_isr(client, HEAL_S)
         self.verdict.figures["full_isr_after_s"] = round(time.monotonic() - begun, 2)
         self._unhealed = [Anomaly("not-healed", text) for text in lacking]
-        for key in self._shared.keys:
-            try:
-                async with asyncio.timeout(30):
-                    records = await self._read_all(client, key)
-            except TimeoutError:
-                self._unhealed.append(Anomaly("not-healed", f"{key} cannot be read to its end"))
-                continue
-            self._shared.history.add(Final(key, records))
-
-    async def _read_all(self, client: RawClient, key: str) -> list[tuple[int, int]]:
-        records: list[tuple[int, int]] = []
-        end: int | None = None
-        position = 0
-        while end is None or position < end:
-            leader, epoch = client.leaders.get(key, (-1, -1))
-            try:
-                if end is None:
-                    end = await client.end_offset(leader, key)
-                    if end is None:
-                        raise Hung("no end offset yet")
-                    continue
-                data = await client.fetch(leader, key, position, epoch)
-                if data.error_code:
-                    raise Hung(ErrorCode(data.error_code).name)
-            except (NotSent, Hung):
-                await asyncio.sleep(0.2)
-                await client.metadata()
-                continue
-            records += records_of(data, position)
-            position = records[-1][0] + 1 if records else position
-        return records
+        self._unhealed += await read_everything(client, self._shared, TIMEOUT_MS / 1000)
 
     def _count(self) -> None:
         history = self._shared.history
         outcomes = Counter(send.outcome for send in history.of(Send))
+        ended = Counter(one.outcome for one in history.of(Transaction))
         self.verdict.operations = {
             **{f"send {outcome}": count for outcome, count in sorted(outcomes.items())},
+            **{f"transaction {outcome}": count for outcome, count in sorted(ended.items())},
             "poll": sum(1 for _ in history.of(Poll)),
             "read records": sum(len(poll.records) for poll in history.of(Poll)),
             "assignments": sum(1 for _ in history.of(Assigned)),
@@ -319,9 +303,11 @@ class ChaosRun:
             self.verdict.invalid.append(f"only {outcomes[OK]} sends were acknowledged")
         if not self.verdict.operations["commits ok"]:
             self.verdict.invalid.append("the group committed nothing")
+        if self._counts[3] and not (ended[OK] and ended[FAIL]):
+            self.verdict.invalid.append("no transaction was committed, or none aborted")
         if len(self.verdict.faults) < self._least_faults:
             self.verdict.invalid.append(f"only {len(self.verdict.faults)} kinds of faults")
-        if sum(1 for _ in history.of(Final)) < 0.9 * len(self._shared.keys):
+        if sum(1 for _ in history.of(Final)) < 0.9 * 2 * len(self._shared.keys):
             self.verdict.invalid.append("less than 90 % of the final reads")
 
     def _look_at_disks(self) -> list[Anomaly]:
