@@ -53,7 +53,7 @@ from tests.wire_client import WireClient
 RECOVERED = re.compile(r"Recovered (\d+) log\(s\) in \S+: scanned (\d+) segment\(s\), (\d+) bytes")
 LATEST = -1
 SEGMENT_BYTES = 1 << 20
-START_S = 30
+START_S = 60
 """Of a start with nothing to recover, on a machine that is busy with the load."""
 S_PER_GB = 10
 
@@ -220,7 +220,7 @@ def main() -> int:
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.randrange(10**6)
     print(f"seed {seed}", flush=True)
-    with BrokerProcess() as broker:
+    with BrokerProcess(start_timeout_s=2 * START_S) as broker:
         report = run(broker, options.kills, seed)
         code = broker.stop()
     print(json.dumps(asdict(report)))
