@@ -165,9 +165,13 @@ class AddPartitionsToTxnManager:
             [_transaction(name, asked) for name, asked in batch.items()]
         )
         if node_id == self._config.node_id:
-            self._local(
-                request, lambda response: self._answered(node_id, node, batch, response, None)
-            )
+            try:
+                self._local(
+                    request, lambda response: self._answered(node_id, node, batch, response, None)
+                )
+            except Exception:
+                node.in_flight = False  # our own bug fails this request, not all that follow
+                raise
             return
         channel = self._channel(node)
         if channel is None:

@@ -282,6 +282,18 @@ def test_a_coordinator_that_answers_at_once(world: World) -> None:
     assert world.taken() == [("local-1", {}), ("local-2", {})]
 
 
+def test_a_coordinator_that_fails_is_asked_again_by_the_next(world: World) -> None:
+    def fail(request: AddPartitionsToTxnRequest, respond: Callable[[Any], None]) -> None:
+        raise AssertionError("a bug")
+
+    world.manager = AddPartitionsToTxnManager(
+        world.config, world, world.scheduler, world.where, fail
+    )
+    for _ in range(2):
+        with pytest.raises(AssertionError, match="a bug"):
+            world.ask("local")
+
+
 def test_a_stop_answers_all(world: World) -> None:
     world.ask("x")
     world.ask("y")
