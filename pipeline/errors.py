@@ -29,6 +29,28 @@ _KNOWN = (
         "the broker's address does not resolve: check --bootstrap-server",
     ),
     (
+        "No module named 'confluent_kafka'",
+        "the executors' Python has no confluent-kafka, with which replay sends: set PYSPARK_PYTHON "
+        "to one that has it",
+    ),
+    (
+        "PYTHON_VERSION_MISMATCH",
+        "the executors run another version of Python than this job: set PYSPARK_PYTHON to the same",
+    ),
+    (
+        "Could not find a 'KafkaClient' entry",
+        "Spark's Kafka client has no login: give kafka.sasl.jaas.config with --option or "
+        "--command-config",
+    ),
+    (
+        "SaslAuthenticationException",
+        "the broker refuses this login: check --option kafka.sasl.jaas.config, or --command-config",
+    ),
+    (
+        "All masters are unresponsive",
+        "no master of Spark answers: check --master",
+    ),
+    (
         "Failed to find data source: kafka",
         "Spark has no Kafka connector: give spark-submit --packages "
         "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",

@@ -13,6 +13,8 @@ from pipeline.errors import PipelineError, told
         ("x\nSome data may have been lost because …\n\tat a.b", "gone from the topic"),
         ("[PATH_NOT_FOUND] Path does not exist: file:/x", "no such files"),
         ("Failed to find data source: kafka. Please …", "spark-submit --packages"),
+        ("x\nModuleNotFoundError: No module named 'confluent_kafka'\n", "set PYSPARK_PYTHON"),
+        ("org.apache.kafka.common.errors.SaslAuthenticationException: …", "refuses this login"),
         ("Traceback …\npipeline.errors.PipelineError: it is so\n\tat", "it is so"),
         ("[SOMETHING] new\n\tat org.apache", "[SOMETHING] new (--debug"),
         ("", "RuntimeError"),
