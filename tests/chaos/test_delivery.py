@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.abandoned_transactions import AbandonedRun
 from tests.chaos.cluster_view import ClusterView
 from tests.chaos.copier import (
     AT_LEAST_ONCE,
@@ -123,6 +124,14 @@ def test_copies_and_money_through_all_deaths(cluster: ClusterProcesses, tmp_path
     """T1, T2 and T12."""
     work = (*((client, "copy") for client in CLIENTS), ("confluent-kafka", "transfer"))
     run = CopyRun(cluster, tmp_path, LANE_RECORDS, work, batch=50)
+    result = run.run()
+    print(result)
+    assert run.clean, result
+
+
+def test_what_dead_producers_leave_open_is_swept(cluster: ClusterProcesses) -> None:
+    """I10, T7: twenty producers, a coordinator that dies, and then all producers at once."""
+    run = AbandonedRun(cluster, producers=20, seconds=4, kills=1, timeout_ms=4_000)
     result = run.run()
     print(result)
     assert run.clean, result
