@@ -24,6 +24,9 @@ from tests.transactional_faces import (
 
 T = TypeVar("T")
 
+REQUEST_MS = 5_000
+"""Of kafka-python's producer, which may ask a node that has died until its time is over."""
+
 # --- kafka-python --------------------------------------------------------------------------------
 
 
@@ -54,6 +57,7 @@ class KafkaPythonProducer:
             transaction_timeout_ms=timeout_ms,
             linger_ms=2,
             retry_backoff_ms=20,
+            request_timeout_ms=REQUEST_MS,
         )
         with _kafka_python():
             self._producer.init_transactions()
