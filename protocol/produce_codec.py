@@ -34,6 +34,7 @@ _SHORT = 0x80  # a compact length below this is one byte
 _TO_NAME = Struct(">BhiBB")  # transactional id, acks, timeout, topics, length of the name
 _TO_PARTITION = Struct(">Bi")  # partitions, index
 _TO_PARTITION_BY_ID = Struct(">BhiB16sBi")  # both, with the topic's id between
+_TO_PARTITION_BY_ID_BYTES = _TO_PARTITION_BY_ID.size
 _TAGS = Struct(">BH")  # of the partition, of the topic and of the request
 _NO_TAGS = (0, 0)
 
@@ -47,41 +48,42 @@ _ANSWER = Struct(">BihqqqBBBBiB")
 
 def read_request(buf: memoryview, pos: int, version: int) -> ProduceRequest:
     """The request at `pos`; ProtocolError where the bytes are none."""
-    if version >= _FLEXIBLE_FROM:
-        try:
-            request = _read_one_partition(buf, pos, version)
-        except DECODE_ERRORS:
-            request = None  # too short for it: the generated class has the words
-        if request is not None:
-            return request
-    whole: ProduceRequest = decode(ProduceRequest, buf, pos, version)
-    return whole
+    if version < _FLEXIBLE_FROM:
+        return _read_any(buf, pos, version)
+    start = pos
+    try:
+        if version >= _TOPIC_IDS_FROM:
+            transactional, acks, timeout_ms, topics, topic_id, partitions, index = (
+                _TO_PARTITION_BY_ID.unpack_from(buf, pos)
+            )
+            name, name_length = "", _EMPTY
+            pos += _TO_PARTITION_BY_ID_BYTES
+        else:
+            transactional, acks, timeout_ms, topics, name_length = _TO_NAME.unpack_from(buf, pos)
+            end = pos + 8 + name_length
+            partitions, index = _TO_PARTITION.unpack_from(buf, end)
+            name = str(buf[pos + 9 : end], "utf-8")
+            topic_id = ZERO_UUID
+            pos = end + 5
+        if (
+            topics == _ONE == partitions
+            and transactional == _NULL
+            and _EMPTY <= name_length < _SHORT
+        ):
+            length, pos = read_uvarint(buf, pos)
+            end = pos + length - 1
+            if length and len(buf) == end + 3 and _TAGS.unpack_from(buf, end) == _NO_TAGS:
+                data = PartitionProduceData(index, buf[pos:end])
+                topic = TopicProduceData(name, topic_id, [data])
+                return ProduceRequest(None, acks, timeout_ms, [topic])
+    except DECODE_ERRORS:
+        pass  # too short for it: the generated class has the words
+    return _read_any(buf, start, version)
 
 
-def _read_one_partition(buf: memoryview, pos: int, version: int) -> ProduceRequest | None:
-    if version >= _TOPIC_IDS_FROM:
-        transactional, acks, timeout_ms, topics, topic_id, partitions, index = (
-            _TO_PARTITION_BY_ID.unpack_from(buf, pos)
-        )
-        name = ""
-        pos += 29
-    else:
-        transactional, acks, timeout_ms, topics, length = _TO_NAME.unpack_from(buf, pos)
-        end = pos + 8 + length
-        if not _EMPTY <= length < _SHORT:
-            return None
-        partitions, index = _TO_PARTITION.unpack_from(buf, end)
-        name = str(buf[pos + 9 : end], "utf-8")
-        topic_id = ZERO_UUID
-        pos = end + 5
-    if topics != _ONE or partitions != _ONE or transactional != _NULL:
-        return None
-    length, pos = read_uvarint(buf, pos)
-    end = pos + length - 1
-    if length == _NULL or len(buf) != end + 3 or _TAGS.unpack_from(buf, end) != _NO_TAGS:
-        return None
-    data = PartitionProduceData(index, buf[pos:end])
-    return ProduceRequest(None, acks, timeout_ms, [TopicProduceData(name, topic_id, [data])])
+def _read_any(buf: memoryview, pos: int, version: int) -> ProduceRequest:
+    request: ProduceRequest = decode(ProduceRequest, buf, pos, version)
+    return request
 
 
 def encode(response: ProduceResponse, version: int, correlation_id: int) -> ResponseParts:

@@ -117,13 +117,6 @@ class LogSegment:
         self.file.append(records)
         return position
 
-    def append_batch(self, records: BytesLike, last_offset: int, max_timestamp: int) -> None:
-        """Write one batch at the end, and note it."""
-        file = self.file
-        position = file.size
-        file.append(records)
-        self.note(last_offset, max_timestamp, position, file.size - position)
-
     def note(self, last_offset: int, max_timestamp: int, position: int, size: int) -> None:
         """Learn of a batch that was written at `position`: maxima, sparse indexes, recent batches.
 

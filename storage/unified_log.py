@@ -119,7 +119,10 @@ class UnifiedLog(TransactionalLog):
                     if segment.is_full(last, max_timestamp, size, now_ms):
                         segment = self._roll(now_ms)
                     _ASSIGNED.pack_into(records, 0, offset, length, leader_epoch)
-                    segment.append_batch(records, last, max_timestamp)
+                    file = segment.file
+                    position = file.size
+                    file.append(records)
+                    segment.note(last, max_timestamp, position, size)
                 except OSError as error:
                     return self._append_failed(error)
                 self.log_end_offset = last + 1

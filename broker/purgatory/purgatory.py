@@ -63,12 +63,12 @@ class Purgatory:
         self.name = name
         self._scheduler = scheduler
         self._watchers: dict[Hashable, dict[DelayedOperation, None]] = {}
-        self._waiting = 0
+        self.waiting = 0
+        """Operations that wait (Kafka's PurgatorySize)."""
         self.expired = 0
 
     def __len__(self) -> int:
-        """Operations that wait (Kafka's PurgatorySize)."""
-        return self._waiting
+        return self.waiting
 
     def watch(
         self, operation: DelayedOperation, keys: Iterable[Hashable], timeout_ms: float
@@ -79,7 +79,7 @@ class Purgatory:
         operation._keys = tuple(dict.fromkeys(keys))
         for key in operation._keys:
             self._watchers.setdefault(key, {})[operation] = None
-        self._waiting += 1
+        self.waiting += 1
         operation._timer = self._scheduler.call_later(timeout_ms, lambda: self._expire(operation))
 
     def is_watched(self, key: Hashable) -> bool:
@@ -105,7 +105,7 @@ class Purgatory:
 
     def forget(self, operation: DelayedOperation) -> None:
         """Take a completed operation out of all its keys."""
-        self._waiting -= 1
+        self.waiting -= 1
         if operation._timer is not None:
             operation._timer.cancel()
         for key in operation._keys:

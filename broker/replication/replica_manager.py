@@ -314,9 +314,10 @@ class ReplicaManager:
         if partition.listeners:
             for listener in list(partition.listeners):
                 listener.partition_changed(partition)
-        if self.fetch_purgatory:
+        # Where nothing waits, as for most appends, nothing is called.
+        if self.fetch_purgatory.waiting:
             self.fetch_purgatory.check(partition)
-        if self.produce_purgatory:
+        if self.produce_purgatory.waiting:
             self.produce_purgatory.check(partition)
 
     def _session_changed(self, session: FetchSession, _partition: Partition) -> None:
