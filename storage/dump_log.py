@@ -1,8 +1,8 @@
 """What a file of a data folder holds, as lines for people: `ottla dump-log`.
 
-Pure: a file's name and bytes in, lines out. It understands segments, offset and time indexes,
-producer snapshots, and shows the small text files as they are. It changes nothing and repairs
-nothing; damage is a line that begins with `damaged:`.
+Pure: a file's name and bytes in, lines out. It understands segments, offset, time and transaction
+indexes, producer snapshots, and shows the small text files as they are. It changes nothing and
+repairs nothing; damage is a line that begins with `damaged:`.
 
 The words of a line are those of Kafka's `kafka-dump-log` (its class `DumpLogSegments`).
 """
@@ -13,6 +13,11 @@ from collections.abc import Iterator
 from struct import Struct
 
 from protocol.compression import Codec
+from protocol.control_records import (
+    ControlRecordType,
+    control_record_type,
+    transaction_marker_epoch,
+)
 from protocol.record_batch import CorruptBatch, RecordBatchHeader, crc_is_valid, iterate_batches
 from protocol.records import Record, iterate_records
 from storage.checkpoints import (
@@ -28,6 +33,7 @@ from storage.checkpoints import (
 )
 from storage.indexes import OFFSET_ENTRY, TIME_ENTRY
 from storage.producer_snapshot import decode_snapshot
+from storage.transaction_index import decode_transactions
 
 _SHOWN_CHARACTERS_MAX = 200
 _OFFSET_CHECKPOINTS = (
@@ -36,6 +42,7 @@ _OFFSET_CHECKPOINTS = (
     LOG_START_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
 )
+_MARKERS = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
 _LEADER_EPOCHS = "leader-epoch-checkpoint"
 
 
@@ -55,6 +62,8 @@ def describe_file(name: str, data: bytes, *, with_records: bool = False) -> Iter
         return _index(name, data, OFFSET_ENTRY)
     if suffix == "timeindex":
         return _index(name, data, TIME_ENTRY)
+    if suffix == "txnindex":
+        return _transaction_index(data)
     if suffix == "snapshot":
         return _snapshot(data)
     if name in _OFFSET_CHECKPOINTS:
@@ -108,6 +117,8 @@ def _batch_line(data: bytes, position: int, header: RecordBatchHeader) -> str:
 
 
 def _record_line(header: RecordBatchHeader, record: Record) -> str:
+    if header.is_control:
+        return _control_line(header, record)
     facts: dict[str, object] = {
         "offset": record.offset,
         _timestamp_name(header): record.timestamp,
@@ -118,6 +129,42 @@ def _record_line(header: RecordBatchHeader, record: Record) -> str:
         "payload": _shown(record.value),
     }
     return f"| {_line(facts)}"
+
+
+def _control_line(header: RecordBatchHeader, record: Record) -> str:
+    """What brokers wrote for each other: its kind, and the coordinator's epoch of a marker."""
+    facts: dict[str, object] = {
+        "offset": record.offset,
+        _timestamp_name(header): record.timestamp,
+        "keySize": -1 if record.key is None else len(record.key),
+        "valueSize": -1 if record.value is None else len(record.value),
+        "sequence": -1,
+        "headerKeys": [key for key, _ in record.headers],
+    }
+    try:
+        kind = control_record_type(record.key)
+        facts["endTxnMarker" if kind in _MARKERS else "controlType"] = "?" if kind is None else kind.name
+        if kind in _MARKERS:
+            facts["coordinatorEpoch"] = transaction_marker_epoch(record.value)
+    except CorruptBatch as damage:
+        return f"| {_line(facts)} damaged: {damage}"
+    return f"| {_line(facts)}"
+
+
+def _transaction_index(data: bytes) -> Iterator[str]:
+    entries = decode_transactions(data)
+    if entries is None:
+        yield "damaged: no transaction index of version 0"
+        return
+    for entry in entries:
+        facts: dict[str, object] = {
+            "version": 0,
+            "producerId": entry.producer_id,
+            "firstOffset": entry.first_offset,
+            "lastOffset": entry.last_offset,
+            "lastStableOffset": entry.last_stable_offset,
+        }
+        yield _line(facts)
 
 
 def _index(name: str, data: bytes, entry: Struct) -> Iterator[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.records import Record, build_batch
 from storage.checkpoints import encode_leader_epochs, encode_offsets
 from storage.dump_log import UnknownFile, describe_file
 from storage.indexes import OFFSET_ENTRY, TIME_ENTRY
 from storage.producer_snapshot import encode_snapshot
 from storage.producer_state import ProducerStateEntry
+from storage.transaction_index import AbortedTxn, encode_transactions
 
 RECORDS = [Record(-1, 1000, b"k", b"v"), Record(-1, 1001, None, b"\xff\x00")]
 
@@ -75,6 +77,32 @@ def test_checkpoints_and_snapshots() -> None:
     (line,) = shown("00000000000000000005.snapshot", encode_snapshot([entry]))
     assert line.startswith("producerId: 7 producerEpoch: -1") and "FirstOffset: none" in line
     assert shown("00000000000000000005.snapshot", b"?")[0].startswith("damaged:")
+
+
+def test_markers_and_transaction_indexes() -> None:
+    marker = build_transaction_marker(
+        ControlRecordType.ABORT,
+        producer_id=7,
+        producer_epoch=1,
+        coordinator_epoch=3,
+        timestamp_ms=1000,
+    )
+    name = "00000000000000000000.log"
+    head, record = shown(name, bytes(marker), with_records=True)
+    assert "isTransactional: true isControl: true" in head
+    assert record == (
+        "| offset: 0 CreateTime: 1000 keySize: 4 valueSize: 6 sequence: -1 headerKeys: [] "
+        "endTxnMarker: ABORT coordinatorEpoch: 3"
+    )
+    odd = build_batch([Record(-1, 1, b"?", None)], is_control=True)
+    assert "damaged: a control record's key" in shown(name, bytes(odd), with_records=True)[1]
+    leader = build_batch([Record(-1, 1, b"\0\0\0\2", b"")], is_control=True)
+    assert shown(name, bytes(leader), with_records=True)[1].endswith("controlType: LEADER_CHANGE")
+    index = encode_transactions([AbortedTxn(7, 0, 5, 6)])
+    assert shown("00000000000000000000.txnindex", index) == [
+        "version: 0 producerId: 7 firstOffset: 0 lastOffset: 5 lastStableOffset: 6"
+    ]
+    assert shown("00000000000000000000.txnindex", b"?")[0].startswith("damaged:")
 
 
 def test_texts_and_strangers() -> None:
