@@ -18,8 +18,8 @@ from types import TracebackType
 from tests.apache_kafka import free_port
 from tests.java_tools import PROJECT_DIR, spark_jars
 
-START_S = 90
-JOB_S = 300
+START_S = 120
+JOB_S = 400
 _SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 

@@ -7,6 +7,7 @@ of `replay`'s sending, confluent-kafka in their Python).
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 from tests.compat.spark_cluster import SparkCluster
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
@@ -29,17 +30,16 @@ def test_rows_of_a_file_through_executors_and_back(
     file, table = tmp_path / "rows.csv", tmp_path / "table"
     with file.open("w", newline="") as out:
         csv.writer(out).writerows([("id", "n"), *((f"k{n % 7}", n) for n in range(500))])
-    topic = ("--bootstrap-server", broker, "--topic", f"submitted-{tmp_path.name}")
+    topic = f"submitted-{tmp_path.name.replace('_', '-')}"
+    reach = ("--bootstrap-server", broker, "--topic", topic)
     rows = ("--files", str(file), "--format", "csv", "--key", "id")
     for job, arguments, said in (
-        ("replay", (*topic, *rows), "500 records into submitted"),
-        ("load", (*topic, "--table", str(table)), "run 1: 500 offsets of 6 partitions"),
-        (
-            "audit",
-            (*topic, "--table", str(table), *rows, "--report", str(tmp_path / "report.html")),
-            "nothing lost, nothing duplicated: 4 checks hold",
-        ),
+        ("replay", (*reach, *rows), f"500 records into {topic}"),
+        ("load", (*reach, "--table", str(table)), "run 1: 500 offsets of 6 partitions"),
     ):
         done = spark_cluster.submit(job, *arguments)
         assert done.returncode == 0, done.stderr[-4000:]
-        assert said in done.stdout + done.stderr
+        assert said in done.stderr
+    manifest = json.loads((table / "_load" / "000001.json").read_text())
+    assert sum(manifest["ends"].values()) == 500
+    assert any(table.glob("date=*/hour=*/*.parquet"))
