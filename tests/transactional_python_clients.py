@@ -192,7 +192,7 @@ class AiokafkaProducer:
 
     def __init__(self, servers: str, transactional_id: str, timeout_ms: int) -> None:
         self._run = _Loop()
-        self._sent: list[Any] = []
+        self._queued: list[tuple[str, bytes, int]] = []
         self._run(self._start(servers, transactional_id, timeout_ms))
 
     async def _start(self, servers: str, transactional_id: str, timeout_ms: int) -> None:
@@ -208,18 +208,21 @@ class AiokafkaProducer:
         await self._producer.start()
 
     def begin(self) -> None:
-        self._sent.clear()
+        self._queued.clear()
         self._run(self._producer.begin_transaction())
 
     def send(self, topic: str, partition: int, value: bytes) -> None:
-        sending = self._producer.send(topic, value, partition=partition)
-        self._sent.append(self._run(sending))
+        self._queued.append((topic, value, partition))  # one way to the loop for many
 
     def flush(self) -> None:
-        sent, self._sent = self._sent, []
-        self._run(self._answers(sent))
+        queued, self._queued = self._queued, []
+        self._run(self._send_all(queued))
 
-    async def _answers(self, sent: Sequence[Any]) -> None:
+    async def _send_all(self, queued: Sequence[tuple[str, bytes, int]]) -> None:
+        sent = [
+            await self._producer.send(topic, value, partition=partition)
+            for topic, value, partition in queued
+        ]
         await asyncio.gather(*sent)
 
     def offsets(self, reader: TopicReader, topic: str, offsets: Mapping[int, int]) -> None:
@@ -234,8 +237,6 @@ class AiokafkaProducer:
 
     def abort(self) -> None:
         self._run(self._producer.abort_transaction())
-        for one in self._sent:
-            one.cancelled() or one.exception()
 
     def close(self) -> None:
         with contextlib.suppress(Failed):

@@ -28,6 +28,7 @@ public final class TransactionLoad {
     private static final int VALUE_BYTES = 100;
     private static final int WINDOWS_MAX = 6;
     private static final double STEADY = 0.05;
+    private static final long START_MS = 60_000;
 
     private final AtomicBoolean stopping = new AtomicBoolean();
     private final AtomicLong committed = new AtomicLong();
@@ -51,8 +52,15 @@ public final class TransactionLoad {
             int mine = number;
             start(() -> produce(servers, topic, partitions, mine));
         }
+        long deadline = System.currentTimeMillis() + START_MS;
+        while (committed.get() < producers && failure.get() == null) {
+            if (System.currentTimeMillis() > deadline) {
+                failure.compareAndSet(null, new IllegalStateException("nothing is committed"));
+            }
+            Thread.sleep(10);
+        }
         double before = window(windowMs);
-        for (int windows = 2; windows <= WINDOWS_MAX; windows++) {
+        for (int windows = 2; windows <= WINDOWS_MAX && failure.get() == null; windows++) {
             double rate = window(windowMs);
             if (before > 0 && Math.abs(rate - before) < STEADY * before) {
                 break;
