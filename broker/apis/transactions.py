@@ -117,6 +117,7 @@ class TransactionsApi:
             partitions,
             client_version,
             lambda error: done(dict.fromkeys(partitions, _known(error, version))),
+            may_hold=version < BATCHED_FROM,
         )
 
     def _refused(self, partitions: Sequence[TopicPartition], from_client: bool) -> _Errors:
@@ -147,6 +148,7 @@ class TransactionsApi:
             [partition],
             0,
             done,
+            may_hold=True,
         )
 
     def end(self, context: RequestContext, request: EndTxnRequest, respond: Respond) -> None:

@@ -17,14 +17,13 @@ from broker.replication.coordinator_log import CoordinatorLog
 from broker.replication.coordinator_partitions import partition_for
 from broker.replication.coordinator_runtime import CoordinatorRuntime, Done
 from broker.transactions.marker_sender import MarkerSender
+from broker.transactions.producer_identity import NOBODY, Identity
 from broker.transactions.transaction_config import TransactionConfig
+from broker.transactions.transaction_decisions import Needs
 from broker.transactions.transaction_log import by_topic
 from broker.transactions.transaction_metadata import TransactionMetadata
 from broker.transactions.transaction_shard import (
-    NOBODY,
     Identified,
-    Identity,
-    Needs,
     TransactionShard,
 )
 from broker.transactions.transaction_state import state_named
@@ -192,13 +191,19 @@ class TransactionCoordinator:
         partitions: Sequence[TopicPartition],
         client_version: int,
         done: Done,
+        may_hold: bool = False,
     ) -> None:
-        """AddPartitionsToTxn, AddOffsetsToTxn: one error for all of `partitions`."""
+        """AddPartitionsToTxn, AddOffsetsToTxn: one error for all of `partitions`.
+
+        `may_hold`: nobody but this producer waits for the answer (see `held_requests`).
+        """
         shard = self._shard_for(transactional_id)
         if isinstance(shard, ErrorCode):
             done(shard)
         else:
-            shard.add_partitions(transactional_id, identity, partitions, client_version, done)
+            shard.add_partitions(
+                transactional_id, identity, partitions, client_version, done, may_hold
+            )
 
     def verify_partitions(
         self, transactional_id: str, identity: Identity, partitions: Sequence[TopicPartition]

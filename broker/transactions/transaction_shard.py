@@ -18,24 +18,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
 
 from broker.replication.coordinator_log import LogRecord, Record, TransactionMarker
 from broker.replication.coordinator_runtime import Done, ShardContext
+from broker.transactions.held_requests import HeldRequests
 from broker.transactions.marker_sender import MarkerSender, PendingMarkers
+from broker.transactions.producer_identity import NOBODY, Identity
 from broker.transactions.transaction_config import TransactionConfig
+from broker.transactions.transaction_decisions import (
+    Needs,
+    decide_add,
+    decide_complete,
+    decide_end,
+    decide_fence,
+    decide_initialize,
+    verification_errors,
+)
 from broker.transactions.transaction_log import (
     read_transaction_record,
     transaction_record,
     transaction_tombstone,
 )
-from broker.transactions.transaction_metadata import (
-    EPOCH_MAX,
-    NO_EPOCH,
-    NO_PRODUCER_ID,
-    TransactionMetadata,
-    created,
-)
+from broker.transactions.transaction_metadata import TransactionMetadata
 from broker.transactions.transaction_state import Event, TransactionState, outcome
 from protocol.errors import ErrorCode
 from storage.ports import Scheduler
@@ -47,16 +51,7 @@ TOMBSTONES_PER_APPEND = 1_000
 COMPLETION_RETRY_MS = 100
 """The wait before a completion is appended again that the log refused."""
 
-Identity = tuple[int, int]
-"""Producer id and epoch."""
 Identified = Callable[[ErrorCode, Identity], None]
-NOBODY: Identity = (NO_PRODUCER_ID, NO_EPOCH)
-
-
-class Needs(Enum):
-    """What a decision lacks, so that it is to be made again."""
-
-    PRODUCER_ID = "a fresh producer id"
 
 
 class Transaction:
@@ -94,6 +89,7 @@ class TransactionShard:
         self.transactions: dict[str, Transaction] = {}
         self._ongoing: dict[str, None] = {}
         self._sending: dict[str, PendingMarkers] = {}
+        self._held = HeldRequests(scheduler)
 
     # -- replay --------------------------------------------------------------------------------
 
@@ -135,17 +131,17 @@ class TransactionShard:
             pending.cancelled = True
         self.transactions = {}
         self._ongoing = {}
+        self._held.release_all()
 
     # -- writing -------------------------------------------------------------------------------
 
     def _write(
         self,
-        transaction: Transaction | str,
+        name: str,
         metadata: TransactionMetadata,
         then: Callable[[Transaction], None] | None = None,
     ) -> ErrorCode:
         """Append a version; with its commit it stands, and `then` is called."""
-        name = transaction if isinstance(transaction, str) else transaction.id
         error = self._context.append([transaction_record(name, metadata, self._version())])
         if error is not ErrorCode.NONE:
             return error
@@ -166,8 +162,10 @@ class TransactionShard:
             transaction.committed = metadata
             if then is not None:
                 then(transaction)
+            if not metadata.state.is_prepared:
+                self._held.release(transaction.id)
 
-    # -- InitProducerId ------------------------------------------------------------------------
+    # -- requests ------------------------------------------------------------------------------
 
     def initialize(
         self,
@@ -178,54 +176,27 @@ class TransactionShard:
         reply: Identified,
     ) -> Needs | None:
         """InitProducerId; `fresh_id` where the decision needed one before."""
-        now = self._scheduler.wall_ms()
         transaction = self.transactions.get(transactional_id)
-        if transaction is None:
-            if fresh_id is None:
-                return Needs.PRODUCER_ID
-            metadata = created(fresh_id, timeout_ms, now)
-        else:
-            metadata = transaction.current
-            if transaction.is_busy:
-                reply(ErrorCode.CONCURRENT_TRANSACTIONS, NOBODY)
-                return None
-        if expected is not None and not _may_initialize(metadata, expected):
-            reply(ErrorCode.PRODUCER_FENCED, NOBODY)
+        if transaction is not None and transaction.is_busy:
+            reply(ErrorCode.CONCURRENT_TRANSACTIONS, NOBODY)
             return None
-        what = outcome(metadata.state, Event.INITIALIZE)
-        if what is TransactionState.PREPARE_EPOCH_FENCE:
-            assert transaction is not None
-            return self._fence(
-                transaction, fresh_id, lambda error: reply(error or _WAIT_AND_RETRY, NOBODY)
-            )
-        if what is not TransactionState.EMPTY:
-            assert isinstance(what, ErrorCode)
-            reply(what, NOBODY)
-            return None
-        epoch = None if expected is None else expected[1]
-        following: TransactionMetadata | ErrorCode
-        if metadata.is_epoch_exhausted and epoch in (None, metadata.producer_epoch):
-            if fresh_id is None:
-                return Needs.PRODUCER_ID
-            following = metadata.with_producer_id(fresh_id, timeout_ms, epoch is not None, now)
-        else:
-            following = metadata.with_next_epoch(timeout_ms, epoch, now)
+        current = None if transaction is None else transaction.current
+        now, version = self._scheduler.wall_ms(), self._version()
+        following = decide_initialize(current, timeout_ms, expected, fresh_id, version, now)
+        if isinstance(following, Needs):
+            return following
         if isinstance(following, ErrorCode):
             reply(following, NOBODY)
-            return None
-        identity = (following.producer_id, following.producer_epoch)
-        error = self._write(transaction or transactional_id, following)
-        self._answer(error, lambda code: reply(code, NOBODY if code else identity))
-        return None
-
-    def _answer(self, error: ErrorCode, done: Done) -> None:
-        """Say `error`, or when all that was appended is committed."""
-        if error is not ErrorCode.NONE:
-            done(error)
+        elif following.state.is_prepared:
+            # The epoch of a fence is nobody's: the client asks again, and gets the next.
+            error = self._write(transactional_id, following, self._send_markers)
+            busy = ErrorCode.CONCURRENT_TRANSACTIONS
+            self._answer(error, lambda code: reply(code or busy, NOBODY))
         else:
-            self._context.after_commit(done)
-
-    # -- partitions ----------------------------------------------------------------------------
+            identity = _identity(following)
+            error = self._write(transactional_id, following)
+            self._answer(error, lambda code: reply(code, NOBODY if code else identity))
+        return None
 
     def add_partitions(
         self,
@@ -234,52 +205,41 @@ class TransactionShard:
         partitions: Sequence[TopicPartition],
         client_version: int,
         done: Done,
+        may_hold: bool = False,
     ) -> None:
-        """AddPartitionsToTxn and AddOffsetsToTxn: `partitions` belong to the transaction."""
+        """AddPartitionsToTxn and AddOffsetsToTxn: `partitions` belong to the transaction.
+
+        With `may_hold`, one that comes before the last transaction is completed waits a moment.
+        """
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
             done(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
             return
-        metadata = transaction.current
-        if transaction.is_busy or metadata.state.is_prepared:
-            # First of all: the producer may have the id that is its own only after this.
-            done(ErrorCode.CONCURRENT_TRANSACTIONS)
-        elif metadata.producer_id != identity[0]:
-            done(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-        elif metadata.producer_epoch != identity[1]:
-            done(ErrorCode.PRODUCER_FENCED)
-        elif metadata.state is TransactionState.ONGOING and all(
-            one in metadata.partitions for one in partitions
-        ):
-            done(ErrorCode.NONE)
-        else:
-            what = outcome(metadata.state, Event.ADD_PARTITIONS)
-            assert what is TransactionState.ONGOING
+        busy = ErrorCode.CONCURRENT_TRANSACTIONS
+        following: TransactionMetadata | ErrorCode = busy
+        if not transaction.is_busy:
             now = self._scheduler.wall_ms()
-            following = metadata.with_partitions(partitions, client_version, now)
-            self._answer(self._write(transaction, following), done)
+            following = decide_add(transaction.current, identity, partitions, client_version, now)
+        if isinstance(following, TransactionMetadata):
+            self._answer(self._write(transactional_id, following), done)
+            return
+
+        def again() -> None:
+            if self.transactions.get(transactional_id) is transaction:
+                self.add_partitions(transactional_id, identity, partitions, client_version, done)
+            else:
+                done(ErrorCode.NOT_COORDINATOR)
+
+        if not (following is busy and may_hold and self._held.hold(transactional_id, again)):
+            done(following)
 
     def verify_partition_errors(
         self, transactional_id: str, identity: Identity, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
         """Which of `partitions` are in the transaction, as far as that is committed."""
         transaction = self.transactions.get(transactional_id)
-        metadata = None if transaction is None else transaction.committed
-        if metadata is None or metadata.producer_id != identity[0]:
-            error = ErrorCode.INVALID_PRODUCER_ID_MAPPING
-        elif metadata.producer_epoch != identity[1]:
-            error = ErrorCode.PRODUCER_FENCED
-        elif metadata.state.is_prepared:
-            error = ErrorCode.CONCURRENT_TRANSACTIONS
-        else:
-            inside = metadata.partitions
-            return {
-                one: ErrorCode.NONE if one in inside else ErrorCode.TRANSACTION_ABORTABLE
-                for one in partitions
-            }
-        return dict.fromkeys(partitions, error)
-
-    # -- the end -------------------------------------------------------------------------------
+        committed = None if transaction is None else transaction.committed
+        return verification_errors(committed, identity, partitions)
 
     def end(
         self,
@@ -298,49 +258,30 @@ class TransactionShard:
         if transaction.is_busy:
             reply(ErrorCode.CONCURRENT_TRANSACTIONS, NOBODY)
             return None
-        metadata = transaction.current
-        event = _end_event(metadata, identity, committed, client_version)
-        what = event if isinstance(event, ErrorCode) else outcome(metadata.state, event)
+        current, now = transaction.current, self._scheduler.wall_ms()
+        following = decide_end(current, identity, committed, client_version, fresh_id, now)
+        if isinstance(following, Needs):
+            return following
         bumps = client_version >= 2
-        if isinstance(what, ErrorCode):
-            if what is ErrorCode.INVALID_TXN_STATE:
-                log.warning(
-                    "%s is in state %s and was asked to %s",
-                    transactional_id,
-                    metadata.state.shown,
-                    "commit" if committed else "abort",
-                )
-            done_before = what is ErrorCode.NONE and bumps
-            reply(what, _identity(metadata) if done_before else NOBODY)
+        if isinstance(following, ErrorCode):
+            if following is ErrorCode.INVALID_TXN_STATE:
+                what = "commit" if committed else "abort"
+                state = current.state.shown
+                log.warning("%s: asked to %s in state %s", transactional_id, what, state)
+            done_before = following is ErrorCode.NONE and bumps
+            reply(following, _identity(current) if done_before else NOBODY)
             return None
-        assert what is not None and what.is_prepared
-        next_id = NO_PRODUCER_ID
-        if metadata.needs_producer_id_to_end(client_version):
-            if fresh_id is None:
-                return Needs.PRODUCER_ID
-            next_id = fresh_id
-        now = self._scheduler.wall_ms()
-        following = metadata.decided(committed, client_version, next_id, now)
         after = following.identity_after if bumps else NOBODY
-        error = self._write(transaction, following, self._send_markers)
+        error = self._write(transactional_id, following, self._send_markers)
         self._answer(error, lambda code: reply(code, NOBODY if code else after))
         return None
 
-    def _fence(self, transaction: Transaction, fresh_id: int | None, done: Done) -> Needs | None:
-        """Abort an open transaction under an epoch that its producer has not."""
-        metadata = transaction.current
-        fence = outcome(metadata.state, Event.FENCE)
-        assert isinstance(fence, TransactionState)
-        assert outcome(fence, Event.FENCE) is TransactionState.PREPARE_ABORT
-        version = self._version()
-        next_id = NO_PRODUCER_ID
-        if metadata.needs_producer_id_to_end(version):
-            if fresh_id is None:
-                return Needs.PRODUCER_ID
-            next_id = fresh_id
-        following = metadata.fenced(version, next_id, self._scheduler.wall_ms())
-        self._answer(self._write(transaction, following, self._send_markers), done)
-        return None
+    def _answer(self, error: ErrorCode, done: Done) -> None:
+        """Say `error`, or when all that was appended is committed."""
+        if error is not ErrorCode.NONE:
+            done(error)
+        else:
+            self._context.after_commit(done)
 
     # -- markers -------------------------------------------------------------------------------
 
@@ -367,12 +308,8 @@ class TransactionShard:
         if self.transactions.get(transaction.id) is not transaction:
             return
         self._sending.pop(transaction.id, None)
-        metadata = transaction.current
-        what = outcome(metadata.state, Event.MARKERS_WRITTEN)
-        assert isinstance(what, TransactionState), f"{transaction.id}: markers, {metadata.state}"
-        following = metadata.completed(self._scheduler.wall_ms())
-        assert following.state is what
-        error = self._write(transaction, following)
+        following = decide_complete(transaction.current, self._scheduler.wall_ms())
+        error = self._write(transaction.id, following)
         if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
             log.info("%s not completed yet: %s", transaction.id, error.name)
             self._scheduler.call_later(COMPLETION_RETRY_MS, lambda: self._complete(transaction))
@@ -381,28 +318,27 @@ class TransactionShard:
 
     def timed_out(self) -> list[str]:
         """Ids whose transaction is open for longer than its time-out."""
-        now = self._scheduler.wall_ms()
-        found = []
-        for name in self._ongoing:
-            transaction = self.transactions[name]
-            metadata = transaction.current
-            if not transaction.is_busy and metadata.start_ms + metadata.timeout_ms < now:
-                found.append(name)
-        return found
+        return [name for name in self._ongoing if self._is_timed_out(name)]
+
+    def _is_timed_out(self, transactional_id: str) -> bool:
+        transaction = self.transactions[transactional_id]
+        due = transaction.current.start_ms + transaction.current.timeout_ms
+        return not transaction.is_busy and due < self._scheduler.wall_ms()
 
     def abort_timed_out(self, transactional_id: str, fresh_id: int | None) -> Needs | None:
         """Abort one of `timed_out`, if it still is."""
-        if transactional_id not in self.timed_out():
+        if transactional_id not in self._ongoing or not self._is_timed_out(transactional_id):
             return None
-        transaction = self.transactions[transactional_id]
-
-        def done(error: ErrorCode) -> None:
-            if error is ErrorCode.NONE:
-                log.info("%s: transaction aborted, its time is up", transactional_id)
-            else:
-                log.warning("%s: transaction not aborted: %s", transactional_id, error.name)
-
-        return self._fence(transaction, fresh_id, done)
+        metadata = self.transactions[transactional_id].current
+        following = decide_fence(metadata, self._version(), fresh_id, self._scheduler.wall_ms())
+        if isinstance(following, Needs):
+            return following
+        error = self._write(transactional_id, following, self._send_markers)
+        if error is ErrorCode.NONE:
+            log.info("%s: its time is up, the transaction is aborted", transactional_id)
+        else:
+            log.warning("%s: its time is up, but: %s", transactional_id, error.name)
+        return None
 
     def expire_ids(self) -> None:
         """Forget ids without a sign of life for `transactional.id.expiration.ms`."""
@@ -429,42 +365,5 @@ class TransactionShard:
                 yield transaction.id, transaction.committed
 
 
-_WAIT_AND_RETRY = ErrorCode.CONCURRENT_TRANSACTIONS
-
-
 def _identity(metadata: TransactionMetadata) -> Identity:
     return metadata.producer_id, metadata.producer_epoch
-
-
-def _may_initialize(metadata: TransactionMetadata, expected: Identity) -> bool:
-    """Whether a producer that says who it is may go on (KIP-360); its epoch is looked at later."""
-    producer_id, epoch = expected
-    if metadata.producer_epoch == NO_EPOCH or producer_id == metadata.producer_id:
-        return True
-    return producer_id == metadata.previous_producer_id and epoch >= EPOCH_MAX - 1
-
-
-def _end_event(
-    metadata: TransactionMetadata, identity: Identity, committed: bool, client_version: int
-) -> Event | ErrorCode:
-    """Which end a request means, by its producer id and epoch."""
-    producer_id, epoch = identity
-    bumps = client_version >= 2
-    present = metadata.producer_epoch
-    rotated = (
-        bumps
-        and producer_id == metadata.previous_producer_id != metadata.producer_id
-        and epoch == EPOCH_MAX - 1
-        and present == 0
-    )
-    if producer_id != metadata.producer_id and not rotated:
-        rotates = metadata.state.is_prepared and identity == metadata.identity_after
-        busy, unknown = ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.INVALID_PRODUCER_ID_MAPPING
-        return busy if rotates else unknown
-    if rotated or (bumps and epoch + 1 == present):
-        return Event.COMMIT_AGAIN if committed else Event.ABORT_AGAIN
-    if epoch != present:
-        return ErrorCode.PRODUCER_FENCED
-    if bumps:
-        return Event.COMMIT_AND_BUMP if committed else Event.ABORT_AND_BUMP
-    return Event.COMMIT if committed else Event.ABORT

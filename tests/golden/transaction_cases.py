@@ -1,7 +1,7 @@
 """What a transaction coordinator answers: a conversation with Apache Kafka 4.3.0, kept.
 
 `python -m tests.golden.transaction_cases` records `transaction_answers_kafka_4_3_0.json` from a
-real broker; `tests/unit/broker/transactions/test_kafkas_answers.py` has the same conversation with
+real broker; `tests/unit/broker/transactions/test_transaction_coordinator_kafka.py` has it with
 Ottla. Producer ids are told by the order in which they were given (P0, P1, …), times by whether
 there is one.
 """

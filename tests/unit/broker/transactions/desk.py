@@ -100,10 +100,13 @@ class Desk:
         *partitions: TopicPartition,
         name: str = "t",
         version: int = 2,
+        answers: list[ErrorCode] | None = None,
     ) -> ErrorCode | None:
-        answers: list[ErrorCode] = []
+        """With `answers`, the request may be held, and its answer comes there."""
+        may_hold = answers is not None
+        answers = [] if answers is None else answers
         added = list(partitions or (A0,))
-        self.coordinator.add_partitions(name, identity, added, version, answers.append)
+        self.coordinator.add_partitions(name, identity, added, version, answers.append, may_hold)
         return self._first(answers)
 
     def end(

@@ -20,8 +20,8 @@ def test_ottla_answers_as_kafka_did(tmp_path: Path) -> None:
         assert broker is not None
         shard = broker.transactions.coordinator._shard_for("t")
         assert isinstance(shard, TransactionShard)
-        transaction = shard.transactions["t"]
-        shard._write(transaction, replace(transaction.current, producer_epoch=LAST_EPOCH - 1))
+        current = shard.transactions["t"].current
+        shard._write("t", replace(current, producer_epoch=LAST_EPOCH - 1))
 
     answers = converse(running.ask, lambda: running.scheduler.run_for(20), jump)
     recorded = json.loads(RECORDED.read_text())

@@ -1,0 +1,50 @@
+"""Requests that came a moment too early: held until the transaction before is completed.
+
+A producer begins its next transaction as soon as its commit is answered, which is before the last
+marker is written. Told CONCURRENT_TRANSACTIONS, it would wait for longer than that takes. One
+request of each transactional id is held, for `HOLD_MS` at most; a second one is not.
+
+Owns those requests and their timers. Never decides: who holds one says what is to happen then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from storage.ports import Scheduler, Timer
+
+HOLD_MS = 50
+
+
+class _Held(NamedTuple):
+    again: Callable[[], None]
+    timer: Timer
+
+
+class HeldRequests:
+    """At most one for each transactional id."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._held: dict[str, _Held] = {}
+
+    def hold(self, transactional_id: str, again: Callable[[], None]) -> bool:
+        """Call `again` once: at `release`, or when the time is up. False: one is held already."""
+        if transactional_id in self._held:
+            return False
+        timer = self._scheduler.call_later(HOLD_MS, lambda: self.release(transactional_id))
+        self._held[transactional_id] = _Held(again, timer)
+        return True
+
+    def release(self, transactional_id: str) -> None:
+        """Try what is held for this id, if something is."""
+        held = self._held.pop(transactional_id, None)
+        if held is not None:
+            held.timer.cancel()
+            held.again()
+
+    def release_all(self) -> None:
+        """Try everything: it will be refused, for the leadership is gone."""
+        for transactional_id in list(self._held):
+            self.release(transactional_id)
