@@ -6,9 +6,10 @@ A follower's truncation, and a consumer's check for a diverged log, are answered
 Never: learns an epoch from anyone but its log, or trusts a file it cannot parse (the log rebuilds
 the entries from its batches then).
 
-Follows KIP-101, KIP-279, KIP-320 and Kafka's `LeaderEpochFileCache`. The file is written at each
-change without fsync; the log's next flush syncs it, before it moves the recovery point. What power
-loss takes until then, recovery reads again from the batches after that point.
+Follows KIP-101, KIP-279, KIP-320 and Kafka's `LeaderEpochFileCache`. A truncation is written at
+once. New epochs are written by the log's next flush, and synced before it moves the recovery point:
+what a crash takes until then, recovery reads again from the batches after that point. An epoch
+without a batch is not worth a write: the next start would drop it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,16 @@ LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 class LeaderEpochCache:
     """The epochs of one log. `latest` is -1 while there is none."""
 
-    __slots__ = ("_epochs", "_filesystem", "_starts", "_unsynced", "directory", "latest")
+    __slots__ = (
+        "_epochs",
+        "_filesystem",
+        "_starts",
+        "_unsynced",
+        "_unwritten_from",
+        "directory",
+        "latest",
+        "on_disk",
+    )
 
     def __init__(self, filesystem: Filesystem, directory: str) -> None:
         self._filesystem = filesystem
@@ -33,7 +43,11 @@ class LeaderEpochCache:
         self._epochs: list[int] = []
         self._starts: list[int] = []
         self._unsynced = False
+        self._unwritten_from: int | None = None
+        """Of offsets from here on the file says something else."""
         self.latest = UNDEFINED_EPOCH
+        self.on_disk = False
+        """Whether there is a file."""
 
     @property
     def path(self) -> str:
@@ -50,6 +64,7 @@ class LeaderEpochCache:
         self._epochs, self._starts, self.latest = [], [], UNDEFINED_EPOCH
         if not self._filesystem.exists(self.path):
             return False
+        self.on_disk = True
         entries = decode_leader_epochs(self._filesystem.read(self.path))
         if entries is None:
             return False
@@ -59,8 +74,17 @@ class LeaderEpochCache:
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """The first offset that `epoch` writes. An epoch already known is left as it is."""
-        if epoch >= 0 and self._assign(epoch, start_offset):
-            self.write()
+        known = len(self._epochs)
+        if epoch < 0 or not self._assign(epoch, start_offset):
+            return
+        if len(self._epochs) <= known:
+            self.write()  # it contradicted another
+        else:
+            self._changed_from(start_offset)
+
+    def _changed_from(self, offset: int) -> None:
+        if self._unwritten_from is None or offset < self._unwritten_from:
+            self._unwritten_from = offset
 
     def note(self, epoch: int, start_offset: int) -> None:
         """As `assign`, without writing: for a scan, which calls `write` once at its end."""
@@ -103,14 +127,19 @@ class LeaderEpochCache:
         floor = self._epochs[slot - 1] if slot > 0 else epoch
         return EpochEndOffset(floor, self._starts[slot])
 
-    def truncate_from_end(self, end_offset: int) -> None:
-        """Forget epochs that start at `end_offset` or after."""
+    def truncate_from_end(self, end_offset: int, *, durably: bool = True) -> None:
+        """Forget epochs that start at `end_offset` or after.
+
+        Without `durably` that is written with what comes next: where there is no batch from
+        `end_offset` on, or the next start reads those again.
+        """
         if self._starts and self._starts[-1] >= end_offset:
             while self._starts and self._starts[-1] >= end_offset:
-                self._starts.pop()
+                self._changed_from(self._starts.pop())
                 self._epochs.pop()
             self.latest = self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
-            self.write()
+            if durably:
+                self.write()
 
     def truncate_from_start(self, start_offset: int) -> None:
         """Forget what lies before `start_offset`; the epoch that holds it begins there now."""
@@ -130,9 +159,13 @@ class LeaderEpochCache:
         """Write the checkpoint."""
         data = encode_leader_epochs(self.entries)
         self._filesystem.replace_atomically(self.path, data, sync=False)
-        self._unsynced = True
+        self._unsynced = self.on_disk = True
+        self._unwritten_from = None
 
-    def take_unsynced(self) -> list[str]:
-        """The files to fsync with the log, if any: the caller does it, or the disk has failed."""
+    def take_unsynced(self, end_offset: int) -> list[str]:
+        """The files to fsync with a log that ends at `end_offset`, if any: the caller does it, or
+        the disk has failed. Raises OSError."""
+        if self._unwritten_from is not None and self._unwritten_from < end_offset:
+            self.write()
         unsynced, self._unsynced = self._unsynced, False
         return [self.path] if unsynced else []

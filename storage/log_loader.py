@@ -33,7 +33,6 @@ from storage.segment_names import (
     TXN_INDEX_SUFFIX,
 )
 from storage.segment_replacement import settle_replacements
-from storage.transaction_index import AbortedTxn
 
 _SIDE_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
@@ -101,6 +100,8 @@ class LogLoader:
         self._open_segments(names)
         unflushed = [] if self._clean else self._unflushed()
         flushed = list(self.segments)[: len(self.segments) - len(unflushed)]
+        if unflushed:  # their batches say it themselves; the file may be of an earlier time
+            self._epochs.truncate_from_end(unflushed[0].base_offset, durably=False)
         for segment in flushed:
             if segment is not self.segments.active:
                 self._open_closed(segment)
@@ -177,6 +178,17 @@ class LogLoader:
                     f"segment {segment.base_offset} is damaged {invalid} bytes before its end"
                 )
             segment.become_inactive()
+            if self._aborts_untold(segment):
+                self._rebuild_aborted(segment)
+
+    def _aborts_untold(self, segment: LogSegment) -> bool:
+        """Whether a segment that lost an index has ends of transactions, and no index of those."""
+        if self._filesystem.exists(segment.path(TXN_INDEX_SUFFIX)):
+            return False
+        return any(
+            header.is_control and header.has_producer_id
+            for _, header in iterate_headers(segment.file, 0, segment.size)
+        )
 
     def _check_transactions(self, flushed: list[LogSegment]) -> None:
         """Make damaged transaction indexes anew; those of unflushed segments are made anew anyway.
@@ -190,10 +202,11 @@ class LogLoader:
                 _ = segment.aborted
             except CorruptBatch as damage:
                 self.report.notes.append(f"{damage}: rebuilt")
-                segment.set_aborted(self._aborted_in(segment))
+                self._rebuild_aborted(segment)
             segment.release_closed()
 
-    def _aborted_in(self, segment: LogSegment) -> list[AbortedTxn]:
+    def _rebuild_aborted(self, segment: LogSegment) -> None:
+        """Write a flushed segment's transaction index anew."""
         producers = ProducerStateManager(self._producers.topic_partition, 2**62)
         self._snapshots.load_latest(producers, segment.base_offset, self._now_ms)
         start = max(producers.map_end_offset, self.log_start_offset)
@@ -208,7 +221,8 @@ class LogLoader:
                         aborted.append(entry)
         except CorruptBatch as damage:
             self.report.notes.append(f"aborted transactions are incomplete: {damage}")
-        return aborted
+        segment.set_aborted(aborted)
+        self.has_aborted = self.has_aborted or bool(aborted)
 
     def _recover(self, unflushed: list[LogSegment]) -> None:
         """Scan the unflushed segments; the first that is cut short ends the log.
@@ -320,7 +334,7 @@ class LogLoader:
             )
             self.next_offset = self.log_start_offset
         self.recovery_point = min(self.recovery_point, self.next_offset)
-        self._epochs.truncate_from_end(self.next_offset)
+        self._epochs.truncate_from_end(self.next_offset, durably=False)
         self._epochs.truncate_from_start(self.log_start_offset)
         if unflushed and self._epochs.entries:
             self._epochs.write()

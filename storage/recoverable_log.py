@@ -209,7 +209,7 @@ class RecoverableLog:
         """
         try:
             if offset >= self.log_end_offset:
-                self.leader_epochs.truncate_from_end(offset)  # KAFKA-10706
+                self.leader_epochs.truncate_from_end(offset, durably=False)  # KAFKA-10706
                 return False
             self._note_truncation(offset)
             if offset < self._local.segments.first.base_offset:
@@ -400,14 +400,19 @@ class RecoverableLog:
 
         self._unflushed_messages = 0
         self._flushed_at_ms = self._environment.scheduler.monotonic_ms()
+        try:
+            job = self._sync_job(offset)
+        except OSError as error:
+            counted(error)
+            return
         ended = self._flushes.begin(counted)
-        self._environment.blocking.submit(self._sync_job(offset), lambda _, error: ended(error))
+        self._environment.blocking.submit(job, lambda _, error: ended(error))
 
     def _sync_job(self, from_offset: int, *, elsewhere: bool = True) -> Callable[[], None]:
         """What was not synced yet, from an offset on, and the epochs with it."""
         start = min(from_offset, self.recovery_point)
-        also = self.leader_epochs.take_unsynced()
-        if not elsewhere and len(self._flushes):
+        also = self.leader_epochs.take_unsynced(self.log_end_offset)
+        if not elsewhere and len(self._flushes) and self.leader_epochs.on_disk:
             also = [self.leader_epochs.path]  # what another one has taken upon itself may not be so
         return self._local.sync_job(start, also)
 

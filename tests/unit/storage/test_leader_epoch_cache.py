@@ -26,8 +26,32 @@ def reloaded(epochs: LeaderEpochCache) -> LeaderEpochCache:
     return again
 
 
-def test_every_change_is_on_disk() -> None:
+def test_new_epochs_are_written_by_the_flush_of_their_first_batch() -> None:
     epochs = cache((0, 0), (2, 10), (5, 20))
+    assert not epochs.on_disk
+    assert epochs.take_unsynced(0) == []
+    assert epochs.take_unsynced(1) == [epochs.path]
+    assert epochs.take_unsynced(30) == []
+    epochs.assign(6, 30)
+    assert epochs.take_unsynced(30) == []
+    epochs.assign(7, 30)  # the epoch before it wrote nothing
+    assert reloaded(epochs).latest == 7
+    assert epochs.take_unsynced(40) == [epochs.path]
+
+
+def test_what_is_cut_without_a_write_is_written_once_there_is_a_batch() -> None:
+    epochs = cache((0, 0), (2, 10))
+    epochs.take_unsynced(11)
+    epochs.truncate_from_end(10, durably=False)
+    assert (epochs.latest, reloaded(epochs).latest) == (0, 2)
+    assert epochs.take_unsynced(10) == []
+    assert epochs.take_unsynced(12) == [epochs.path]
+    assert reloaded(epochs).latest == 0
+
+
+def test_every_cut_is_on_disk() -> None:
+    epochs = cache((0, 0), (2, 10), (5, 20))
+    epochs.take_unsynced(21)
     assert epochs._filesystem.read(epochs.path) == b"0\n3\n0 0\n2 10\n5 20\n"
     assert reloaded(epochs).entries == epochs.entries == [(0, 0), (2, 10), (5, 20)]
     epochs.truncate_from_end(15)

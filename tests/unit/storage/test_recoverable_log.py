@@ -269,7 +269,6 @@ def test_a_failed_fsync_is_final() -> None:
         ("replace", lambda log: log.roll()),
         ("sync", lambda log: log.flush_now()),
         ("sync", lambda log: log.close()),
-        ("replace", lambda log: log.assign_epoch_start(9, 3)),
         ("rename", lambda log: log.rename("/data/other")),
     ],
 )
@@ -281,6 +280,55 @@ def test_other_work_on_a_failing_disk_raises(operation: str, action: object) -> 
     with pytest.raises(LogDirFailure):
         action(log)  # type: ignore[operator]
     assert log.offline
+
+
+def test_epochs_that_cannot_be_written_fail_the_flush() -> None:
+    filesystem = MemoryFilesystem()
+    log = open_log(filesystem)
+    log.assign_epoch_start(9, 0)
+    append(log, 3, epoch=9)
+    filesystem.inject("replace")
+    answers: list[Exception | None] = []
+    log.flush(answers.append)
+    assert isinstance(answers[0], OSError)
+    assert (log.recovery_point, log.offline) == (0, True)
+
+
+def test_an_epoch_without_a_batch_costs_no_write_and_is_gone_with_the_process() -> None:
+    filesystem = MemoryFilesystem()
+    log = open_log(filesystem)
+    append(log, 3)
+    log.flush()
+    written = len(filesystem.calls)
+    log.assign_epoch_start(7, 3)
+    log.flush()
+    assert "replace" not in [operation for operation, _ in filesystem.calls[written:]]
+    assert log.latest_epoch == 7
+    log.close()
+    assert open_log(filesystem).latest_epoch == 0
+
+
+def test_an_epoch_with_batches_is_known_after_a_kill_and_after_a_loss_of_power() -> None:
+    for power in (False, True):
+        filesystem = MemoryFilesystem()
+        log = open_log(filesystem)
+        filesystem.sync_dir("/")
+        filesystem.sync_dir("/data")
+        append(log, 3)
+        log.assign_epoch_start(4, 3)
+        append(log, 2, epoch=4)
+        log.flush()
+        log.assign_epoch_start(6, 5)
+        append(log, 2, epoch=6)
+        recovery_point = log.recovery_point
+        if power:
+            filesystem.lose_power(random.Random(1))
+        else:
+            filesystem.kill()
+        again = open_log(filesystem, clean=False, recovery_point=recovery_point)
+        wanted = [(0, 0), (4, 3), (6, 5)]
+        assert again.leader_epochs.entries == wanted[: None if again.log_end_offset > 5 else 2]
+        assert power or again.log_end_offset == 7
 
 
 def test_a_clean_stop_leaves_everything_durable() -> None:
