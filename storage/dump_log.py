@@ -143,9 +143,11 @@ def _control_line(header: RecordBatchHeader, record: Record) -> str:
     }
     try:
         kind = control_record_type(record.key)
-        facts["endTxnMarker" if kind in _MARKERS else "controlType"] = "?" if kind is None else kind.name
         if kind in _MARKERS:
+            facts["endTxnMarker"] = kind.name
             facts["coordinatorEpoch"] = transaction_marker_epoch(record.value)
+        else:
+            facts["controlType"] = "unknown" if kind is None else kind.name
     except CorruptBatch as damage:
         return f"| {_line(facts)} damaged: {damage}"
     return f"| {_line(facts)}"

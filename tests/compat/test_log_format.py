@@ -1,4 +1,7 @@
-"""Segments that Apache Kafka wrote, opened here: what we rebuild is what Kafka had written."""
+"""Segments that Apache Kafka wrote, opened here: what we rebuild is what Kafka had written.
+
+Of transactions too: their index, their producers' state, and what read_committed has to skip.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailureChannel
 from storage.recoverable_log import LogEnvironment
 from storage.topic_partition import TopicPartition
+from storage.transaction_index import AbortedTxn
 from storage.unified_log import UnifiedLog
 from tests.apache_kafka import ApacheKafka
 from tests.java_tools import FAST_START
@@ -23,8 +27,37 @@ from tests.unit.storage.harness import Jobs
 pytestmark = [pytest.mark.java, pytest.mark.timeout(180)]
 
 TOPIC = "written-by-kafka"
+TRANSACTIONS = "transactions-by-kafka"
 CONFIG = LogConfig(segment_bytes=1024 * 1024)
-REBUILT = (".index", ".timeindex", ".snapshot", "leader-epoch-checkpoint")
+REBUILT = (".index", ".timeindex", ".txnindex", ".snapshot", "leader-epoch-checkpoint")
+
+
+def write_transactions(bootstrap: str) -> None:
+    """Two producers by turns; a third of the transactions is aborted, the last one stays open."""
+    producers = []
+    for name in ("one", "two"):
+        producer = Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "transactional.id": name,
+                "linger.ms": 0,
+                "transaction.timeout.ms": 300_000,
+            }
+        )
+        producer.init_transactions(60)
+        producer.begin_transaction()
+        producers.append(producer)
+    for number in range(60):
+        producer, other = producers[number % 2], producers[1 - number % 2]
+        for each, count in ((producer, 60), (other, 7)):
+            for _ in range(count):
+                each.produce(TRANSACTIONS, value=f"{number}".encode() * 200, partition=0)
+            each.flush(30)
+        if number % 3 == 0:
+            producer.abort_transaction(60)
+        else:
+            producer.commit_transaction(60)
+        producer.begin_transaction()
 
 
 @pytest.fixture(scope="module")
@@ -49,15 +82,17 @@ def kafka_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 if number % 500 == 0:
                     producer.poll(0.05)
             assert producer.flush(60) == 0
+        write_transactions(kafka.bootstrap)
         kafka.stop()
         copy = tmp_path_factory.mktemp("kafka") / "data"
-        shutil.copytree(kafka.data_dir / f"{TOPIC}-0", copy / f"{TOPIC}-0")
+        for topic in (TOPIC, TRANSACTIONS):
+            shutil.copytree(kafka.data_dir / f"{topic}-0", copy / f"{topic}-0")
     return copy / f"{TOPIC}-0"
 
 
-def open_log(folder: Path, *, clean: bool) -> UnifiedLog:
+def open_log(folder: Path, *, clean: bool, topic: str = TOPIC) -> UnifiedLog:
     ports = LogEnvironment(LocalFilesystem(), SimScheduler(), Jobs(), LogDirFailureChannel())
-    partition = TopicPartition(TOPIC, 0)
+    partition = TopicPartition(topic, 0)
     return UnifiedLog(ports, str(folder.parent), str(folder), partition, CONFIG, clean=clean)
 
 
@@ -95,3 +130,48 @@ def test_what_is_rebuilt_equals_what_kafka_wrote(
     assert all(name.endswith(".snapshot") for name in missing)
     assert rebuilt == {name: data for name, data in written.items() if name not in missing}
     assert f"{15_000:020d}.snapshot" in rebuilt
+
+
+@pytest.fixture
+def transactions(kafka_folder: Path, tmp_path: Path) -> Path:
+    """A copy of Kafka's folder of a partition with transactions."""
+    folder = tmp_path / f"{TRANSACTIONS}-0"
+    shutil.copytree(kafka_folder.parent / f"{TRANSACTIONS}-0", folder)
+    return folder
+
+
+def told(log: UnifiedLog) -> list[AbortedTxn]:
+    return [one for segment in log.segments for one in segment.aborted]
+
+
+def test_what_kafka_says_of_transactions_is_taken_as_it_is(transactions: Path) -> None:
+    written = contents(transactions)
+    log = open_log(transactions, clean=True, topic=TRANSACTIONS)
+    assert not log.recovery.did_something, log.recovery
+    assert len(log.segment_base_offsets) > 1
+    aborted = told(log)
+    assert len(aborted) == 20
+    assert log.collect_aborted(0, log.log_end_offset) == aborted
+    log.update_high_watermark(log.log_end_offset)
+    # What is open began after the last end of each producer's transactions.
+    opened = [one.current_txn_first_offset for one in log.producers]
+    assert len(opened) == 2 and None in opened
+    assert log.last_stable_offset == max(one for one in opened if one is not None)
+    log.close()
+    assert contents(transactions) == written
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_transactions_are_rebuilt_as_kafka_wrote_them(transactions: Path, clean: bool) -> None:
+    written = contents(transactions)
+    assert any(name.endswith(".txnindex") for name in written)
+    for path in transactions.iterdir():
+        if path.name.endswith(REBUILT):
+            path.unlink()
+    log = open_log(transactions, clean=clean, topic=TRANSACTIONS)
+    log.close()
+    rebuilt = contents(transactions)
+    # Kafka leaves an empty file where a fetch looked for aborted transactions.
+    missing = {name: data for name, data in written.items() if name not in rebuilt}
+    assert all(name.endswith(".snapshot") or not data for name, data in missing.items())
+    assert rebuilt == {name: data for name, data in written.items() if name not in missing}

@@ -279,6 +279,18 @@ def test_a_torn_transaction_index_is_made_anew() -> None:
     assert again._snapshots.offsets, "snapshots stay as they were"
 
 
+def test_a_closed_segment_that_lost_its_indexes_gets_all_of_them_back() -> None:
+    log = two_aborted()
+    filesystem = log._environment.filesystem
+    log.close()
+    for base in log.segment_base_offsets[:-1]:
+        for suffix in (TXN_INDEX_SUFFIX, ".index", ".timeindex"):
+            filesystem.remove(f"{DIRECTORY}/{base:020d}{suffix}")
+    again = open_log(ports=log._environment, config=SMALL)
+    assert aborted_of(again) == BOTH
+    assert again.collect_aborted(0, 10) == BOTH
+
+
 def test_damage_that_comes_later_is_told_to_readers() -> None:
     log = two_aborted()
     filesystem = log._environment.filesystem
