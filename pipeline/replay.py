@@ -88,6 +88,8 @@ def read_records(
         return from_table(table.read(), same_partitions)
     reader = spark.read.option("header", "true").option("inferSchema", "true")
     frame = reader.format(options.format).load(options.files)
+    if frame.columns == ["_corrupt_record"]:
+        raise PipelineError(f"no row of {options.files} is {options.format}: name another --format")
     return from_rows(frame, _names(options.key), options.timestamp, _names(options.order))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +118,22 @@ def test_an_executor_sends_keys_headers_and_timestamps(
         (b"k", b"v", 7, [("h", b"x"), ("n", None)], partition),
         (None, None, 0, [], partition),
     ]
+
+
+@on_spark
+def test_files_of_another_format_are_one_line(spark: SparkSession, tmp_path: Path) -> None:
+    from pipeline.command import parser_for
+    from pipeline.errors import PipelineError
+    from pipeline.replay import read_records
+
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    for name, words in (
+        ("json", "no row of .*rows.csv is json: name another --format"),
+        ("table", "rows.csv is no table that load wrote: say --format parquet, json or csv"),
+    ):
+        given = ["--topic", "t", "--files", str(tmp_path / "rows.csv"), "--format", name]
+        with pytest.raises(PipelineError, match=words):
+            read_records(spark, parser_for("replay").parse_args(["replay", *given]))
 
 
 def test_files_must_be_named() -> None:
