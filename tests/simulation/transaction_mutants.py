@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from broker.groups.group_shard import GroupShard
 from broker.node_transactions import NodeTransactions
-from broker.transactions import transaction_shard
+from broker.transactions import producer_identity, transaction_decisions
 from broker.transactions.marker_sender import MarkerSender, _Held
 from broker.transactions.transaction_log import transaction_record
 from broker.transactions.transaction_shard import TransactionShard
@@ -29,12 +29,12 @@ from tests.simulation.transaction_stories import coordinator_dies, late_produce
 @contextmanager
 def ends_ignore_epochs() -> Iterator[None]:
     """EndTxn is taken from whoever has the producer id."""
-    real = transaction_shard._end_event
+    real = producer_identity.end_event
 
     def end_event(metadata: Any, identity: Any, committed: bool, version: int) -> Any:
         return real(metadata, (identity[0], metadata.producer_epoch), committed, version)
 
-    with patch.object(transaction_shard, "_end_event", end_event):
+    with patch.object(transaction_decisions, "end_event", end_event):
         yield
 
 
@@ -42,10 +42,7 @@ def ends_ignore_epochs() -> Iterator[None]:
 def markers_before_the_decision_is_replicated() -> Iterator[None]:
     """They leave when it is appended."""
 
-    def write(
-        self: TransactionShard, transaction: Any, metadata: Any, then: Any = None
-    ) -> ErrorCode:
-        name = transaction if isinstance(transaction, str) else transaction.id
+    def write(self: TransactionShard, name: str, metadata: Any, then: Any = None) -> ErrorCode:
         error = self._context.append([transaction_record(name, metadata, self._version())])
         if error is not ErrorCode.NONE:
             return error
