@@ -21,6 +21,7 @@ from pipeline.demo_processes import Background, free_ports
 from pipeline.errors import PipelineError
 from pipeline.generate import PARTITIONS, TOPIC
 from pipeline.java import check_java, connector_settings
+from pipeline.report import WHOLE
 from pipeline.topics import KEPT_FOR_EVER, Cluster
 
 BROKERS = 3
@@ -48,9 +49,11 @@ def main() -> int:
         folder = _fresh(options.folder)
         demo = Demo(folder, options.events, options.seconds, options.seed)
         try:
-            return demo.run()
+            code = demo.run()
         finally:
             demo.close()
+        demo.conclude(code)
+        return code
     except PipelineError as error:
         print(f"ottla-pipeline: {error}", file=sys.stderr)
         return 2
@@ -70,6 +73,8 @@ class Demo:
         self._started: list[Background] = []
         self._servers = ""
         self._story: list[str] = []
+        self._silent = False
+        self._report = folder / "report.html"
         self._pids: dict[int, int] = {}
 
     def run(self) -> int:
@@ -105,8 +110,15 @@ class Demo:
 
     def close(self) -> None:
         """End whatever of it still runs, the cluster last."""
+        self._say("ending what was started")
+        self._silent = True  # how each of them goes is of no interest now
         for one in reversed(self._started):
             one.end(60)
+        self._silent = False
+
+    def conclude(self, code: int) -> None:
+        """The last words: what a person waited for."""
+        self._say(f"{WHOLE if code == 0 else 'something is not whole'}; see {self._report}")
 
     def _start_cluster(self) -> None:
         self._say(f"a cluster of {BROKERS} brokers on this machine, in {self._folder}/cluster")
@@ -156,21 +168,17 @@ class Demo:
 
     def _audit(self) -> int:
         self._say("auditing: every record, every sum, against the seed and against each other")
-        report = self._folder / "report.html"
         audit = self._job(
             "audit",
             *("--table", self._path("events"), "--aggregates", self._path("aggregates")),
             *("--results-topic", "cdr-aggregates", "--dead-letters", "cdr-dead-letters"),
             *("--against-seed", "--events", str(self._events), "--seed", str(self._seed)),
-            *("--report", str(report)),
+            *("--report", str(self._report)),
             *(word for story in self._story for word in ("--note", story)),
         )
         code = audit.wait(_JOB_S)
         if code not in (0, 1):
             raise PipelineError("demo: the audit could not run; its last line says why")
-        spent = time.monotonic() - self._began
-        outcome = "all is whole" if code == 0 else "something is not whole"
-        self._say(f"{outcome}, after {spent:.0f} s; the report is {report.resolve()}")
         return code
 
     def _stream(self) -> Background:
@@ -202,7 +210,8 @@ class Demo:
         self._show(f"demo: {text}")
 
     def _show(self, text: str) -> None:
-        print(f"{time.monotonic() - self._began:6.1f} s  {text}", flush=True)
+        if not self._silent:
+            print(f"{time.monotonic() - self._began:6.1f} s  {text}", flush=True)
 
 
 def _fresh(folder: Path) -> Path:

@@ -65,10 +65,16 @@ def terminal(sections: Sequence[Section], checks: Sequence[Check]) -> str:
 
 
 def columns(table: Table) -> list[str]:
-    """The rows in columns, numbers to the right."""
-    all_rows = [table.head, *table.rows]
-    widths = [max(len(row[index]) for row in all_rows) for index in range(len(table.head))]
-    return ["  ".join(cell.rjust(widths[i]) for i, cell in enumerate(row)) for row in all_rows]
+    """The rows in columns, numbers to the right, words to the left."""
+    every = list(zip(table.head, *table.rows, strict=True))
+    shown = [_aligned(column) for column in every]
+    return ["  ".join(row).rstrip() for row in zip(*shown, strict=True)]
+
+
+def _aligned(column: Sequence[str]) -> list[str]:
+    width = max(map(len, column))
+    numbers = all(cell.strip("0123456789,.%") == "" for cell in column[1:])
+    return [cell.rjust(width) if numbers else cell.ljust(width) for cell in column]
 
 
 def html(

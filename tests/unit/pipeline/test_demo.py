@@ -38,6 +38,7 @@ class Script:
     ) -> None:
         EVENTS.append(("start", name, arguments, environment))
         self.name = name
+        self.say = say
         self.pid = 7
         self.lines = list(SAID.get(name, []))
         self._percent = 0
@@ -126,6 +127,25 @@ def test_a_broker_and_the_stream_job_die_and_come_back_and_all_is_audited(tmp_pa
     notes = [word for word in started["audit"] if word.startswith("After ")]
     assert len(notes) == 4 and "kill -9 102: node 2 is gone" in notes[0]
     assert {str(tmp_path / "tmp")} == {e[3]["TMPDIR"] for e in EVENTS if e[0] == "start"}
+
+
+def test_the_last_line_is_the_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Script, "end", lambda self, _: self.say("ottla: node 2 is dead"))
+    monkeypatch.setattr(demo.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(demo, "check_java", lambda: None)
+    monkeypatch.setattr(demo, "connector_settings", lambda: None)
+    for code, words in (
+        (0, "nothing lost, nothing duplicated; see "),
+        (1, "something is not whole"),
+    ):
+        CODES["audit"] = code
+        monkeypatch.setattr("sys.argv", ["demo", "--folder", str(tmp_path / "demo")])
+        assert demo.main() == code
+        *_, before, last = capsys.readouterr().out.splitlines()
+        assert f"s  demo: {words}" in last and "demo: ending what was started" in before
+    assert last.endswith("report.html")
 
 
 def test_an_audit_that_finds_something_is_the_demos_exit_code(tmp_path: Path) -> None:

@@ -28,6 +28,11 @@ def test_columns_are_aligned() -> None:
         "partition      n",
         "        0  1,000",
     ]
+    assert columns(Table(["reason", "n"], [["not JSON", "7"], ["x", "12"]])) == [
+        "reason     n",
+        "not JSON   7",
+        "x         12",
+    ]
 
 
 def test_the_page_needs_nothing_beside_it_and_escapes_what_it_shows() -> None:
