@@ -32,6 +32,7 @@ from storage.topic_partition import TopicPartition
 from storage.verification_state import VerificationGuard
 
 TOPIC_IDS_FROM = 13
+_FIRST_RETRY_MS = 1
 
 
 class VerifiedTransaction:
@@ -131,10 +132,16 @@ class TransactionalProduce:
         )
 
     def later(self, attempt: _Attempt) -> bool:
-        """Whether there is time to try again; then it will be."""
+        """Whether there is time to try again; then it will be.
+
+        Markers are written within a few milliseconds, so the first waits are short: each is twice
+        the one before, up to the configured one.
+        """
         if self._scheduler.monotonic_ms() - attempt.began_ms >= self._retry_max_ms:
             return False
-        self._scheduler.call_later(self._retry_backoff_ms, attempt.ask)
+        wait_ms = min(_FIRST_RETRY_MS << min(attempt.retries, 16), self._retry_backoff_ms)
+        attempt.retries += 1
+        self._scheduler.call_later(wait_ms, attempt.ask)
         return True
 
     def now_ms(self) -> float:
@@ -154,6 +161,7 @@ class _Attempt:
         "operation",
         "producer",
         "request",
+        "retries",
     )
 
     def __init__(
@@ -173,6 +181,7 @@ class _Attempt:
         self.producer = producer
         self.operation = operation
         self.is_over = False
+        self.retries = 0
 
     def ask(self) -> None:
         self._api.ask(self, self._asked)

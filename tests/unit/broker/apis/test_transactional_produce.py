@@ -191,18 +191,18 @@ def test_errors_are_those_that_the_version_knows(
 def test_an_addition_is_tried_again_while_the_one_before_is_completed(tx: Transactions) -> None:
     tx.coordinator.at_once = {ZERO: ErrorCode.CONCURRENT_TRANSACTIONS}
     tx.send(tx.batch())
-    tx.replicas.scheduler.run_for(2 * BACKOFF_MS)
-    assert (len(tx.coordinator.asked), tx.answers) == (3, [])
+    tx.replicas.scheduler.run_for(15)  # after 1, 3, 7 and 15 ms
+    assert (len(tx.coordinator.asked), tx.answers) == (5, [])
     tx.coordinator.at_once = {}
-    tx.replicas.scheduler.run_for(BACKOFF_MS)
+    tx.replicas.scheduler.run_for(16)
     assert tx.errors() == [0]
 
 
 def test_an_addition_is_given_up_after_a_while(tx: Transactions) -> None:
     tx.coordinator.at_once = {ZERO: ErrorCode.CONCURRENT_TRANSACTIONS}
     tx.send(tx.batch())
-    tx.replicas.scheduler.run_for(RETRY_MAX_MS - 1)
-    assert tx.answers == []
+    tx.replicas.scheduler.run_for(31 + 3 * BACKOFF_MS)
+    assert (len(tx.coordinator.asked), tx.answers) == (9, [])
     tx.replicas.scheduler.run_for(BACKOFF_MS)
     assert tx.errors() == [ErrorCode.CONCURRENT_TRANSACTIONS]
     tx.replicas.scheduler.run_for(1000)
