@@ -169,11 +169,9 @@ class NodeTransactions:
         from broker.replication.add_partitions_to_txn_manager import AddPartitionsToTxnManager
 
         self._verifies = True
-        ports = self._node.ports
         return AddPartitionsToTxnManager(
             self._node.config,
-            ports.network,
-            ports.scheduler,
+            self._node.ports.network,
             self._coordinator_of,
             self._add_partitions_here,
         )

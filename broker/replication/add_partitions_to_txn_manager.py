@@ -2,7 +2,8 @@
 
 Owns what waits for which coordinator: one request at a time to each broker, which carries all that
 have gathered meanwhile, one of each transactional id. A coordinator on this broker is called
-without the network. What a coordinator says becomes what the client that waits can understand.
+without the network, for each by itself: it may take its time over one (`held_requests`), and no
+other waits. What a coordinator says becomes what the client that waits can understand.
 
 Never retries: an answer that may change is the client's to ask for again. What waits is bounded by
 the connections of clients, each of which waits for its answer. Follows Kafka's
@@ -25,7 +26,7 @@ from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
-from storage.ports import Channel, ChannelFailure, Network, Scheduler
+from storage.ports import Channel, ChannelFailure, Network
 from storage.topic_partition import TopicPartition
 
 _log = logging.getLogger("ottla.transactions")
@@ -83,13 +84,11 @@ class AddPartitionsToTxnManager:
         self,
         config: VerificationConfig,
         network: Network | None,
-        scheduler: Scheduler,
         coordinator_of: CoordinatorOf,
         local: LocalCoordinator,
     ) -> None:
         self._config = config
         self._network = network
-        self._scheduler = scheduler
         self._coordinator_of = coordinator_of
         self._local = local
         self._nodes: dict[int, _Node] = {}
@@ -120,6 +119,10 @@ class AddPartitionsToTxnManager:
             asked.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
             return
         node_id, host, port = coordinator
+        if node_id == self._config.node_id:
+            batch = {transactional_id: asked}
+            self._local(_request(batch), lambda response: _settle(node_id, batch, response, None))
+            return
         node = self._node(node_id, (host, port))
         before = node.waiting.get(transactional_id)
         if before is not None and before.producer_epoch > producer_epoch:
@@ -161,24 +164,12 @@ class AddPartitionsToTxnManager:
             return
         batch, node.waiting = node.waiting, {}
         node.in_flight = True
-        request = AddPartitionsToTxnRequest(
-            [_transaction(name, asked) for name, asked in batch.items()]
-        )
-        if node_id == self._config.node_id:
-            try:
-                self._local(
-                    request, lambda response: self._answered(node_id, node, batch, response, None)
-                )
-            except Exception:
-                node.in_flight = False  # our own bug fails this request, not all that follow
-                raise
-            return
         channel = self._channel(node)
         if channel is None:
             self._answered(node_id, node, batch, None, ChannelFailure.REFUSED)
             return
         channel.send(
-            request,
+            _request(batch),
             lambda response, failure: self._answered(node_id, node, batch, response, failure),
             self._config.request_timeout_ms,
         )
@@ -198,19 +189,31 @@ class AddPartitionsToTxnManager:
         failure: ChannelFailure | None,
     ) -> None:
         node.in_flight = False
-        if failure is not None or response is None:
-            _log.warning("AddPartitionsToTxn to broker %d: %s", node_id, failure)
-            _refuse_all(batch, ErrorCode.NETWORK_EXCEPTION)
-        elif response.error_code:
-            error = ErrorCode(response.error_code)
-            _log.error("AddPartitionsToTxn to broker %d was refused: %s", node_id, error.name)
-            if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-                error = ErrorCode.INVALID_TXN_STATE  # between brokers; no business of a client's
-            _refuse_all(batch, error)
-        else:
-            _hand_out(batch, {one.transactional_id: one for one in response.results_by_transaction})
-        # Not from within this answer: a coordinator on this broker may answer at once, for ever.
-        self._scheduler.call_soon(lambda: self._send(node_id, node))
+        _settle(node_id, batch, response, failure)
+        self._send(node_id, node)
+
+
+def _settle(
+    node_id: int,
+    batch: _Batch,
+    response: AddPartitionsToTxnResponse | None,
+    failure: ChannelFailure | None,
+) -> None:
+    if failure is not None or response is None:
+        _log.warning("AddPartitionsToTxn to broker %d: %s", node_id, failure)
+        _refuse_all(batch, ErrorCode.NETWORK_EXCEPTION)
+    elif response.error_code:
+        error = ErrorCode(response.error_code)
+        _log.error("AddPartitionsToTxn to broker %d was refused: %s", node_id, error.name)
+        if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+            error = ErrorCode.INVALID_TXN_STATE  # between brokers; no business of a client's
+        _refuse_all(batch, error)
+    else:
+        _hand_out(batch, {one.transactional_id: one for one in response.results_by_transaction})
+
+
+def _request(batch: _Batch) -> AddPartitionsToTxnRequest:
+    return AddPartitionsToTxnRequest([_transaction(name, asked) for name, asked in batch.items()])
 
 
 def _transaction(transactional_id: str, asked: _Asked) -> AddPartitionsToTxnTransaction:

@@ -20,7 +20,6 @@ from protocol.messages.add_partitions_to_txn import (
 )
 from storage.ports import Answered, ChannelFailure
 from storage.topic_partition import TopicPartition
-from tests.simulation.sim_scheduler import SimScheduler
 
 OLD = TransactionSupportedOperation.DEFAULT_ERROR
 GENERIC = TransactionSupportedOperation.GENERIC_ERROR_SUPPORTED
@@ -62,7 +61,6 @@ class World:
     """Transactional ids are coordinated at THERE; one that opens with "local" here."""
 
     def __init__(self, *, with_network: bool = True) -> None:
-        self.scheduler = SimScheduler()
         self.config = Config()
         self.sent: list[tuple[str, AddPartitionsToTxnRequest]] = []
         self.channels: list[Channel] = []
@@ -70,7 +68,7 @@ class World:
         self.there: tuple[int, str, int] | None = (THERE, "there", 9092)
         self.told: list[tuple[str, dict[TopicPartition, ErrorCode]]] = []
         self.manager = AddPartitionsToTxnManager(
-            self.config, self if with_network else None, self.scheduler, self.where, self.local
+            self.config, self if with_network else None, self.where, self.local
         )
 
     def channel(self, host: str, port: int, client_id: str) -> Channel:
@@ -104,9 +102,6 @@ class World:
     def taken(self) -> list[tuple[str, dict[TopicPartition, ErrorCode]]]:
         told, self.told = self.told, []
         return told
-
-    def run(self) -> None:
-        self.scheduler.run_for(0)
 
 
 def answering(
@@ -166,13 +161,11 @@ def test_one_request_at_a_time_to_a_broker_carries_all_that_wait(world: World) -
     assert [where for where, _ in world.sent] == ["there", "local"]
     assert len(world.manager) == 2
     world.channels[0].answer(answering(("x", {})))
-    world.run()
     assert [where for where, _ in world.sent] == ["there", "local", "there"]
     assert world.names() == ["y", "z"]
     assert [one.verify_only for one in world.sent[-1][1].transactions] == [True, False]
     world.channels[0].answer(answering(("z", {A0: ErrorCode.INVALID_TXN_STATE}), ("y", {})))
     assert world.taken() == [("x", {}), ("y", {}), ("z", {A0: ErrorCode.INVALID_TXN_STATE})]
-    world.run()
     assert len(world.sent) == 3
     assert len(world.channels) == 1
 
@@ -205,7 +198,6 @@ def test_of_two_epochs_the_older_is_fenced(world: World) -> None:
     world.ask("x", epoch=6, partitions=(B0,), label="six again")
     assert world.taken() == [("six", {A0: ErrorCode.NETWORK_EXCEPTION})]
     world.channels[0].answer(answering(("first", {})))
-    world.run()
     (one,) = world.sent[-1][1].transactions
     assert (one.producer_epoch, one.topics[0].name) == (6, "b")
 
@@ -236,7 +228,6 @@ def test_no_answer(world: World, failure: ChannelFailure) -> None:
     world.ask("y")
     world.channels[0].answer(None, failure)
     assert world.taken() == [("x", {A0: ErrorCode.NETWORK_EXCEPTION})]
-    world.run()
     assert world.names() == ["y"], "what waited is sent"
 
 
@@ -265,18 +256,24 @@ def test_a_coordinator_that_moved_is_asked_at_its_new_place(world: World) -> Non
     world.ask("y")
     assert world.channels[0].closed
     assert world.taken() == [("x", {A0: ErrorCode.NETWORK_EXCEPTION})]
-    world.run()
     assert [where for where, _ in world.sent] == ["there", "elsewhere"]
     assert world.names() == ["y"]
+
+
+def test_a_coordinator_of_this_broker_may_take_its_time_over_one(world: World) -> None:
+    for name in ("local-1", "local-2", "local-2"):
+        world.ask(name)
+    assert [world.names(index) for index in range(3)] == [["local-1"], ["local-2"], ["local-2"]]
+    for name in ("local-2", "local-2", "local-1"):
+        world.local_waiting.pop()(answering((name, {})))
+    assert world.taken() == [("local-2", {}), ("local-2", {}), ("local-1", {})]
 
 
 def test_a_coordinator_that_answers_at_once(world: World) -> None:
     def at_once(request: AddPartitionsToTxnRequest, respond: Callable[[Any], None]) -> None:
         respond(answering(*[(one.transactional_id, {}) for one in request.transactions]))
 
-    world.manager = AddPartitionsToTxnManager(
-        world.config, world, world.scheduler, world.where, at_once
-    )
+    world.manager = AddPartitionsToTxnManager(world.config, world, world.where, at_once)
     world.ask("local-1")
     world.ask("local-2")
     assert world.taken() == [("local-1", {}), ("local-2", {})]
@@ -286,9 +283,7 @@ def test_a_coordinator_that_fails_is_asked_again_by_the_next(world: World) -> No
     def fail(request: AddPartitionsToTxnRequest, respond: Callable[[Any], None]) -> None:
         raise AssertionError("a bug")
 
-    world.manager = AddPartitionsToTxnManager(
-        world.config, world, world.scheduler, world.where, fail
-    )
+    world.manager = AddPartitionsToTxnManager(world.config, world, world.where, fail)
     for _ in range(2):
         with pytest.raises(AssertionError, match="a bug"):
             world.ask("local")
@@ -299,7 +294,6 @@ def test_a_stop_answers_all(world: World) -> None:
     world.ask("y")
     world.manager.shutdown()
     world.ask("z")
-    world.run()
     assert world.taken() == [
         ("y", {A0: ErrorCode.COORDINATOR_NOT_AVAILABLE}),
         ("x", {A0: ErrorCode.NETWORK_EXCEPTION}),
