@@ -90,14 +90,21 @@ class ProduceApi:
 
     def _verify(self, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
         """Go on when the coordinator of the transaction has answered."""
+        is_later = False
 
         def done(found: VerifiedTransaction | ErrorCode) -> None:
-            if isinstance(found, ErrorCode):
-                self._answer(request, refuse_produce(request, found), respond)
-            else:
-                self.handle(context, request, respond, found)
+            try:
+                if isinstance(found, ErrorCode):
+                    self._answer(request, refuse_produce(request, found), respond)
+                else:
+                    self.handle(context, request, respond, found)
+            except ProtocolError:  # acks=0 was refused, and nobody is there any more to close
+                if not is_later:
+                    raise
+                respond(None)
 
         self._transactions.verify(request, context.api_version, done)
+        is_later = True
 
     def _replicated(
         self, context: RequestContext, response: ProduceResponse, respond: Respond

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker.apis.describe_producers import DescribeProducersApi, refuse_describe_producers
+from broker.replication.partition import TransactionMarkerRequest
 from protocol.errors import ErrorCode
 from protocol.messages.describe_producers import (
     DescribeProducersRequest,
@@ -40,6 +41,22 @@ def test_producers_of_a_partition(replicas: Replicas) -> None:
     assert (producer.producer_id, producer.producer_epoch, producer.last_sequence) == (7, 3, 3)
     assert producer.last_timestamp == replicas.scheduler.wall_ms()
     assert producer.current_txn_start_offset == -1
+
+
+def test_an_open_transaction_and_the_last_coordinator_of_one(replicas: Replicas) -> None:
+    partition, now_ms = replicas.partition("t"), replicas.scheduler.wall_ms()
+    replicas.append("t", b"before")
+    batch = replicas.batch(
+        b"a", producer_id=7, producer_epoch=3, base_sequence=0, is_transactional=True
+    )
+    partition.append_as_leader(batch, 1, now_ms)
+    (producer,) = describe(replicas, "t").active_producers
+    assert (producer.current_txn_start_offset, producer.coordinator_epoch) == (1, -1)
+    marker = TransactionMarkerRequest(7, 4, 6, committed=True, transaction_version=2)
+    partition.append_end_txn_marker(marker, now_ms)
+    (producer,) = describe(replicas, "t").active_producers
+    assert (producer.current_txn_start_offset, producer.coordinator_epoch) == (-1, 6)
+    assert (producer.producer_epoch, producer.last_sequence) == (4, -1)
 
 
 def test_partitions_that_are_not_here(replicas: Replicas) -> None:

@@ -18,7 +18,7 @@ from broker.replication.transaction_verification import (
     TransactionVerifier,
     Verified,
 )
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -207,6 +207,15 @@ def test_an_addition_is_given_up_after_a_while(tx: Transactions) -> None:
     assert tx.errors() == [ErrorCode.CONCURRENT_TRANSACTIONS]
     tx.replicas.scheduler.run_for(1000)
     assert len(tx.answers) == 1
+
+
+def test_without_acks_an_error_that_comes_later_is_not_told(tx: Transactions) -> None:
+    tx.send(tx.batch(), acks=0)
+    tx.coordinator.waiting[0]({ZERO: ErrorCode.INVALID_TXN_STATE})
+    assert tx.answers == [None]
+    tx.coordinator.at_once = {ZERO: ErrorCode.INVALID_TXN_STATE}
+    with pytest.raises(ProtocolError, match="INVALID_TXN_STATE"):
+        tx.send(tx.batch(), acks=0)
 
 
 def test_two_producers_in_one_request_are_refused_whole(tx: Transactions) -> None:
