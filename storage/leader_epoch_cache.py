@@ -152,8 +152,12 @@ class LeaderEpochCache:
 
     def clear(self) -> None:
         """Forget everything: the log begins anew at another offset."""
-        self._epochs, self._starts, self.latest = [], [], UNDEFINED_EPOCH
+        self.forget()
         self.write()
+
+    def forget(self) -> None:
+        """The same without writing: for a scan."""
+        self._epochs, self._starts, self.latest = [], [], UNDEFINED_EPOCH
 
     def write(self) -> None:
         """Write the checkpoint."""

@@ -105,7 +105,7 @@ class LogLoader:
         for segment in flushed:
             if segment is not self.segments.active:
                 self._open_closed(segment)
-        if not epochs_known or self._epochs_end_before(flushed):
+        if not epochs_known or self._epochs_begin_late() or self._epochs_end_before(flushed):
             self._rebuild_epochs(flushed)
         self._check_transactions(flushed)
         self._recover(unflushed)
@@ -290,6 +290,12 @@ class LogLoader:
             if not active.size:
                 self.report.segments_scanned -= 1
 
+    def _epochs_begin_late(self) -> bool:
+        """Whether the checkpoint has been cut at a log start that a crash took back: epochs are cut
+        at once, log starts are kept with the next checkpoint of theirs (as in Kafka)."""
+        first = max(self.log_start_offset, self.segments.first.base_offset)
+        return any(start > first for _, start in self._epochs.entries[:1])
+
     def _epochs_end_before(self, flushed: list[LogSegment]) -> bool:
         """Whether the checkpoint is of an earlier time than the last flushed batch."""
         for segment in reversed(flushed):
@@ -310,7 +316,8 @@ class LogLoader:
         return False
 
     def _rebuild_epochs(self, flushed: list[LogSegment]) -> None:
-        """The checkpoint is missing or damaged: the flushed batches say what it said."""
+        """The checkpoint lacks something: the flushed batches say what it said."""
+        self._epochs.forget()
         for segment in flushed:
             try:
                 for _, header in iterate_headers(segment.file, 0, segment.size):

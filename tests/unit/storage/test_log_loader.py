@@ -184,6 +184,22 @@ def test_side_files_are_rebuilt(side_file: str, damage: str, clean: bool) -> Non
     check_whole(last, 60)
 
 
+def test_epochs_before_a_log_start_that_a_crash_took_back_are_known_again() -> None:
+    """Else a follower whose log has diverged there would not be told so (seed 8 of a cluster)."""
+    filesystem, log = filled()
+    log.update_high_watermark(60)
+    assert log.increment_log_start_offset(40) is ErrorCode.NONE
+    recovery_point = log.segment_base_offsets[-1]
+    filesystem.kill()
+    again = open_log(filesystem, SMALL, clean=False, recovery_point=recovery_point)
+    assert again.log_start_offset == 0
+    assert again.leader_epochs.entries == [(0, 0), (1, 30)]
+    assert again.end_offset_for_epoch(0).end_offset == 30
+    filesystem.kill()
+    kept = open_log(filesystem, SMALL, log_start_offset=40)
+    assert kept.leader_epochs.entries == [(1, 40)]
+
+
 def test_leftovers_of_half_done_work_are_removed() -> None:
     filesystem, log = filled(8)
     log.close()
