@@ -15,13 +15,29 @@ from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
 
-from protocol.record_batch import Bytes, CorruptBatch
-from protocol.records import RecordBatchBuilder, iterate_records
+from protocol.record_batch import (
+    CONTROL_FLAG,
+    CRC_OFFSET,
+    CURRENT_MAGIC,
+    LOG_OVERHEAD,
+    NO_SEQUENCE,
+    TRANSACTIONAL_FLAG,
+    Bytes,
+    CorruptBatch,
+    crc_of,
+)
+from protocol.records import iterate_records
 
 _KEY = Struct(">hh")
 _KEY_VERSION = 0
 _MARKER = Struct(">hi")
 _MARKER_VERSION = 0
+# A batch's header and its one record: length, attributes, two deltas and the key's length; key; the
+# value's length; value; no headers. Lengths are zigzag varints.
+_MARKER_BATCH = Struct(">qiibIhiqqqhii5shhBhiB")
+_RECORD_BEFORE_KEY = bytes((2 * 16, 0, 0, 0, 2 * _KEY.size))
+_VALUE_LENGTH = 2 * _MARKER.size
+_CRC = Struct(">I")
 
 
 class ControlRecordType(IntEnum):
@@ -97,15 +113,36 @@ def build_transaction_marker(
     coordinator_epoch: int,
     timestamp_ms: int,
     leader_epoch: int = -1,
+    base_offset: int = 0,
 ) -> bytearray:
-    """The batch that ends a producer's transaction in one partition: COMMIT or ABORT."""
-    builder = RecordBatchBuilder(
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        is_transactional=True,
-        is_control=True,
-        leader_epoch=leader_epoch,
+    """The batch that ends a producer's transaction in one partition: COMMIT or ABORT.
+
+    Each end of a transaction writes one to every partition, and they differ in numbers only: one
+    `pack`, with what `RecordBatchBuilder` would make of them.
+    """
+    batch = bytearray(
+        _MARKER_BATCH.pack(
+            base_offset,
+            _MARKER_BATCH.size - LOG_OVERHEAD,
+            leader_epoch,
+            CURRENT_MAGIC,
+            0,
+            TRANSACTIONAL_FLAG | CONTROL_FLAG,
+            0,
+            timestamp_ms,
+            timestamp_ms,
+            producer_id,
+            producer_epoch,
+            NO_SEQUENCE,
+            1,
+            _RECORD_BEFORE_KEY,
+            _KEY_VERSION,
+            record_type,
+            _VALUE_LENGTH,
+            _MARKER_VERSION,
+            coordinator_epoch,
+            0,
+        )
     )
-    value = _MARKER.pack(_MARKER_VERSION, coordinator_epoch)
-    builder.append(control_record_key(record_type), value, timestamp_ms)
-    return builder.build()
+    _CRC.pack_into(batch, CRC_OFFSET, crc_of(batch, 0, len(batch)))
+    return batch

@@ -3,7 +3,7 @@
 Owns: the questions to producer state that an append asks, the transaction index, and the guards of
 KIP-890. The last stable offset, which follows from both sides, is `storage.recoverable_log`'s.
 
-Never: writes a batch (`storage.unified_log` does), or asks a coordinator.
+Never: writes a batch, but for markers (`storage.unified_log` does), or asks a coordinator.
 
 Kafka's class: `UnifiedLog` 4.3. KIP-98, KIP-360, KIP-890.
 """
@@ -12,15 +12,23 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from protocol.control_records import read_transaction_marker
+from protocol.control_records import (
+    ControlRecordType,
+    EndTransactionMarker,
+    build_transaction_marker,
+    read_transaction_marker,
+)
 from protocol.errors import ErrorCode
 from protocol.record_batch import RecordBatchHeader
 from storage.file_records import FileRecords
 from storage.log_append_info import AppendOrigin, LogAppendInfo
+from storage.log_dir_failure import LogDirFailure
 from storage.recoverable_log import RecoverableLog
 from storage.refusal import Refusal
 from storage.transaction_index import AbortedTxn
 from storage.verification_state import VerificationGuard
+
+OFFLINE = Refusal(ErrorCode.KAFKA_STORAGE_ERROR, "The log directory is offline.")
 
 
 class TransactionalLog(RecoverableLog):
@@ -77,19 +85,82 @@ class TransactionalLog(RecoverableLog):
                 return self._refused(Refusal(fault.code, fault.message or ""))
         return None
 
+    def append_end_txn_marker(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        committed: bool,
+        leader_epoch: int,
+        now_ms: int,
+        transaction_version: int,
+    ) -> LogAppendInfo:
+        """End a producer's transaction here, as its coordinator says; also where it has none.
+
+        `transaction_version` is the level of that feature under which the transaction ran. Refused
+        with INVALID_PRODUCER_EPOCH, or TRANSACTION_COORDINATOR_FENCED.
+        """
+        if self.offline:
+            return self._refused(OFFLINE)
+        offset = self.log_end_offset
+        fault = self._producers.check_marker(
+            producer_id, producer_epoch, coordinator_epoch, offset, transaction_version
+        )
+        if fault is not None:
+            return self._refused(Refusal(fault.code, fault.message or ""))
+        kind = ControlRecordType.COMMIT if committed else ControlRecordType.ABORT
+        batch = build_transaction_marker(
+            kind,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            coordinator_epoch=coordinator_epoch,
+            timestamp_ms=now_ms,
+            leader_epoch=leader_epoch,
+            base_offset=offset,
+        )
+        size = len(batch)
+        try:
+            if leader_epoch != self.leader_epochs.latest:
+                self.leader_epochs.assign(leader_epoch, offset)
+            segment = self._active
+            if segment.is_full(offset, now_ms, size, now_ms):
+                segment = self._roll(now_ms)
+            segment.note(offset, now_ms, segment.append(batch), size)
+            self.log_end_offset = offset + 1
+            marker = EndTransactionMarker(kind, coordinator_epoch)
+            self._note_aborted(
+                self._producers.end_transaction(producer_id, producer_epoch, marker, offset, now_ms)
+            )
+        except OSError as error:
+            return self._append_failed(error)
+        info = LogAppendInfo(offset, offset, now_ms, -1, self.log_start_offset, size)
+        return self._count_messages(info) if self._counts_messages else info
+
     def _note_producer(self, records: memoryview, position: int, header: RecordBatchHeader) -> None:
         """A batch of a producer was written. Raises OSError; CorruptBatch never: the CRC is right,
         and a leader wrote the marker."""
         marker = read_transaction_marker(records, position) if header.is_control else None
-        aborted = self._producers.replay(header, marker)
-        if aborted is not None:
+        self._note_aborted(self._producers.replay(header, marker))
+
+    def _note_aborted(self, transaction: AbortedTxn | None) -> None:
+        if transaction is not None:
             self._has_aborted = True
-            self._local.note_aborted(aborted)
+            self._local.note_aborted(transaction)
 
     def _refused(self, refusal: Refusal) -> LogAppendInfo:
         return LogAppendInfo.refused(
             refusal.error, refusal.message, self.log_start_offset, refusal.record_errors
         )
+
+    def _count_messages(self, info: LogAppendInfo) -> LogAppendInfo:
+        """`flush.messages`: fsync before the answer, as its meaning is (not the default)."""
+        self._unflushed_messages += info.last_offset - info.first_offset + 1
+        if self._unflushed_messages >= self._flush_messages:
+            try:
+                self.flush_now()
+            except LogDirFailure as failure:
+                return self._refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
+        return info
 
     def _append_failed(self, error: OSError) -> LogAppendInfo:
         failure = self._failed("append", error)

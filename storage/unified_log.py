@@ -17,11 +17,7 @@ from struct import Struct
 
 import crc32c
 
-from protocol.control_records import (
-    ControlRecordType,
-    build_transaction_marker,
-    read_transaction_marker,
-)
+from protocol.control_records import read_transaction_marker
 from protocol.errors import ErrorCode
 from protocol.record_batch import (
     HEADER,
@@ -40,7 +36,7 @@ from storage.producer_state import SEQUENCE_MASK
 from storage.recoverable_log import LogEnvironment
 from storage.refusal import Refusal
 from storage.time_lookup import find_by_timestamp, find_max_timestamp
-from storage.transactional_log import TransactionalLog
+from storage.transactional_log import OFFLINE, TransactionalLog
 from storage.verification_state import VerificationGuard
 
 LATEST_TIMESTAMP = -1
@@ -53,7 +49,6 @@ EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
 _OUT_OF_RANGE = FetchDataInfo(b"", error=ErrorCode.OFFSET_OUT_OF_RANGE)
 _STORAGE_ERROR = FetchDataInfo(b"", error=ErrorCode.KAFKA_STORAGE_ERROR)
 _CORRUPT = FetchDataInfo(b"", error=ErrorCode.CORRUPT_MESSAGE)
-_OFFLINE = Refusal(ErrorCode.KAFKA_STORAGE_ERROR, "The log directory is offline.")
 
 _ASSIGNED = Struct(">qii")  # base offset, batch length, leader epoch
 _BODY = slice(21, None)
@@ -142,7 +137,7 @@ class UnifiedLog(TransactionalLog):
     ) -> LogAppendInfo:
         """Every check, in Kafka's order, and every way in which a batch is changed."""
         if self.offline:
-            return self._refused(_OFFLINE)
+            return self._refused(OFFLINE)
         if records.readonly:
             records = memoryview(bytearray(records))
         checked = validate(records, self.config, origin, now_ms, str(self.partition))
@@ -180,37 +175,6 @@ class UnifiedLog(TransactionalLog):
         )
         return self._count_messages(info) if self._counts_messages else info
 
-    def append_end_txn_marker(
-        self,
-        producer_id: int,
-        producer_epoch: int,
-        coordinator_epoch: int,
-        committed: bool,
-        leader_epoch: int,
-        now_ms: int,
-        transaction_version: int,
-    ) -> LogAppendInfo:
-        """End a producer's transaction here, as its coordinator says; also where it has none.
-
-        `transaction_version` is the level of that feature under which the transaction ran. Refused
-        with INVALID_PRODUCER_EPOCH, or TRANSACTION_COORDINATOR_FENCED.
-        """
-        fault = self._producers.check_marker(
-            producer_id, producer_epoch, coordinator_epoch, self.log_end_offset, transaction_version
-        )
-        if fault is not None:
-            return self._refused(Refusal(fault.code, fault.message or ""))
-        marker = build_transaction_marker(
-            ControlRecordType.COMMIT if committed else ControlRecordType.ABORT,
-            producer_id=producer_id,
-            producer_epoch=producer_epoch,
-            coordinator_epoch=coordinator_epoch,
-            timestamp_ms=now_ms,
-        )
-        return self._append_checked(
-            memoryview(marker), leader_epoch, now_ms, AppendOrigin.COORDINATOR
-        )
-
     def append_as_follower(self, records: memoryview, leader_epoch: int) -> LogAppendInfo:
         """Append what the leader sent, offsets and all: whole batches, a partial tail left out.
 
@@ -219,7 +183,7 @@ class UnifiedLog(TransactionalLog):
         CORRUPT_MESSAGE, or OFFSET_OUT_OF_RANGE with `first_offset` as sent.
         """
         if self.offline:
-            return self._refused(_OFFLINE)
+            return self._refused(OFFLINE)
         batches = self._follower_batches(records, leader_epoch)
         if isinstance(batches, LogAppendInfo):
             return batches
@@ -312,16 +276,6 @@ class UnifiedLog(TransactionalLog):
                 self._note_producer(records, position, header)
             offset = last + 1
         self.log_end_offset = last_offset + 1
-
-    def _count_messages(self, info: LogAppendInfo) -> LogAppendInfo:
-        """`flush.messages`: fsync before the answer, as its meaning is (not the default)."""
-        self._unflushed_messages += info.last_offset - info.first_offset + 1
-        if self._unflushed_messages >= self._flush_messages:
-            try:
-                self.flush_now()
-            except LogDirFailure as failure:
-                return self._refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
-        return info
 
     # ---- read ----------------------------------------------------------------------------------
 
