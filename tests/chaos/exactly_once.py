@@ -190,9 +190,15 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=100, help="records of one transaction")
     parser.add_argument("--peer", choices=(OTTLA, KAFKA), default=OTTLA)
     parser.add_argument("--json", type=Path, default=None, help="write the result there")
+    parser.add_argument("--keep", type=Path, default=None, help="logs and data stay there")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="copy-"))
-    with ClusterProcesses(NODES, peer=options.peer, properties=PROPERTIES) as cluster:
+    if options.keep is not None:
+        folder = options.keep
+        folder.mkdir(parents=True)
+    with ClusterProcesses(
+        NODES, peer=options.peer, properties=PROPERTIES, folder=options.keep
+    ) as cluster:
         run = CopyRun(
             cluster,
             folder,

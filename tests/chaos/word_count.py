@@ -192,9 +192,15 @@ def main() -> int:
     parser.add_argument("--records", type=int, default=100_000)
     parser.add_argument("--peer", choices=(OTTLA, KAFKA), default=OTTLA)
     parser.add_argument("--json", type=Path, default=None, help="write the result there")
+    parser.add_argument("--keep", type=Path, default=None, help="logs and data stay there")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="word-count-"))
-    with ClusterProcesses(NODES, peer=options.peer, properties=PROPERTIES) as cluster:
+    if options.keep is not None:
+        folder = options.keep
+        folder.mkdir(parents=True)
+    with ClusterProcesses(
+        NODES, peer=options.peer, properties=PROPERTIES, folder=options.keep
+    ) as cluster:
         result = WordCountRun(cluster, folder, options.records).run()
     text = json.dumps({"peer": options.peer, "date": time.strftime("%Y-%m-%d"), **result}, indent=1)
     print(text)
