@@ -2,12 +2,15 @@
 
 Through Hadoop's FileSystem in Spark's JVM: a path may be local, `hdfs://` or an object store. Owns
 nothing; a file is put in place whole, by a rename. (An object store has no atomic rename: there
-only one job at a time may write a table.)
+only one job at a time may write a table.) Where the files are local, what is done for each of
+thousands is done here: without native libraries Hadoop forks a process for each folder it makes.
 """
 
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -21,9 +24,14 @@ class Files:
         self._jvm: Any = spark._jvm
         configuration = spark._jsc.hadoopConfiguration()
         self._fs: Any = self._path("").getFileSystem(configuration)
+        self._local: Path | None = None
+        if self._fs.getScheme() == "file":
+            self._local = Path(self._fs.makeQualified(self._path("")).toUri().getPath())
 
     def exists(self, name: str = "") -> bool:
         """Whether there is a file or folder."""
+        if self._local is not None:
+            return (self._local / name).exists()
         return bool(self._fs.exists(self._path(name)))
 
     def names(self, folder: str = "") -> list[str]:
@@ -33,7 +41,11 @@ class Files:
         return sorted(one.getPath().getName() for one in self._fs.listStatus(self._path(folder)))
 
     def files_below(self, folder: str) -> list[str]:
-        """Every file at any depth, relative to `folder`, sorted."""
+        """Every file at any depth, relative to `folder`, sorted; without Hadoop's checksums."""
+        if self._local is not None:
+            top = self._local / folder
+            files = (one for one in top.rglob("*") if one.is_file() and not _is_checksum(one))
+            return sorted(one.relative_to(top).as_posix() for one in files)
         found = []
         for one in self._fs.listStatus(self._path(folder)):
             name = one.getPath().getName()
@@ -68,6 +80,9 @@ class Files:
 
     def move(self, source: str, target: str) -> None:
         """Rename a file; folders on the way are made."""
+        if self._local is not None:
+            _move(self._local / source, self._local / target)
+            return
         parent = self._path(target).getParent()
         if not self._fs.exists(parent):
             self._fs.mkdirs(parent)
@@ -80,3 +95,22 @@ class Files:
 
     def _path(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(f"{self.root}/{name}" if name else self.root)
+
+
+def _checksum(file: Path) -> Path:
+    """Where Hadoop keeps the checksum of a local file."""
+    return file.with_name(f".{file.name}.crc")
+
+
+def _is_checksum(file: Path) -> bool:
+    return file.name.startswith(".") and file.name.endswith(".crc")
+
+
+def _move(source: Path, target: Path) -> None:
+    os.makedirs(target.parent, exist_ok=True)
+    # The checksum first goes away and comes last: a file without one is good, one with another's
+    # is not.
+    _checksum(target).unlink(missing_ok=True)
+    os.rename(source, target)
+    if _checksum(source).exists():
+        os.rename(_checksum(source), _checksum(target))
