@@ -48,18 +48,21 @@ class FrameReader:
     """The receiving half of one connection: see the module for the calls and their order.
 
     `max_bytes` may be changed between frames (a smaller limit holds before authentication).
+
+    To be read only, and plain for being read at each request: `position` and `end` bound what is
+    unread (`has_unread`), `filled` bytes of an incomplete frame have arrived (`in_progress`).
     """
 
     __slots__ = (
-        "_end",
         "_error",
-        "_filled",
         "_need",
         "_own",
-        "_pos",
         "_scratch",
         "_source",
+        "end",
+        "filled",
         "max_bytes",
+        "position",
     )
 
     def __init__(self, max_bytes: int, scratch: bytearray) -> None:
@@ -69,11 +72,11 @@ class FrameReader:
         self._scratch = memoryview(scratch)
         # Bytes from which next_frame takes: the scratch, the own buffer, or a detached copy.
         self._source = _EMPTY
-        self._pos = 0
-        self._end = 0
-        # The incomplete frame, size header included: _own[:_filled], of _need bytes in all.
+        self.position = 0
+        self.end = 0
+        # The incomplete frame, size header included: _own[:filled], of _need bytes in all.
         self._own: bytearray | None = None
-        self._filled = 0
+        self.filled = 0
         self._need = 0
         self._error: str | None = None
 
@@ -81,30 +84,30 @@ class FrameReader:
 
     def get_buffer(self, _size_hint: int = -1) -> memoryview:
         """Where to receive the next bytes. Ends the life of frames handed out and not kept."""
-        if self._pos != self._end:
+        if self.position != self.end:
             raise AssertionError("reading went on although frames are waiting")
-        if not self._filled:
+        if not self.filled:
             return self._scratch
         own = self._own
         assert own is not None
-        if self._filled == len(own):
+        if self.filled == len(own):
             own = self._grow(own)
-        return memoryview(own)[self._filled : min(self._need, len(own))]
+        return memoryview(own)[self.filled : min(self._need, len(own))]
 
     def buffer_updated(self, nbytes: int) -> None:
         """`nbytes` have been received into what `get_buffer` gave. Raises nothing."""
-        if not self._filled:
+        if not self.filled:
             self._source = self._scratch
-            self._pos = 0
-            self._end = nbytes
+            self.position = 0
+            self.end = nbytes
             return
-        self._filled += nbytes
-        if self._filled == self._need:
+        self.filled += nbytes
+        if self.filled == self._need:
             assert self._own is not None
             self._source = memoryview(self._own)
-            self._pos = 0
-            self._end = self._need
-            self._filled = 0
+            self.position = 0
+            self.end = self._need
+            self.filled = 0
 
     def receive_data(self, data: bytes | bytearray | memoryview) -> Iterator[memoryview]:
         """The frames that `data` completes, for callers that have bytes and no buffer to fill.
@@ -128,12 +131,12 @@ class FrameReader:
 
         Raises ProtocolError for a size that is negative or above `max_bytes`.
         """
-        start = self._pos + SIZE_BYTES
-        if start <= self._end:
-            (size,) = _SIZE.unpack_from(self._source, self._pos)
+        start = self.position + SIZE_BYTES
+        if start <= self.end:
+            (size,) = _SIZE.unpack_from(self._source, self.position)
             end = start + size
-            if 0 <= size <= self.max_bytes and end <= self._end:
-                self._pos = end
+            if 0 <= size <= self.max_bytes and end <= self.end:
+                self.position = end
                 return self._source[start:end]
         self._move_rest()
         return None
@@ -145,16 +148,16 @@ class FrameReader:
         and gets None. Frames given before are not moved: see `keep`.
         """
         if self._source is self._scratch:
-            copy = bytearray(self._source[self._pos : self._end])
+            copy = bytearray(self._source[self.position : self.end])
             self._source = memoryview(copy)
-            self._end -= self._pos
-            self._pos = 0
+            self.end -= self.position
+            self.position = 0
 
     def attach(self) -> None:
         """Reading goes on: drop what `detach` has copied, if all of it is taken."""
-        if self._pos == self._end:
+        if self.position == self.end:
             self._source = _EMPTY
-            self._pos = self._end = 0
+            self.position = self.end = 0
 
     def keep(self, frame: memoryview) -> memoryview:
         """The same frame for as long as the caller likes: copied only if its bytes are shared."""
@@ -163,7 +166,7 @@ class FrameReader:
             if len(self._own) <= 2 * len(frame) + _FIRST_RESERVE_BYTES:
                 self._own = None
                 self._source = _EMPTY
-                self._pos = self._end = 0
+                self.position = self.end = 0
                 return frame
         elif buffer is not self._scratch.obj:
             return frame
@@ -174,12 +177,12 @@ class FrameReader:
     @property
     def in_progress(self) -> bool:
         """Whether bytes of an incomplete frame have arrived: its deadline is running."""
-        return self._filled > 0
+        return self.filled > 0
 
     @property
     def has_unread(self) -> bool:
         """Whether bytes wait that `next_frame` has not looked at yet (see `detach`)."""
-        return self._pos != self._end
+        return self.position != self.end
 
     @property
     def reserved_bytes(self) -> int:
@@ -191,10 +194,10 @@ class FrameReader:
 
     def release(self) -> None:
         """Drop the buffer kept for the next large frame, unless a frame is in it or unread."""
-        if not self._filled and self._pos == self._end:
+        if not self.filled and self.position == self.end:
             self._own = None
             self._source = _EMPTY
-            self._pos = self._end = 0
+            self.position = self.end = 0
 
     # --- the incomplete frame ----------------------------------------------------------------
 
@@ -202,13 +205,13 @@ class FrameReader:
         """What is left in the source is less than a frame: take it into the own buffer."""
         if self._error is not None:
             raise ProtocolError(self._error)
-        rest = self._source[self._pos : self._end]
+        rest = self._source[self.position : self.end]
         self._source = _EMPTY
-        self._pos = self._end = 0
+        self.position = self.end = 0
         if not rest:
             return
         self._need = SIZE_BYTES if len(rest) < SIZE_BYTES else self._whole_size(rest)
-        self._filled = len(rest)
+        self.filled = len(rest)
         if self._own is None or len(self._own) < len(rest):
             self._own = bytearray(self._room_for(len(rest)))
         self._own[: len(rest)] = rest
@@ -233,7 +236,7 @@ class FrameReader:
         return max(arrived, min(self._need, max(_FIRST_RESERVE_BYTES, 2 * arrived)))
 
     def _grow(self, old: bytearray) -> bytearray:
-        own = bytearray(self._room_for(self._filled))
-        own[: self._filled] = old
+        own = bytearray(self._room_for(self.filled))
+        own[: self.filled] = old
         self._own = own
         return own

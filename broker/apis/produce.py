@@ -38,6 +38,7 @@ from storage.log_append_info import LogAppendInfo
 from storage.verification_state import VerificationGuard
 
 ALL_REPLICAS = -1
+ACKS = (ALL_REPLICAS, 0, 1)
 CURRENT_LEADER_FROM = 10
 TOPIC_IDS_FROM = 13
 ZSTD_FROM = 7
@@ -62,7 +63,7 @@ class ProduceApi:
         respond: Respond,
         verified: VerifiedTransaction | None = None,
     ) -> None:
-        if request.acks not in (ALL_REPLICAS, 0, 1):
+        if request.acks not in ACKS:
             self._answer(request, refuse_produce(request, ErrorCode.INVALID_REQUIRED_ACKS), respond)
             return
         if verified is None and request.transactional_id is not None:
@@ -86,7 +87,8 @@ class ProduceApi:
         try:
             self._answer(request, response, respond)
         finally:
-            self._replicas.wake(append.appended)
+            for partition in append.appended:
+                self._replicas.partition_changed(partition)
 
     def _verify(self, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
         """Go on when the coordinator of the transaction has answered."""

@@ -261,7 +261,7 @@ class Connection(asyncio.BufferedProtocol):
         room_bytes = TURN_REQUEST_BYTES
         self._running = True
         try:
-            while self.state is _READY and reader.has_unread:
+            while self.state is _READY and reader.position != reader.end:
                 if frames == 0 or room_bytes <= 0:
                     self.state = _YIELDED
                 elif not (slot_free := channel.slot_free) and channel.full:
@@ -303,7 +303,7 @@ class Connection(asyncio.BufferedProtocol):
             elif self.state is _YIELDED:
                 self._pause()
                 self._processor.loop.call_soon(self._turn)
-        elif reader.in_progress:
+        elif reader.filled:
             if taken or self._incomplete_since_s is None:
                 self._note_incomplete(self.last_active_s)
         else:
