@@ -20,6 +20,7 @@ from functools import partial
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC
 from broker.apis.cluster_view import ImageSource
 from broker.apis.context import Api, RequestContext, Respond
+from broker.transactions.held_requests import BROKER_HOLD_MS, CLIENT_HOLD_MS
 from broker.transactions.transaction_coordinator import TransactionCoordinator
 from controller.topic_names import is_internal
 from protocol.api_keys import ApiKey
@@ -117,7 +118,7 @@ class TransactionsApi:
             partitions,
             client_version,
             lambda error: done(dict.fromkeys(partitions, _known(error, version))),
-            may_hold=version < BATCHED_FROM,
+            BROKER_HOLD_MS if version >= BATCHED_FROM else CLIENT_HOLD_MS,
         )
 
     def _refused(self, partitions: Sequence[TopicPartition], from_client: bool) -> _Errors:
@@ -148,7 +149,7 @@ class TransactionsApi:
             [partition],
             0,
             done,
-            may_hold=True,
+            CLIENT_HOLD_MS,
         )
 
     def end(self, context: RequestContext, request: EndTxnRequest, respond: Respond) -> None:

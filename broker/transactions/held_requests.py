@@ -2,7 +2,7 @@
 
 A producer begins its next transaction as soon as its commit is answered, which is before the last
 marker is written. Told CONCURRENT_TRANSACTIONS, it would wait for longer than that takes. One
-request of each transactional id is held, for `HOLD_MS` at most; a second one is not.
+request of each transactional id is held, and not for long; a second one is not.
 
 Owns those requests and their timers. Never decides: who holds one says what is to happen then.
 """
@@ -14,7 +14,10 @@ from typing import NamedTuple
 
 from storage.ports import Scheduler, Timer
 
-HOLD_MS = 50
+CLIENT_HOLD_MS = 50
+"""Of a client's own request: nobody else waits."""
+BROKER_HOLD_MS = 20
+"""Of one that a broker sends for several clients: less than it waits before it asks again."""
 
 
 class _Held(NamedTuple):
@@ -29,11 +32,11 @@ class HeldRequests:
         self._scheduler = scheduler
         self._held: dict[str, _Held] = {}
 
-    def hold(self, transactional_id: str, again: Callable[[], None]) -> bool:
-        """Call `again` once: at `release`, or when the time is up. False: one is held already."""
+    def hold(self, transactional_id: str, again: Callable[[], None], hold_ms: int) -> bool:
+        """Call `again` once: at `release`, or after `hold_ms`. False: one is held already."""
         if transactional_id in self._held:
             return False
-        timer = self._scheduler.call_later(HOLD_MS, lambda: self.release(transactional_id))
+        timer = self._scheduler.call_later(hold_ms, lambda: self.release(transactional_id))
         self._held[transactional_id] = _Held(again, timer)
         return True
 

@@ -191,18 +191,18 @@ class TransactionCoordinator:
         partitions: Sequence[TopicPartition],
         client_version: int,
         done: Done,
-        may_hold: bool = False,
+        hold_ms: int = 0,
     ) -> None:
         """AddPartitionsToTxn, AddOffsetsToTxn: one error for all of `partitions`.
 
-        `may_hold`: nobody but this producer waits for the answer (see `held_requests`).
+        `hold_ms`: how long one that comes a moment too early may wait (see `held_requests`).
         """
         shard = self._shard_for(transactional_id)
         if isinstance(shard, ErrorCode):
             done(shard)
         else:
             shard.add_partitions(
-                transactional_id, identity, partitions, client_version, done, may_hold
+                transactional_id, identity, partitions, client_version, done, hold_ms
             )
 
     def verify_partitions(

@@ -205,11 +205,11 @@ class TransactionShard:
         partitions: Sequence[TopicPartition],
         client_version: int,
         done: Done,
-        may_hold: bool = False,
+        hold_ms: int = 0,
     ) -> None:
         """AddPartitionsToTxn and AddOffsetsToTxn: `partitions` belong to the transaction.
 
-        With `may_hold`, one that comes before the last transaction is completed waits a moment.
+        One that comes before the last transaction is completed waits for up to `hold_ms`.
         """
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
@@ -230,7 +230,8 @@ class TransactionShard:
             else:
                 done(ErrorCode.NOT_COORDINATOR)
 
-        if not (following is busy and may_hold and self._held.hold(transactional_id, again)):
+        early = following is busy and hold_ms > 0
+        if not (early and self._held.hold(transactional_id, again, hold_ms)):
             done(following)
 
     def verify_partition_errors(

@@ -26,6 +26,7 @@ from tests.simulation.sim_scheduler import SimScheduler
 PARTITIONS = 4
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 TIMEOUT_MS = 60_000
+HOLD_MS = 50
 
 T = TypeVar("T")
 Respond = Callable[[WriteTxnMarkersResponse], None]
@@ -103,10 +104,10 @@ class Desk:
         answers: list[ErrorCode] | None = None,
     ) -> ErrorCode | None:
         """With `answers`, the request may be held, and its answer comes there."""
-        may_hold = answers is not None
+        hold_ms = 0 if answers is None else HOLD_MS
         answers = [] if answers is None else answers
         added = list(partitions or (A0,))
-        self.coordinator.add_partitions(name, identity, added, version, answers.append, may_hold)
+        self.coordinator.add_partitions(name, identity, added, version, answers.append, hold_ms)
         return self._first(answers)
 
     def end(

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from broker.transactions.held_requests import HOLD_MS, HeldRequests
+from broker.transactions.held_requests import HeldRequests
 from protocol.errors import ErrorCode
 from tests.simulation.sim_scheduler import SimScheduler
-from tests.unit.broker.transactions.desk import A0, Desk
+from tests.unit.broker.transactions.desk import A0, HOLD_MS, Desk
 
 BUSY = ErrorCode.CONCURRENT_TRANSACTIONS
 
@@ -12,16 +12,16 @@ def test_one_is_held_for_an_id_until_it_is_released_or_its_time_is_up() -> None:
     scheduler = SimScheduler()
     held = HeldRequests(scheduler)
     tried: list[str] = []
-    assert held.hold("t", lambda: tried.append("t"))
-    assert held.hold("u", lambda: tried.append("u"))
-    assert not held.hold("t", lambda: tried.append("never"))
+    assert held.hold("t", lambda: tried.append("t"), HOLD_MS)
+    assert held.hold("u", lambda: tried.append("u"), HOLD_MS)
+    assert not held.hold("t", lambda: tried.append("never"), HOLD_MS)
     held.release("t")
     held.release("t")
     held.release("unknown")
     assert tried == ["t"]
     scheduler.run_for(HOLD_MS)
     assert tried == ["t", "u"] and scheduler.pending() == 0
-    assert held.hold("t", lambda: tried.append("again"))
+    assert held.hold("t", lambda: tried.append("again"), HOLD_MS)
     held.release_all()
     assert tried == ["t", "u", "again"]
 
