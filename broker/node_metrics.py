@@ -87,6 +87,11 @@ def _replicas(node: Node, broker: BrokerServer) -> None:
         ),
     )
     metrics.gauge(
+        "kafka_coordinator_transaction_transactionmarkerchannelmanager_unknowndestinationqueuesize",
+        "Decided transactions with partitions whose leader is not known",
+        lambda: broker.transactions.unknown_destination_count,
+    )
+    metrics.gauge(
         "kafka_server_fetchsessioncache_numincrementalfetchsessions",
         "Fetch sessions",
         lambda: len(replicas.sessions),

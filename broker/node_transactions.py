@@ -47,6 +47,7 @@ class NodeTransactions:
         self._node = node
         self._coordinates = False
         self._verifies = False
+        self._sender: MarkerSender | None = None
 
     # -- the coordinator -------------------------------------------------------------------------
 
@@ -79,7 +80,7 @@ class NodeTransactions:
         from broker.transactions.marker_sender import MarkerSender
 
         node = self._node
-        return MarkerSender(
+        self._sender = MarkerSender(
             node.ports.scheduler,
             node.ports.network,
             node.config.node_id,
@@ -87,6 +88,7 @@ class NodeTransactions:
             self._write_markers_here,
             node.config.request_timeout_ms,
         )
+        return self._sender
 
     def on_elected(self, partition: int, leader_epoch: int) -> None:
         """This broker leads `partition` of `__transaction_state` now."""
@@ -101,6 +103,11 @@ class NodeTransactions:
         """Leaders may have moved."""
         if self._coordinates:
             self.coordinator.metadata_changed()
+
+    @property
+    def unknown_destination_count(self) -> int:
+        """Decided transactions with partitions whose leader is not known."""
+        return self._sender.unknown_destination_count if self._sender is not None else 0
 
     def shutdown(self) -> None:
         """Answer whoever waits; send nothing more."""

@@ -83,7 +83,10 @@ def test_a_node_without_transactions_makes_no_coordinator(tmp_path: Path) -> Non
     assert broker is not None
     broker.transactions.on_resigned(3)
     broker.transactions.metadata_changed()
+    assert broker.transactions.unknown_destination_count == 0
     assert "coordinator" not in vars(broker.transactions)
+    assert broker.transactions.coordinator is broker.transactions.coordinator
+    assert broker.transactions.unknown_destination_count == 0
     running.stop()
 
 

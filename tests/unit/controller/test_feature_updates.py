@@ -81,3 +81,22 @@ def test_elr_needs_its_records() -> None:
     decision = update(1, *ALL[1:], name=ELR, at=22)
     assert isinstance(decision.reply, ApiError)
     assert "depends on metadata.version level 23" in str(decision.reply.message)
+
+
+def test_a_folder_of_an_earlier_release_goes_to_transactions_protocol_2() -> None:
+    features = [
+        m.BrokerFeature("transaction.version", 0, 2),
+        m.BrokerFeature(MV, 7, 30),
+    ]
+    broker = broker_record(1)
+    broker.features = features
+    controllers = [controller_record(9), controller_record(10)]
+    for controller in controllers:
+        controller.features.append(m.ControllerFeature("transaction.version", 0, 2))
+    for level, said in ((2, None), (1, None), (3, "only supports versions 0-2")):
+        decision = update(level, broker, *controllers, name="transaction.version")
+        if said is None:
+            assert decision.records == [m.FeatureLevelRecord("transaction.version", level)]
+        else:
+            assert isinstance(decision.reply, ApiError)
+            assert said in str(decision.reply.message)
