@@ -72,9 +72,8 @@ class UnifiedLog(TransactionalLog):
         origin: AppendOrigin = AppendOrigin.CLIENT,
         guard: VerificationGuard | None = None,
     ) -> LogAppendInfo:
-        """Give a client's batch, one partition's records section, its offsets and append it: it is
-        written over in place (base offset, leader epoch, append time) and to the file once. `guard`
-        is what the log gave out when the coordinator was asked about a transaction that begins.
+        """Give a client's batch its offsets (it is written over in place) and append it. `guard` is
+        what the log gave out when the coordinator was asked about a transaction that begins.
         """
         size = len(records)
         if size >= HEADER_SIZE and self._unseen and not self.offline:
