@@ -50,9 +50,16 @@ def find_max_timestamp(segments: LogSegments, start_offset: int) -> TimestampAnd
 def _find_in_segment(
     segment: LogSegment, timestamp: int, start_offset: int
 ) -> TimestampAndOffset | None:
-    near = segment.time_index.lookup(segment.path(TIME_INDEX_SUFFIX), timestamp)[1]
+    known, near = segment.time_index.lookup(segment.path(TIME_INDEX_SUFFIX), timestamp)
+    if known >= 0 and not _is_entry_of_a_batch(segment, known, near):
+        near = segment.base_offset  # a damaged entry would lead past what is looked for
     place = segment.locate(max(near, start_offset))
     return _find_from(segment, place, timestamp, start_offset)
+
+
+def _is_entry_of_a_batch(segment: LogSegment, timestamp: int, offset: int) -> bool:
+    header = next((header for _, header in segment.headers_from(offset)), None)
+    return header is not None and (header.max_timestamp, header.last_offset) == (timestamp, offset)
 
 
 def _find_from(

@@ -30,7 +30,7 @@ from tests.compat.test_data_folder import (
 from tests.java_tools import FAST_START
 from tests.kafka_tools import KafkaTools
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.java, pytest.mark.timeout(600)]
 
 NEW_GROUP, SHARE_GROUP = "of-the-new-protocol", "sharers"
 
@@ -109,6 +109,7 @@ def kafka_again(first: ApacheKafka) -> Iterator[ApacheKafka]:
         controller_port=first.controller_port,
         jvm_options=FAST_START,
         heap="512m",
+        start_timeout_s=180,
     ) as kafka:
         yield kafka
 
@@ -116,7 +117,7 @@ def kafka_again(first: ApacheKafka) -> Iterator[ApacheKafka]:
 def test_a_folder_of_kafkas_own_format_goes_to_ottla_and_back(
     ottla_broker_factory: Callable[..., Any],
 ) -> None:
-    first = ApacheKafka(jvm_options=FAST_START, heap="512m")
+    first = ApacheKafka(jvm_options=FAST_START, heap="512m", start_timeout_s=180)
     with KafkaTools("") as tools, first as kafka:
         server = ("--bootstrap-server", kafka.bootstrap)
         create_topic(kafka.bootstrap)

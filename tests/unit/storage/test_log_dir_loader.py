@@ -178,16 +178,81 @@ def test_a_folder_of_unknown_owner_is_refused(damage: str) -> None:
         read_meta_properties(filesystem, "/data")
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_a_flipped_bit_in_an_offset_index_passes_no_record_over(seed: int) -> None:
-    """Scenario S3: the files have no checksums; what one says is held against the batches."""
+def flipped(seed: int, kind: str) -> tuple[MemoryFilesystem, World]:
+    """A folder in which one bit of one file of this kind is another."""
     chance = random.Random(seed)
     world = WORLDS[chance.random() < 0.5]
     filesystem = world.filesystem.clone()
     filesystem.heal()
-    paths = [path for path, data in filesystem.files() if path.endswith(".index") and data]
-    path = chance.choice(paths)
-    data = bytearray(filesystem.read(path))
-    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-    filesystem.replace_atomically(path, data)
-    check(filesystem, world)
+    files = [path for path, data in filesystem.files() if path.endswith(kind) and data]
+    if files:
+        path = chance.choice(files)
+        data = bytearray(filesystem.read(path))
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        filesystem.replace_atomically(path, data)
+    return filesystem, world
+
+
+@pytest.mark.parametrize(
+    "kind",
+    (
+        ".index",
+        ".timeindex",
+        ".snapshot",
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+        ".kafka_cleanshutdown",
+    ),
+)
+@pytest.mark.parametrize("seed", range(60))
+def test_a_flipped_bit_in_a_side_file_changes_nothing(seed: int, kind: str) -> None:
+    """Scenario S3: indexes have no checksums; what one says is held against the batches."""
+    check(*flipped(seed, kind))
+
+
+@pytest.mark.parametrize("kind", ("leader-epoch-checkpoint", "log-start-offset-checkpoint"))
+@pytest.mark.parametrize("seed", range(60))
+def test_a_flipped_digit_loses_no_batch(seed: int, kind: str) -> None:
+    """Texts without a checksum, in which another digit is another truth, as in Kafka: where the
+    file can still be read, records stay where they are, and the log goes on."""
+    filesystem, world = flipped(seed, kind)
+    manager = opened(filesystem)
+    log = the_log(manager)
+    assert log.log_end_offset == world.end
+    assert world.records.endswith(read_all(log, max(6, log.log_start_offset)))
+    fill(log, 68, 70)
+    assert manager.close(5)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_flipped_bit_in_a_topic_id_sets_the_log_aside(seed: int) -> None:
+    """It is not that topic's log any more, as far as anybody can know: it is renamed, and kept."""
+    filesystem, world = flipped(seed, "t-0/partition.metadata")
+    manager = opened(filesystem)
+    log = the_log(manager)
+    stray = [name for name in filesystem.list_dir("/data") if name.endswith("-stray")]
+    if not stray:
+        assert log.log_end_offset == world.end
+        return
+    kept = [data for path, data in filesystem.files() if stray[0] in path and path.endswith(".log")]
+    assert b"".join(kept).endswith(world.records)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_a_flipped_bit_in_a_segment_is_served_as_it_is_or_refused(seed: int) -> None:
+    """S3: the broker makes nothing of it that looks right. Who reads checks the batch's checksum:
+    consumers, and followers before they append."""
+    filesystem, world = flipped(seed, ".log")
+    manager = opened(filesystem)
+    log = the_log(manager)
+    on_disk = b"".join(
+        data for path, data in filesystem.files() if "/t-0/" in path and path.endswith(".log")
+    )
+    for number in range(3, 65):
+        read = log.read(2 * number, 1)
+        if read.error is not ErrorCode.NONE:
+            assert read.error in (ErrorCode.CORRUPT_MESSAGE, ErrorCode.OFFSET_OUT_OF_RANGE)
+            continue
+        data = read.records if isinstance(read.records, bytes) else read.records.read()
+        assert data in on_disk
+    manager.close(5)
