@@ -72,7 +72,9 @@ class Running:
         self.node.handle(Connection(), frame, reply)
         self.scheduler.run_until(lambda: reply.parts is not None)
         parts = reply.parts if isinstance(reply.parts, list) else [reply.parts]
-        data = b"".join(p if isinstance(p, memoryview | bytearray) else p.read() for p in parts)
+        data = b"".join(
+            p if isinstance(p, memoryview | bytearray | bytes) else p.read() for p in parts
+        )
         return decode_response(ApiKey(request.API_KEY), memoryview(data)[4:], version)[1]
 
     def create(self, *names: str) -> list[int]:
