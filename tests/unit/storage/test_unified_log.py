@@ -417,3 +417,24 @@ def test_flush_messages_syncs_before_the_answer() -> None:
     filesystem.inject("sync")
     info = log.append_as_leader(batch(b"d", b"e", b"f"), 0, NOW_MS)
     assert info.error is ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_bounds_of_time_change_while_the_log_is_open() -> None:
+    """Decision by the header for the future, by each record for the past, and our own time."""
+    log, hour = open_log(), 3_600_000
+
+    def told(timestamp: int) -> ErrorCode:
+        return log.append_as_leader(batch(b"x", timestamp=timestamp), 0, NOW_MS).error
+
+    assert told(NOW_MS + 2 * hour) is ErrorCode.INVALID_TIMESTAMP
+    log.update_config(LogConfig(message_timestamp_after_max_ms=2 * hour))
+    assert told(NOW_MS + 2 * hour) is ErrorCode.NONE
+    assert told(5) is ErrorCode.NONE
+    log.update_config(LogConfig(message_timestamp_before_max_ms=hour))
+    assert told(NOW_MS - 2 * hour) is ErrorCode.INVALID_TIMESTAMP
+    assert told(NOW_MS + 2 * hour) is ErrorCode.INVALID_TIMESTAMP
+    log.update_config(LogConfig(message_timestamp_type="LogAppendTime"))
+    assert told(NOW_MS + 9 * hour) is ErrorCode.NONE
+    assert log.fetch_offset_by_timestamp(NOW_MS + 3 * hour) is None
+    found = log.fetch_offset_by_timestamp(NOW_MS)
+    assert found is not None and found.offset == 0  # of the first, which lies in the future
