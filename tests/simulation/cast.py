@@ -92,7 +92,7 @@ def add_to_cluster(stage: Stage) -> GroupMember | None:
 def add_transactions(stage: Stage) -> None:
     """Clients of either protocol; in every other seed two of them have one transactional id."""
     protocols = (1, 2) if stage.seed % 2 else (2, 1)
-    think_ms, topics = 2 * stage.plan.think_ms, [ACCOUNTS, SOURCE]
+    think_ms, topics = stage.plan.think_ms, [ACCOUNTS, SOURCE]
     shared = stage.seed % 4 > 1
     for number, protocol in enumerate(protocols, start=1):
         transactional_id = "bank" if shared else f"bank-{number}"

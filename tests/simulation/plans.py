@@ -21,7 +21,6 @@ PROPERTIES = {
     "transaction.state.log.num.partitions": "1",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 }
-TRANSACTIONS = False
 METADATA_DIR = "/metadata"
 CLUSTER_PROPERTIES = {
     **PROPERTIES,
@@ -59,7 +58,7 @@ def brokers_of(seed: int) -> int:
 
 def is_transactional(seed: int) -> bool:
     """Whether a seed has transactions: every third."""
-    return TRANSACTIONS and seed % 3 == 2
+    return seed % 3 == 2
 
 
 @dataclass(frozen=True, slots=True)

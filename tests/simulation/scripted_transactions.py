@@ -14,6 +14,7 @@ from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
+from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -44,6 +45,10 @@ class Stubborn(random.Random):
     def random(self) -> float:
         return 0.99
 
+    def getrandbits(self, k: int) -> int:
+        """What it chooses from is chosen as ever."""
+        return super().getrandbits(k)
+
 
 class Transactor:
     """See the module. `protocol` is 1 or 2."""
@@ -69,7 +74,15 @@ class Transactor:
     def init(self) -> None:
         """InitProducerId."""
         self.story.do(self.client.learn_all([ACCOUNTS, SOURCE]))
+        self.story.do(self._find_group())
         self.story.do(self.manager.init())
+
+    def _find_group(self) -> Waits:
+        """Have the topic of committed offsets made."""
+        response = None
+        while response is None or response.error_code:
+            yield self.client.pause_ms()
+            response = yield from self.client.call(FindCoordinatorRequest(COPIERS), 3)
 
     def begin(self) -> Txn:
         return self.manager.begin()

@@ -36,6 +36,7 @@ def test_every_kind_of_cluster_is_among_the_seeds() -> None:
     assert any(plan.faults.power_loss and plan.faults.wipe for plan in plans)
     assert any(plan.faults.disk_error and plan.faults.disk_full for plan in plans)
     assert any(plan.properties for plan in plans)
+    assert any(plan.transactional for plan in plans[:QUICK])
 
 
 @pytest.mark.slow

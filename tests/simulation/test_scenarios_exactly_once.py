@@ -9,14 +9,12 @@ from tests.simulation.cast import ACCOUNTS, COPIERS, COPIES, SOURCE
 from tests.simulation.consumers import SimConsumer
 from tests.simulation.copiers import Copier
 from tests.simulation.data_invariants import payload
-from tests.simulation.plans import TRANSACTIONS
 from tests.simulation.scenario import Scenario
 from tests.simulation.scripted_transactions import PLACES, Transactor
 from tests.simulation.transaction_invariants import AllOrNothing
 from tests.simulation.transactions import Txn
 from tests.simulation.transfers import Transferrer
 
-pytestmark = pytest.mark.skipif(not TRANSACTIONS, reason="transactions are not served yet")
 PROTOCOLS = (1, 2)
 LAST_SEQUENCE = 2**31 - 1
 

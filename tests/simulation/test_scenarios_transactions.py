@@ -7,7 +7,6 @@ import pytest
 from protocol.errors import ErrorCode
 from tests.simulation.cast import SOURCE
 from tests.simulation.consumers import SimConsumer
-from tests.simulation.plans import TRANSACTIONS
 from tests.simulation.scenario import Scenario
 from tests.simulation.scripted_transactions import (
     PLACES,
@@ -21,11 +20,12 @@ from tests.simulation.transaction_stories import (
     FINISHED_WITHIN_MS,
     POINTS,
     coordinator_dies,
+    group_moves_in_a_transaction,
     late_produce,
+    leader_dies_before_its_marker,
     second_producer,
 )
 
-pytestmark = pytest.mark.skipif(not TRANSACTIONS, reason="transactions are not served yet")
 PROTOCOLS = (1, 2)
 
 
@@ -107,6 +107,17 @@ def test_t7_what_a_dead_client_has_left_is_aborted_in_time(protocol: int) -> Non
         story.run_until(lambda: reader.positions.get((SOURCE, 0)) == end, 5_000)
 
     story.run(tell)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_t6_a_leader_dies_before_its_marker(protocol: int) -> None:
+    leader_dies_before_its_marker(1, protocol)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("commit", [True, False])
+def test_t6_a_groups_coordinator_dies_in_a_transaction(protocol: int, commit: bool) -> None:
+    group_moves_in_a_transaction(1, protocol, commit=commit)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

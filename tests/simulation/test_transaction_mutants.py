@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.plans import TRANSACTIONS
 from tests.simulation.transaction_mutants import TRANSACTION_MUTANTS, transaction_failure
-
-pytestmark = pytest.mark.skipif(not TRANSACTIONS, reason="transactions are not served yet")
 
 
 @pytest.mark.slow

@@ -23,7 +23,13 @@ from tests.simulation.cluster_mutants import Story
 from tests.simulation.mutants import Mutant, table_of
 from tests.simulation.plans import brokers_of, is_transactional
 from tests.simulation.simulation import Failure, Simulation
-from tests.simulation.transaction_stories import coordinator_dies, late_produce
+from tests.simulation.transaction_stories import (
+    coordinator_dies,
+    group_moves_in_a_transaction,
+    late_produce,
+    leader_dies_before_its_marker,
+    second_producer,
+)
 
 
 @contextmanager
@@ -118,9 +124,21 @@ def a_coordinator_that_dies(seed: int) -> None:
     coordinator_dies(seed, 1 + seed % 2, "first marker")
 
 
+def a_second_producer(seed: int) -> None:
+    second_producer(seed, 1 + seed % 2)
+
+
+def a_leader_that_dies(seed: int) -> None:
+    leader_dies_before_its_marker(seed, 1 + seed % 2)
+
+
+def a_group_that_moves(seed: int) -> None:
+    group_moves_in_a_transaction(seed, 1 + seed % 2)
+
+
 SEEDS_MAX = 200
 TRANSACTION_MUTANTS: dict[str, tuple[Mutant, tuple[str, ...], Story | None]] = {
-    "EndTxn ignores the epoch": (ends_ignore_epochs, ("I11", "I8", "I9"), None),
+    "EndTxn ignores the epoch": (ends_ignore_epochs, ("I11",), a_second_producer),
     "markers before PREPARE is replicated": (
         markers_before_the_decision_is_replicated,
         ("I8", "I9"),
@@ -129,8 +147,8 @@ TRANSACTION_MUTANTS: dict[str, tuple[Mutant, tuple[str, ...], Story | None]] = {
     "LSO ignores open transactions": (readers_do_not_wait_for_the_end, ("I9",), None),
     "aborted list left out": (nobody_is_told_what_was_aborted, ("I9",), None),
     "verification skipped": (nothing_is_verified, ("I10", "I11", "assertion"), a_late_produce),
-    "marker not sent again": (markers_are_sent_once, ("I10", "I20"), None),
-    "pending offsets dropped": (pending_offsets_are_dropped, ("I8",), None),
+    "marker not sent again": (markers_are_sent_once, ("I10", "I20"), a_leader_that_dies),
+    "pending offsets dropped": (pending_offsets_are_dropped, ("I8",), a_group_that_moves),
 }
 """Mutant → how to make it, the invariants that catch it, and the story in which; else by chance."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from protocol.errors import ErrorCode
-from tests.simulation.cast import ACCOUNTS, SOURCE
+from tests.simulation.cast import ACCOUNTS, COPIERS, SOURCE
 from tests.simulation.scenario import Scenario
 from tests.simulation.scripted_transactions import (
+    KEY,
     PLACES,
     Transactor,
     error_of,
@@ -23,6 +24,7 @@ FENCED = (
 )
 STAY = {"auto.leader.rebalance.enable": "false"}
 FINISHED_WITHIN_MS = 15_000.0
+ALL_PLACES = [*PLACES, (SOURCE, 1)]
 POINTS = (
     "arrives", "prepare appended", "prepare replicated", "first marker", "second marker",
     "third marker", "complete appended",
@@ -147,3 +149,60 @@ def _all_led(story: Scenario) -> bool:
     """Whether somebody who serves leads each partition."""
     leaders = [story.view.leader(*place) for place in PLACES]
     return all(one is not None and one.serving for one in leaders)
+
+
+def leader_dies_before_its_marker(seed: int, protocol: int) -> None:
+    """The leader of a partition dies once the decision is made; its successor gets the marker.
+    Raises Failure."""
+    story = Scenario(seed, transactional=True, properties=STAY)
+
+    def tell() -> None:
+        client = Transactor(story, "transfer-1", protocol=protocol)
+        client.init()
+        coordinator = story.transaction_coordinator()
+        place = next(one for one in ALL_PLACES if story.leader(*one) is not coordinator)
+        txn = client.begin()
+        assert client.write(txn, place)
+        log = transaction_log(story)
+        before = log.log_end_offset
+        ended = story.begin(client.manager.end(txn, True))
+        story.run_until(lambda: log.log_end_offset > before, 5_000)
+        leader = story.leader(*place)
+        story.kill(leader)
+        story.run_until(lambda: bool(ended), FINISHED_WITHIN_MS)
+        story.new_leader(leader, *place)
+        story.run_until(lambda: is_stable(story, place), FINISHED_WITHIN_MS)
+        other = client.begin()
+        assert client.write(other, place)
+        assert client.end(other)
+        story.start(leader)
+        story.in_sync(*story.brokers)
+
+    story.run(tell)
+
+
+def group_moves_in_a_transaction(seed: int, protocol: int, *, commit: bool = True) -> None:
+    """A group's coordinator dies between TxnOffsetCommit and EndTxn: the offset counts all the
+    same, or never. Raises Failure."""
+    story = Scenario(seed, transactional=True, properties=STAY)
+
+    def tell() -> None:
+        client = Transactor(story, "transfer-1", protocol=protocol, timeout_ms=30_000)
+        client.init()
+        first = client.begin()
+        assert client.write(first, PLACES[0])
+        assert client.move(first, 5) is ErrorCode.NONE
+        assert client.end(first)
+        txn = client.begin()
+        assert client.write(txn, *PLACES)
+        assert client.move(txn, 9) is ErrorCode.NONE
+        old = story.coordinator()
+        story.kill(old)
+        story.new_leader(old, "__consumer_offsets", 0)
+        assert client.end(txn, commit=commit)
+        story.start(old)
+        story.in_sync(*story.brokers)
+
+    story.run(tell)
+    assert story.last_reader is not None
+    assert story.last_reader.offsets[(COPIERS, KEY)] == (9 if commit else 5)
