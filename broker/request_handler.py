@@ -69,12 +69,13 @@ class RequestMetrics:
 class _Served:
     """One API with what a request of it needs; its messages are imported by the first one."""
 
-    __slots__ = ("api", "decode", "encode", "flexible_from", "latest", "metrics", "oldest")
+    __slots__ = ("api", "decode", "encode", "flexible_from", "latest", "metrics", "oldest", "quick")
 
     def __init__(self, api: Api) -> None:
         self.api = api
         self.oldest = api.oldest
         self.latest = api.latest
+        self.quick = api.quick
         self.metrics = RequestMetrics()
         self.decode: Decode | None = None
         self.encode: Encode = response_parts
@@ -113,36 +114,51 @@ class RequestHandler:
         served = self._served.get(api_key)
         if served is None:
             raise ProtocolError(f"API key {api_key} is not served")
-        too_new = not served.oldest <= version <= served.latest
-        if too_new and api_key != _API_VERSIONS:
-            raise ProtocolError(f"{served.api.key.name} version {version} is not served")
-        context = RequestContext(
-            api_key,
-            0 if too_new else version,
-            correlation_id,
-            client_id,
-            connection.client_host,
-            connection.listener_name,
-            connection.connection_id,
-        )
+        if not served.oldest <= version <= served.latest:
+            if api_key != _API_VERSIONS:
+                raise ProtocolError(f"{served.api.key.name} version {version} is not served")
+            served.metrics.requests += 1
+            context = _context(connection, api_key, 0, correlation_id, client_id)
+            respond = partial(_unsupported, partial(_respond, served.encode, context, reply))
+            self._ask(served, context, messages_of(served.api.key).request(), respond)
+            return
         served.metrics.requests += 1
         read = served.decode or served.load()
-        respond: Callable[[Any], None] = partial(_respond, served.encode, context, reply)
-        if too_new:
-            request = messages_of(ApiKey.API_VERSIONS).request()
-            respond = partial(_unsupported, respond)
-        else:
-            if version >= served.flexible_from:
-                pos = skip_header_tags(frame, pos)
-            request = read(frame, pos, version)
+        if version >= served.flexible_from:
+            pos = skip_header_tags(frame, pos)
+        failure: Exception | None = None
+        if served.quick is not None:
+            try:
+                if served.quick(frame, pos, version, correlation_id, reply):
+                    return
+            except (ProtocolError, AssertionError):
+                raise
+            except Exception as error:  # noqa: BLE001  answered by _ask; not tried a second time
+                failure = error
+        context = _context(connection, api_key, version, correlation_id, client_id)
+        request = read(frame, pos, version)
+        self._ask(
+            served, context, request, partial(_respond, served.encode, context, reply), failure
+        )
+
+    def _ask(
+        self,
+        served: _Served,
+        context: RequestContext,
+        request: Any,
+        respond: Callable[[Any], None],
+        failure: Exception | None = None,
+    ) -> None:
         try:
+            if failure is not None:
+                raise failure
             served.api.handle(context, request, respond)
         except (ProtocolError, AssertionError):
             raise
         except Exception:
             served.metrics.errors += 1
-            log.exception("%s v%d failed", served.api.key.name, version)
-            respond(self.refusal(api_key, request, ErrorCode.UNKNOWN_SERVER_ERROR))
+            log.exception("%s v%d failed", served.api.key.name, context.api_version)
+            respond(self.refusal(context.api_key, request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def refusal(self, api_key: int, request: Any, error: ErrorCode) -> Any:
         """The response that says `error` for all of `request`.
@@ -157,6 +173,20 @@ class RequestHandler:
             raise ProtocolError(f"{api.key.name} has no way to say that it failed")
         response.error_code = int(error)
         return response
+
+
+def _context(
+    connection: Connection, api_key: int, version: int, correlation_id: int, client_id: str | None
+) -> RequestContext:
+    return RequestContext(
+        api_key,
+        version,
+        correlation_id,
+        client_id,
+        connection.client_host,
+        connection.listener_name,
+        connection.connection_id,
+    )
 
 
 def _respond(encode: Encode, context: RequestContext, reply: Reply, response: Any) -> None:

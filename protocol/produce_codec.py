@@ -41,16 +41,21 @@ _NO_TAGS = (0, 0)
 _HEAD = Struct(">iiBBB")  # size, correlation id, tags, topics, length of the name
 _HEAD_WITH_ID = Struct(">iiBB16s")
 _HEAD_BYTES = _HEAD.size - 4  # without the size, as it counts itself
+_HEAD_WITH_ID_BYTES = _HEAD_WITH_ID.size - 4
 # Partitions, the answer's five numbers, record errors, error message, tags of the partition and of
 # the topic, throttle time, tags of the response.
 _ANSWER = Struct(">BihqqqBBBBiB")
+_ANSWER_BYTES = _ANSWER.size
 
 
-def read_request(buf: memoryview, pos: int, version: int) -> ProduceRequest:
-    """The request at `pos`; ProtocolError where the bytes are none."""
+OnePartition = tuple[int, int, str, bytes, int, memoryview]
+"""acks, timeout, the topic's name or id, the partition's index, its records."""
+
+
+def read_one(buf: memoryview, pos: int, version: int) -> OnePartition | None:
+    """The request at `pos`; None where it is another kind, or none."""
     if version < _FLEXIBLE_FROM:
-        return _read_any(buf, pos, version)
-    start = pos
+        return None
     try:
         if version >= _TOPIC_IDS_FROM:
             transactional, acks, timeout_ms, topics, topic_id, partitions, index = (
@@ -73,12 +78,20 @@ def read_request(buf: memoryview, pos: int, version: int) -> ProduceRequest:
             length, pos = read_uvarint(buf, pos)
             end = pos + length - 1
             if length and len(buf) == end + 3 and _TAGS.unpack_from(buf, end) == _NO_TAGS:
-                data = PartitionProduceData(index, buf[pos:end])
-                topic = TopicProduceData(name, topic_id, [data])
-                return ProduceRequest(None, acks, timeout_ms, [topic])
+                return acks, timeout_ms, name, topic_id, index, buf[pos:end]
     except DECODE_ERRORS:
         pass  # too short for it: the generated class has the words
-    return _read_any(buf, start, version)
+    return None
+
+
+def read_request(buf: memoryview, pos: int, version: int) -> ProduceRequest:
+    """The request at `pos`; ProtocolError where the bytes are none."""
+    one = read_one(buf, pos, version)
+    if one is None:
+        return _read_any(buf, pos, version)
+    acks, timeout_ms, name, topic_id, index, records = one
+    topic = TopicProduceData(name, topic_id, [PartitionProduceData(index, records)])
+    return ProduceRequest(None, acks, timeout_ms, [topic])
 
 
 def _read_any(buf: memoryview, pos: int, version: int) -> ProduceRequest:
@@ -97,12 +110,37 @@ def encode(response: ProduceResponse, version: int, correlation_id: int) -> Resp
     one = topic.partition_responses[0]
     if one.error_code or one.error_message is not None or one.record_errors or one.current_leader:
         return response_parts(response, version, correlation_id)
+    return encode_one(
+        version,
+        correlation_id,
+        name,
+        topic.topic_id,
+        one.index,
+        one.base_offset,
+        one.log_append_time_ms,
+        one.log_start_offset,
+        response.throttle_time_ms,
+    )
+
+
+def encode_one(
+    version: int,
+    correlation_id: int,
+    name: bytes,
+    topic_id: bytes,
+    index: int,
+    base_offset: int,
+    log_append_time_ms: int,
+    log_start_offset: int,
+    throttle_time_ms: int = 0,
+) -> bytes:
+    """The frame that says of one partition what was appended, for what `read_one` reads."""
     answer = _ANSWER.pack(
-        _ONE, one.index, 0, one.base_offset, one.log_append_time_ms, one.log_start_offset,
-        _EMPTY, _NULL, 0, 0, response.throttle_time_ms, 0,
+        _ONE, index, 0, base_offset, log_append_time_ms, log_start_offset,
+        _EMPTY, _NULL, 0, 0, throttle_time_ms, 0,
     )  # fmt: skip
     if version >= _TOPIC_IDS_FROM:
-        size = _HEAD_WITH_ID.size - 4 + len(answer)
-        return _HEAD_WITH_ID.pack(size, correlation_id, 0, _ONE, topic.topic_id) + answer
-    size = _HEAD_BYTES + len(name) + len(answer)
+        size = _HEAD_WITH_ID_BYTES + _ANSWER_BYTES
+        return _HEAD_WITH_ID.pack(size, correlation_id, 0, _ONE, topic_id) + answer
+    size = _HEAD_BYTES + len(name) + _ANSWER_BYTES
     return _HEAD.pack(size, correlation_id, 0, _ONE, len(name) + 1) + name + answer

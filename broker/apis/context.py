@@ -13,6 +13,7 @@ from typing import Any
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.message_codec import ResponseParts
 
 Respond = Callable[[Any], None]
 
@@ -32,6 +33,7 @@ class RequestContext:
 
 
 Handle = Callable[[RequestContext, Any, Respond], None]
+Quick = Callable[[memoryview, int, int, int, Callable[[ResponseParts], None]], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,9 @@ class Api:
     `refuse(request, code)` makes the response that says `code` for all of `request`: it answers
     when the handler itself fails. None where the response has an `error_code` of its own at the
     top, which is then set.
+
+    `quick(frame, position, version, correlation id, reply)` is tried before `handle`, and answers
+    what it knows by itself, messages left out: True; False where it has done nothing.
     """
 
     key: ApiKey
@@ -48,3 +53,4 @@ class Api:
     latest: int
     handle: Handle
     refuse: Callable[[Any, ErrorCode], Any] | None = None
+    quick: Quick | None = None

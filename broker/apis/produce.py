@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from broker.apis.context import Api, RequestContext, Respond
 from broker.apis.current_leader import current_leader, leader_node
+from broker.apis.single_produce import LOOKED_AT, LOW_ATTRIBUTES, SingleProduce, refused
 from broker.apis.transactional_produce import TransactionalProduce, VerifiedTransaction
 from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
 from broker.replication.partition import Partition
@@ -23,7 +24,6 @@ from broker.replication.replica_manager import ReplicaManager
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.produce import (
-    BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionProduceData,
@@ -34,7 +34,6 @@ from protocol.messages.produce import (
     TopicProduceResponse,
 )
 from protocol.record_batch import CODEC_MASK, HEADER_SIZE, TRANSACTIONAL_FLAG
-from storage.log_append_info import LogAppendInfo
 from storage.verification_state import VerificationGuard
 
 ALL_REPLICAS = -1
@@ -54,7 +53,8 @@ class ProduceApi:
         self.messages_failed = 0
 
     def apis(self) -> list[Api]:
-        return [Api(ApiKey.PRODUCE, 3, 13, self.handle, refuse_produce)]
+        quick = SingleProduce(self._replicas).handle
+        return [Api(ApiKey.PRODUCE, 3, 13, self.handle, refuse_produce, quick)]
 
     def handle(
         self,
@@ -196,8 +196,8 @@ class _Append:
         if not isinstance(records, memoryview) or not records:
             return _failed(data.index, ErrorCode.INVALID_RECORD)
         guard: VerificationGuard | None = None
-        if len(records) >= HEADER_SIZE and records[_LOW_ATTRIBUTES] & _LOOKED_AT:
-            refusal = self._refusal(partition, records[_LOW_ATTRIBUTES])
+        if len(records) >= HEADER_SIZE and records[LOW_ATTRIBUTES] & LOOKED_AT:
+            refusal = self._refusal(partition, records[LOW_ATTRIBUTES])
             if refusal is not None:
                 return _failed(data.index, *refusal)
             guard = self._guard(partition)
@@ -208,7 +208,7 @@ class _Append:
             self.failed = True
             return _failed(data.index, info)
         if info.error:
-            return _refused(data.index, info)
+            return refused(data.index, info)
         self.appended.append(partition)
         answer = PartitionProduceResponse(
             data.index, 0, info.first_offset, info.log_append_time, info.log_start_offset
@@ -238,8 +238,6 @@ class _Append:
         return None if self.verified is None else self.verified.guard(partition)
 
 
-_LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
-_LOOKED_AT = TRANSACTIONAL_FLAG | 4  # most batches have neither bit
 _ZSTD = 4  # Codec.ZSTD; its module brings the codecs with it, which a start does not need
 
 
@@ -251,18 +249,6 @@ def _settle(answer: PartitionProduceResponse, verdict: ErrorCode) -> None:
 
 def _failed(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
     return PartitionProduceResponse(index, int(error), -1, -1, -1, error_message=message)
-
-
-def _refused(index: int, info: LogAppendInfo) -> PartitionProduceResponse:
-    return PartitionProduceResponse(
-        index,
-        int(info.error),
-        -1,
-        -1,
-        info.log_start_offset,
-        [BatchIndexAndErrorMessage(i, message) for i, message in info.record_errors],
-        info.error_message,
-    )
 
 
 def refuse_produce(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
