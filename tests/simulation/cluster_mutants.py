@@ -131,7 +131,7 @@ def followers_do_not_know_producers() -> Iterator[None]:
     real = UnifiedLog.append_as_follower
 
     def append(self: UnifiedLog, *arguments: Any) -> Any:
-        with patch.object(ProducerStateManager, "replay", lambda self, header: None):
+        with patch.object(ProducerStateManager, "replay", lambda self, header, marker=None: None):
             return real(self, *arguments)
 
     with patch.object(UnifiedLog, "append_as_follower", append):

@@ -40,9 +40,9 @@ def ack_before_write() -> Iterator[None]:
     """acks=1 and all are answered, and the append comes ten milliseconds later."""
     real = ProduceApi.handle
 
-    def handle(self: ProduceApi, context: Any, request: Any, respond: Any) -> None:
-        if request.acks == 0:
-            real(self, context, request, respond)
+    def handle(self: ProduceApi, context: Any, request: Any, respond: Any, *more: Any) -> None:
+        if request.acks == 0 or request.transactional_id is not None:
+            real(self, context, request, respond, *more)
             return
         for topic in request.topic_data:
             for data in topic.partition_data:
@@ -61,7 +61,7 @@ def ack_before_write() -> Iterator[None]:
 def producers_forgotten_at_start() -> Iterator[None]:
     """The state that finds duplicates is not rebuilt when a log is opened."""
     with (
-        patch.object(ProducerStateManager, "replay", lambda self, header: None),
+        patch.object(ProducerStateManager, "replay", lambda self, header, marker=None: None),
         patch.object(ProducerStateManager, "restore", lambda self, entry: None),
     ):
         yield
