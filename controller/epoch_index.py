@@ -104,8 +104,9 @@ class EpochIndex:
 
     def needs_snapshot(self, offset: int, last_epoch: int) -> bool:
         """Whether a follower that is at `offset` goes on from a snapshot: it has to, where the log
-        does not have what it needs; it had better, where it has nothing yet."""
-        if offset == 0 and self.snapshot is not None:
+        does not have what it needs; it had better, where it has nothing yet. A snapshot of nothing,
+        which only says who votes (KIP-853), is no help to anybody: each voter was given its own."""
+        if offset == 0 and self.snapshot is not None and self.snapshot[0] > 0:
             return True
         if self.start_offset == 0:
             return False

@@ -17,7 +17,7 @@ from typing import Any
 
 from controller.metadata_image import MetadataImage
 from controller.metadata_loader import CommittedBatch, MetadataLoader
-from controller.metadata_snapshot import decode_snapshot, image_of
+from controller.metadata_snapshot import SnapshotContent, decode_snapshot, image_of
 from controller.quorum_network import QuorumNetwork
 from controller.raft_apis import RaftApis
 from controller.raft_client import NotLeader, RaftClient
@@ -90,11 +90,14 @@ class QuorumNode:
         )
         self.log = RaftLog(settings, environment)
         self.loader = MetadataLoader()
+        content = SnapshotContent()
         if self.log.snapshots:
             latest = self.log.snapshots[-1]
             content = decode_snapshot(self.log.read_snapshot(latest))
             self.loader.load_snapshot(image_of(content, latest))
-        network = QuorumNetwork(settings, NodeNetwork(world.links, self.id), self.scheduler)
+        self.log.read_voters(content.control)
+        links = NodeNetwork(world.links, self.id)
+        network = QuorumNetwork(settings, links, self.scheduler, self.log.voters)
         self.raft = RaftClient(
             settings,
             self.log,
