@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 from broker.apis.produce import ProduceApi, refuse_produce
 from broker.apis.producer_id_manager import ProducerIdManager
+from broker.apis.single_produce import SingleProduce
 from broker.groups import group_shard
 from broker.replication.coordinator_runtime import CoordinatorRuntime, ShardContext
 from broker.replication.fetch_session import FetchSession
@@ -53,7 +54,10 @@ def ack_before_write() -> Iterator[None]:
         )
         respond(answer)
 
-    with patch.object(ProduceApi, "handle", handle):
+    with (
+        patch.object(ProduceApi, "handle", handle),
+        patch.object(SingleProduce, "handle", lambda *_: False),  # all go the long way
+    ):
         yield
 
 
