@@ -52,10 +52,14 @@ class Kafka:
         self.bootstrap = bootstrap
         self.admin = AdminClient({"bootstrap.servers": bootstrap})
 
-    def topic(self, partitions: int, prefix: str = "spark") -> str:
+    def topic(
+        self, partitions: int, prefix: str = "spark", config: dict[str, str] | None = None
+    ) -> str:
         """A new topic."""
         name = f"{prefix}-{uuid.uuid4()}"
-        (created,) = self.admin.create_topics([NewTopic(name, partitions, 1)]).values()
+        (created,) = self.admin.create_topics(
+            [NewTopic(name, partitions, 1, config=config or {})]
+        ).values()
         created.result(TIMEOUT_S)
         self.wait(lambda: len(self.admin.list_topics(name).topics[name].partitions) == partitions)
         return name
