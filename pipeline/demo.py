@@ -115,6 +115,7 @@ class Demo:
         for one in reversed(self._started):
             one.end(60)
         self._silent = False
+        shutil.rmtree(self._path("tmp"), ignore_errors=True)
 
     def conclude(self, code: int) -> None:
         """The last words: what a person waited for."""
