@@ -20,6 +20,7 @@ from tests.simulation.transaction_stories import (
     FINISHED_WITHIN_MS,
     POINTS,
     coordinator_dies,
+    coordinator_dies_alone_with_its_decision,
     group_moves_in_a_transaction,
     late_produce,
     leader_dies_before_its_marker,
@@ -112,6 +113,11 @@ def test_t7_what_a_dead_client_has_left_is_aborted_in_time(protocol: int) -> Non
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_t6_a_leader_dies_before_its_marker(protocol: int) -> None:
     leader_dies_before_its_marker(1, protocol)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_t6_a_coordinator_dies_alone_with_its_decision(protocol: int) -> None:
+    coordinator_dies_alone_with_its_decision(1, protocol)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
