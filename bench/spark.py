@@ -44,9 +44,20 @@ def fill(peer: Peer, records: int) -> None:
         for number, count in ((BATCH_RECORDS, whole), (rest, 1 if rest else 0)):
             request = _produce(partition, number)
             for _ in range(count):
-                answer = wire.ask(request, PRODUCE_VERSION).responses[0].partition_responses[0]
-                assert not answer.error_code, ErrorCode(answer.error_code).name
+                _send(wire, request)
     wire.close()
+
+
+def _send(wire: Wire, request: ProduceRequest) -> None:
+    """Until it is stored: metadata may name a leader that has not opened yet."""
+    while True:
+        (answer,) = wire.ask(request, PRODUCE_VERSION).responses[0].partition_responses
+        error = ErrorCode(answer.error_code)
+        if not error:
+            return
+        if error != ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            raise RuntimeError(f"produce is refused: {error.name}")
+        time.sleep(0.05)
 
 
 def _produce(partition: int, records: int) -> ProduceRequest:
