@@ -76,8 +76,8 @@ def add_to_cluster(stage: Stage) -> GroupMember | None:
                   idempotent=False, think_ms=2 * think)  # fmt: skip
     stage.add(ChurnProducer, "plain-churn", topics=CHURNING, acks=-1,
               idempotent=False, think_ms=2 * think)  # fmt: skip
-    stage.add(SimConsumer, "consumer-1", topics=list(stage.steady))
-    stage.add(SimConsumer, "consumer-3", topics=CHURNING, by_id=True)
+    stage.add(SimConsumer, "consumer-1", topics=list(stage.steady), view=stage.view)
+    stage.add(SimConsumer, "consumer-3", topics=CHURNING, by_id=True, view=stage.view)
     for number in range(2):
         stage.add(GroupMember, f"member-{number}", group=GROUPS[0], topics=both,
                   instance_id="instance-1" if number else None)  # fmt: skip

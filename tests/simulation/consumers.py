@@ -18,6 +18,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.primitives import ZERO_UUID
+from tests.simulation.cluster_view import ClusterView
 from tests.simulation.fetched_batches import bounds_of
 from tests.simulation.sim_client import SimClient, Violation, Waits
 
@@ -77,8 +78,11 @@ class SimConsumer(SimClient):
         topics: list[str],
         by_id: bool = False,
         trusts_state: bool = True,
+        view: ClusterView | None = None,
     ) -> None:
+        """`view` tells which leader counts; None: all of them."""
         super().__init__(name, *where)
+        self._view = view
         self.names = topics
         versions = [13, 15, 16, 17, 18] if by_id else [4, 6, 7, 9, 11, 12, 13, 17, 18]
         self.version = self.chance.choice(versions)
@@ -278,12 +282,24 @@ class SimConsumer(SimClient):
         if told.error_code:
             yield from self.learn(self.names)
             return
+        if self._from_another_past(key):
+            yield from self.learn(self.names)
+            return
         if self.keeps_positions and told.offset < self.positions[key]:
             raise Violation(
                 "I1", f"{self.name} is at {self.positions[key]} of {key}, which starts at "
                 f"{told.offset}, and is told that this is out of range"
             )  # fmt: skip
         self.positions[key] = told.offset
+
+    def _from_another_past(self, key: Key) -> bool:
+        """Whether whom it takes for the leader was replaced: that one lacks what it has read, and
+        a request without a leader epoch does not tell."""
+        view = self._view
+        if view is None:
+            return False
+        teller = view.at(self._leader(key))
+        return view.leader(*key) is not teller or view.is_replaced(teller, *key)
 
 
 SESSION_ERRORS = (

@@ -30,6 +30,7 @@ class WatermarksDoNotGoBack(Invariant):
         super().__init__(*arguments)
         self._seen: dict[tuple[str, Place, int, str, int], tuple[int, int, int]] = {}
         self._inside: dict[tuple[str, Place], tuple[Any, int, int, int]] = {}
+        self._truncations: dict[tuple[str, Place], int] = {}
 
     def received(self, exchange: Exchange) -> None:
         for one in fetched(exchange):
@@ -65,6 +66,8 @@ class WatermarksDoNotGoBack(Invariant):
         start = data.log_start_offset if exchange.version >= 5 else 0
         high, stable = data.high_watermark, data.last_stable_offset
         last_start, last_high, last_stable = self._seen.get(key, (0, 0, 0))
+        if not exchange.about.from_leader:  # it may still be cut, see node_ran
+            stable = max(stable, last_stable)
         if start < last_start or high < last_high or stable < last_stable:
             raise self.broken(
                 f"{key[0]} saw {where(key[1])} from {last_start} to {last_high}, stable up to "
@@ -88,6 +91,11 @@ class WatermarksDoNotGoBack(Invariant):
             now = [log.log_start_offset, log.high_watermark, log.last_stable_offset]
             if now == before:
                 continue
+            if log.truncations != self._truncations.get((broker.address, place), 0):
+                # A log that was opened with a marker above its high watermark does not know that
+                # the marker is not committed (as in Kafka); the cut takes it away.
+                self._truncations[(broker.address, place)] = log.truncations
+                before[2] = min(before[2], now[2])
             if not now[0] <= now[2] <= now[1] <= log.log_end_offset or any(
                 new < old for old, new in zip(before, now, strict=True)
             ):
