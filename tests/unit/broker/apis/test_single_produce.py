@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from protocol.messages.produce import (
     TopicProduceData,
 )
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
+
+CALLS_MAX = 20  # one of them is the test's own
 
 
 class Connection:
@@ -197,3 +200,29 @@ def test_a_bug_is_answered_and_the_append_not_tried_again(
     assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert partition.log.log_end_offset == 1
     assert not broker.long_way
+
+
+def test_it_takes_few_calls(broker: Broker) -> None:
+    """What such a request costs is the calls around its append: a new one needs a reason."""
+    calls: list[str] = []
+
+    def count(frame: Any, event: str, _argument: Any) -> None:
+        if event == "call":
+            calls.append(frame.f_code.co_qualname)
+
+    request = encode_request(
+        ProduceRequest(None, 1, 1000, [TopicProduceData("t", partition_data=[
+            PartitionProduceData(0, broker.replicas.batch(b"value"))
+        ])]), 12, 9, "me",
+    )  # fmt: skip
+    reply = Reply()
+    broker.one(broker.replicas.batch(b"warm"))  # what happens once has happened
+    broker.one(broker.replicas.batch(b"warm"))
+    frame = memoryview(bytearray(request))[4:]
+    sys.setprofile(count)
+    try:
+        broker.handler.handle(Connection(), frame, reply)
+    finally:
+        sys.setprofile(None)
+    assert len(reply) == 1
+    assert len(calls) <= CALLS_MAX, calls
