@@ -147,8 +147,14 @@ def reads_above_the_high_watermark() -> Iterator[None]:
 
 @contextmanager
 def fetches_are_not_woken() -> Iterator[None]:
-    """Whoever waits for data waits to the end of its time."""
-    with patch.object(ReplicaManager, "wake", lambda self, partitions: None):
+    """Whoever waits for data, without a session, waits to the end of its time."""
+
+    def partition_changed(self: ReplicaManager, partition: Partition) -> None:
+        for listener in list(partition.listeners):
+            listener.partition_changed(partition)
+        self.produce_purgatory.check(partition)
+
+    with patch.object(ReplicaManager, "partition_changed", partition_changed):
         yield
 
 
