@@ -259,7 +259,7 @@ ANY_SEEDS = (0, 1, 2, 5, 6, 7, 10, 11, 12, 15)
 POWER_LOSS_SEEDS = (4, 9, 14, 19, 24, 29)
 
 MUTANTS: dict[str, tuple[Mutant, tuple[str, ...], tuple[int, ...]]] = {
-    "ack before write": (ack_before_write, ("I1", "I2", "I20"), ANY_SEEDS),
+    "ack before write": (ack_before_write, ("I1", "I2", "I3", "I20"), ANY_SEEDS),
     "producer state not rebuilt at start": (
         producers_forgotten_at_start,
         ("I3", "I4"),
