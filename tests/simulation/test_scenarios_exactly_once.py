@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.transactions import transaction_metadata, transaction_shard
+from broker.transactions import producer_identity, transaction_metadata
 from tests.simulation.cast import ACCOUNTS, COPIERS, COPIES, SOURCE
 from tests.simulation.consumers import SimConsumer
 from tests.simulation.copiers import Copier
@@ -24,7 +24,7 @@ def test_t9_when_epochs_are_used_up_another_producer_id_goes_on(
     protocol: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With ends (v2), or lives (v1), to come: epochs end at 6 here, at 32,767 elsewhere."""
-    for module in (transaction_metadata, transaction_shard):
+    for module in (transaction_metadata, producer_identity):
         monkeypatch.setattr(module, "EPOCH_MAX", 6)
     story = Scenario(transactional=True)
 
