@@ -39,7 +39,7 @@ def test_rows_of_a_file_through_executors_and_back(
     ):
         done = spark_cluster.submit(job, *arguments)
         assert done.returncode == 0, done.stderr[-4000:]
-        assert said in done.stderr
+        assert said in done.stdout + done.stderr, done.stderr[-2000:]
     manifest = json.loads((table / "_load" / "000001.json").read_text())
     assert sum(manifest["ends"].values()) == 500
     assert any(table.glob("date=*/hour=*/*.parquet"))
