@@ -279,6 +279,8 @@ class MemoryFilesystem:
             from_folder.change({from_name: None})
 
     def remove(self, path: str) -> None:
+        if not self.exists(path):  # nor is a folder that is missing an error
+            return
         folder, name = self._parent(path)
         if name in folder.names:
             self.check("remove", path)

@@ -141,3 +141,11 @@ def test_errors_of_a_real_file_system() -> None:
         filesystem.open("/d")
     with pytest.raises(OSError, match="descriptor"):
         filesystem.open("/d/f", create=True).fileno()
+
+
+def test_what_is_missing_is_removed_already() -> None:
+    """As on a real one: a topic's folder may go before the segments that were set aside in it."""
+    filesystem = MemoryFilesystem()
+    filesystem.remove("/missing/f")
+    filesystem.remove_tree("/missing")
+    assert filesystem.list_dir("/") == []
