@@ -312,12 +312,22 @@ class ProducerStateManager:
         marker: EndTransactionMarker,
         offset: int,
         timestamp: int,
+        *,
+        raised: bool = False,
     ) -> AbortedTxn | None:
         """A marker at `offset` ends the producer's transaction, if it has one here.
 
+        `raised`: the end raised the epoch (transactions protocol version 2), so that a question
+        under `producer_epoch` itself is one of the next transaction, and stands. Its batch may
+        well be here before the marker: the end is answered when it is decided.
+
         Gives what the transaction index is to say of it; None for one that is committed.
         """
-        self._verifications.pop(producer_id, None)
+        asked = self._verifications.get(producer_id)
+        if asked is not None and not (
+            raised and asked.supports_epoch_bump and asked.epoch >= producer_epoch
+        ):
+            del self._verifications[producer_id]
         entry = self.entries.get(producer_id)
         if entry is None:
             entry = self.entries[producer_id] = ProducerStateEntry(producer_id)

@@ -128,8 +128,11 @@ class TransactionalLog(RecoverableLog):
             segment.note(offset, now_ms, segment.append(batch), size)
             self.log_end_offset = offset + 1
             marker = EndTransactionMarker(kind, coordinator_epoch)
+            raised = transaction_version >= 2
             self._note_aborted(
-                self._producers.end_transaction(producer_id, producer_epoch, marker, offset, now_ms)
+                self._producers.end_transaction(
+                    producer_id, producer_epoch, marker, offset, now_ms, raised=raised
+                )
             )
         except OSError as error:
             return self._append_failed(error)

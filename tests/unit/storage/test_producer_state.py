@@ -234,6 +234,16 @@ def test_a_marker_takes_the_guard_away() -> None:
     assert log.ask(0) is not guard
 
 
+def test_a_marker_that_raised_the_epoch_leaves_the_question_of_the_next_transaction() -> None:
+    """The client has the answer of EndTxn, and its next batch can be here before the marker."""
+    log = Verifying()
+    guard = log.ask(0, epoch=1, bumps=True)
+    log.producers.end_transaction(7, 1, COMMIT, 0, NOW_MS, raised=True)
+    assert log.fault(header(0, epoch=1, is_transactional=True), guard) is None
+    log.producers.end_transaction(7, 2, ABORT, 1, NOW_MS, raised=True)
+    assert log.ask(0, epoch=2, bumps=True) is not guard, "of the transaction that it ends, not"
+
+
 def test_a_late_epoch_is_told_so_before_anything_about_transactions() -> None:
     log = Verifying()
     log.producers.end_transaction(7, 5, COMMIT, 0, NOW_MS)

@@ -224,6 +224,14 @@ def test_a_log_that_verifies_wants_the_guard_it_gave_out() -> None:
     assert log.maybe_start_transaction_verification(1, 1, 0, supports_epoch_bump=False) is None
 
 
+def test_the_next_transaction_may_be_asked_for_before_the_marker_of_the_last() -> None:
+    log = verifying()
+    guard = log.maybe_start_transaction_verification(1, 0, 1, supports_epoch_bump=True)
+    assert not log.append_end_txn_marker(1, 1, 0, True, 0, NOW_MS, transaction_version=2).error
+    sent = batch(producer_id=1, producer_epoch=1, base_sequence=0, is_transactional=True)
+    assert not log.append_as_leader(sent, 0, NOW_MS, guard=guard).error
+
+
 def test_a_coordinators_records_of_a_transaction_want_a_guard_too() -> None:
     log = verifying()
     sent = batch(producer_id=1, producer_epoch=0, is_transactional=True)
