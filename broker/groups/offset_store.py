@@ -19,6 +19,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,
+    OffsetCommitRequestPartition,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
@@ -29,6 +30,7 @@ from protocol.messages.offset_fetch import (
 )
 from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
@@ -106,19 +108,10 @@ class OffsetStore:
             for partition in topic.partitions:
                 error = self._check(partition.committed_metadata)
                 if error is ErrorCode.NONE:
-                    value = OffsetCommitValue(
-                        offset=partition.committed_offset,
-                        leader_epoch=partition.committed_leader_epoch,
-                        metadata=partition.committed_metadata or "",
-                        commit_timestamp=now_ms,
-                        expire_timestamp=expires,
-                        topic_id=topic.topic_id,
-                    )
-                    records.append(
-                        offset_commit_record(
-                            request.group_id, topic.name, partition.partition_index, value
-                        )
-                    )
+                    value = _value(partition, now_ms)
+                    value.expire_timestamp, value.topic_id = expires, topic.topic_id
+                    key = (request.group_id, topic.name, partition.partition_index)
+                    records.append(offset_commit_record(*key, value))
                 partitions.append(
                     OffsetCommitResponsePartition(partition.partition_index, int(error))
                 )
@@ -136,17 +129,8 @@ class OffsetStore:
             for partition in topic.partitions:
                 error = self._check(partition.committed_metadata)
                 if error is ErrorCode.NONE:
-                    value = OffsetCommitValue(
-                        offset=partition.committed_offset,
-                        leader_epoch=partition.committed_leader_epoch,
-                        metadata=partition.committed_metadata or "",
-                        commit_timestamp=now_ms,
-                    )
-                    records.append(
-                        offset_commit_record(
-                            request.group_id, topic.name, partition.partition_index, value
-                        )
-                    )
+                    key = (request.group_id, topic.name, partition.partition_index)
+                    records.append(offset_commit_record(*key, _value(partition, now_ms)))
                 partitions.append(
                     TxnOffsetCommitResponsePartition(partition.partition_index, int(error))
                 )
@@ -239,6 +223,17 @@ class OffsetStore:
             else:
                 nothing_left = False
         return records, nothing_left and not self._pending.has_open_transaction(group_id)
+
+
+def _value(
+    partition: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition, now_ms: int
+) -> OffsetCommitValue:
+    return OffsetCommitValue(
+        offset=partition.committed_offset,
+        leader_epoch=partition.committed_leader_epoch,
+        metadata=partition.committed_metadata or "",
+        commit_timestamp=now_ms,
+    )
 
 
 def no_offset(index: int, error: ErrorCode = ErrorCode.NONE) -> OffsetFetchResponsePartitions:
