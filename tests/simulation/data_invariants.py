@@ -41,6 +41,12 @@ class ReadPartition:
     stable_end: int = 0
     """The last stable offset, as the last Fetch told."""
 
+    def begin_at(self, log_start: int) -> None:
+        """What was read before this has been deleted meanwhile."""
+        self.log_start = log_start
+        self.records = [one for one in self.records if one[0] >= log_start]
+        self.committed = [one for one in self.committed if one[0] >= log_start]
+
     def take(
         self, position: int, records: list[tuple[int, bytes]], committed: list[tuple[int, bytes]]
     ) -> None:

@@ -83,6 +83,13 @@ class FinalReader(GroupMember):
             response = yield from self.call(request, version, topic.leaders[partition])
             told = response.responses[0].partitions[0] if response is not None else None
             if told is not None and told.error_code and (yield from self._follows(topic)):
+                if told.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                    # A leader that was deposed while it deleted keeps its log start: where it
+                    # leads again, the log begins there for all (seed 40005).
+                    start = yield from self._offset(topic, partition, EARLIEST)
+                    if start > position:
+                        position = start
+                        found.begin_at(start)
                 continue
             bounds = bounds_of(told.records) if told is not None else None
             if bounds is None or not bounds[0] <= position < bounds[1]:
