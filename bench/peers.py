@@ -1,105 +1,275 @@
-"""The brokers that are measured: processes that this harness starts on fresh data, and stops.
+"""The brokers that are measured: processes that this harness starts on fresh data, and removes.
 
-A peer tells its address, its CPU time and its memory, read from /proc. Linux only.
+A peer tells its addresses, its CPU time and its memory, read from /proc (Linux only), and whether
+it still lives. `start_peer` makes one from its name: `ottla`, `ottla@CHECKOUT` (another checkout of
+this project, for A/B), `kafka`, or `NAME=HOST:PORT/PID` for one broker that somebody else runs.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
-from tests.apache_kafka import ApacheKafka, answers_api_versions, free_port
+from bench.wire import Wire, create_topic, produce_one
+from protocol.messages.metadata import MetadataRequest
+from tests.apache_kafka import JVM_OPTIONS, ApacheKafka, answers_api_versions, free_port
+from tests.cluster_processes import KAFKA, OTTLA, ClusterProcesses
+
+ROOT = Path(__file__).resolve().parent.parent
+HEAP = "1G"
+NODES = 3
+START_TIMEOUT_S = 90.0
+LOG_LINES = 3
+
+# Deleted data goes at once instead of after a minute: scenarios follow each other on one disk.
+PROPERTIES = {"log.segment.delete.delay.ms": "100"}
+CLUSTER_PROPERTIES = {
+    **PROPERTIES,
+    "default.replication.factor": "3",
+    "min.insync.replicas": "2",
+    "offsets.topic.replication.factor": "3",
+}
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
-class Peer(Protocol):
-    """A running broker."""
+class Peer:
+    """One broker, or three of a cluster, that runs. CPU and memory are sums over its processes.
 
-    name: str
-    port: int
-    pid: int
-    start_s: float
-    """From the command to its first answer; its storage formatted on the way."""
+    `ports`    of 127.0.0.1, a node each        `folders`  its data, for what asks the page cache
+    `pids`     its processes; empty where nobody knows them
+    `start_s`  from the command to its first acknowledged record (cluster: to all nodes seen)
+    `flags`    how it was started, for the report
+    """
 
-    def resident_mib(self) -> float: ...
-    def stop(self) -> None: ...
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ports: list[int] = []
+        self.pids: list[int] = []
+        self.folders: list[Path] = []
+        self.start_s = float("nan")
+        self.flags = ""
+
+    @property
+    def nodes(self) -> int:
+        return len(self.ports)
+
+    @property
+    def port(self) -> int:
+        """Of the first node."""
+        return self.ports[0]
+
+    @property
+    def pid(self) -> int:
+        """Of the first node."""
+        return self.pids[0]
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` of all nodes."""
+        return ",".join(f"127.0.0.1:{port}" for port in self.ports)
+
+    def cpu_seconds(self) -> float:
+        """User and system time so far; not a number where no process is known."""
+        return sum(map(cpu_seconds, self.pids)) if self.pids else float("nan")
+
+    def resident_mib(self) -> float:
+        """Resident memory now, MiB; not a number where no process is known."""
+        return sum(map(resident_mib, self.pids)) if self.pids else float("nan")
+
+    def death(self) -> str | None:
+        """None while it lives; else how it ended and the last lines of its log, on one line."""
+        return None
+
+    def stop(self) -> None:
+        """End its processes and remove its data."""
 
 
-class OttlaPeer:
-    """`ottla serve` from this checkout, on an empty folder."""
+class OttlaPeer(Peer):
+    """`ottla serve` of one checkout, on an empty folder."""
 
-    name = "ottla"
-
-    def __init__(self) -> None:
-        self.port = free_port()
+    def __init__(self, name: str, checkout: Path) -> None:
+        super().__init__(name)
+        port = free_port()
         self._folder = Path(tempfile.mkdtemp(prefix="ottla-bench-"))
+        self._log = self._folder / "broker.log"
+        properties = {
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{free_port()}",
+            "log.dirs": str(self._folder / "data"),
+            **PROPERTIES,
+        }
+        overrides = [word for key, value in properties.items() for word in _override(key, value)]
+        self.flags = f"{sys.executable} -m broker serve"
         began = time.monotonic()
-        with open(self._folder / "broker.log", "wb") as log:
+        with open(self._log, "wb") as log:
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "broker",
-                    "serve",
-                    "--override",
-                    f"listeners=PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{free_port()}",
-                    "--override",
-                    f"log.dirs={self._folder / 'data'}",
-                ],
+                [sys.executable, "-m", "broker", "serve", *overrides],
+                cwd=checkout,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )
-        self.pid = self._process.pid
-        while not answers_api_versions(self.port):
-            if self._process.poll() is not None:
-                log_text = (self._folder / "broker.log").read_text()
-                raise RuntimeError(f"ottla ended at start:\n{log_text}")
-            time.sleep(0.005)
+        self.ports, self.pids = [port], [self._process.pid]
+        self.folders = [self._folder / "data"]
+        try:
+            self._wait_until_serving(began)
+            first_record(port)
+        except BaseException:
+            self.stop()
+            raise
         self.start_s = time.monotonic() - began
 
-    def resident_mib(self) -> float:
-        return resident_mib(self.pid)
+    def _wait_until_serving(self, began: float) -> None:
+        while not answers_api_versions(self.port):
+            if (death := self.death()) is not None:
+                raise RuntimeError(f"{self.name} {death}")
+            if time.monotonic() > began + START_TIMEOUT_S:
+                raise RuntimeError(f"{self.name} does not answer: {last_lines(self._log)}")
+            time.sleep(0.005)
+
+    def death(self) -> str | None:
+        code = self._process.poll()
+        return None if code is None else f"ended with code {code}: {last_lines(self._log)}"
 
     def stop(self) -> None:
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            self._process.wait(20)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._process.kill()  # its data goes too
+        self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-class KafkaPeer:
+class KafkaPeer(Peer):
     """Apache Kafka 4.3.0 with the JVM options and the heap of its own start script."""
 
-    name = "kafka"
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._kafka = ApacheKafka(properties=PROPERTIES, heap=HEAP, jvm_options=JVM_OPTIONS)
+        self.flags = _jvm_flags()
+        try:
+            self._kafka.format()  # its tool is a JVM of its own, which the start does not count
+            began = time.monotonic()
+            self._kafka.start()
+            self.ports, self.pids = [self._kafka.port], [self._kafka.pid]
+            first_record(self.port)
+            self.start_s = time.monotonic() - began
+        except BaseException:
+            self.stop()
+            raise
+        self.folders = [self._kafka.data_dir]
 
-    def __init__(self) -> None:
-        began = time.monotonic()
-        self._kafka = ApacheKafka().start()
-        self.start_s = time.monotonic() - began
-        self.port = self._kafka.port
-        self.pid = self._kafka.pid
-
-    def resident_mib(self) -> float:
-        return resident_mib(self.pid)
+    def death(self) -> str | None:
+        if is_alive(self.pid):
+            return None
+        return f"ended: {last_lines(self._kafka.log_file)}"
 
     def stop(self) -> None:
-        self._kafka.stop()
+        self._kafka.kill()
+        self._kafka.close()
 
 
-PEERS: dict[str, Callable[[], Peer]] = {"ottla": OttlaPeer, "kafka": KafkaPeer}
+class ClusterPeer(Peer):
+    """Three nodes of one kind with both roles each: RF 3, min.insync.replicas 2."""
+
+    def __init__(self, name: str, kind: str) -> None:
+        super().__init__(name)
+        self._cluster = ClusterProcesses(
+            NODES, peer=kind, properties=CLUSTER_PROPERTIES, heap=HEAP, jvm_options=JVM_OPTIONS
+        )
+        self.flags = _jvm_flags() if kind == KAFKA else f"{sys.executable} -m broker serve"
+        try:
+            if kind == KAFKA:
+                self._cluster.format()
+            began = time.monotonic()
+            self._cluster.start()
+            nodes = self._cluster.brokers
+            self.ports = [node.client_port for node in nodes]
+            for port in self.ports:
+                wait_for_brokers(port, NODES)
+            self.start_s = time.monotonic() - began
+        except BaseException:
+            self.stop()
+            raise
+        self.pids = [node.process.pid for node in nodes if node.process is not None]
+        self.folders = [node.data_dir for node in nodes]
+
+    def death(self) -> str | None:
+        for node in self._cluster.brokers:
+            if node.process is not None and (code := node.process.poll()) is not None:
+                return f"node {node.node_id} ended with code {code}: {last_lines(node.log_file)}"
+        return None
+
+    def stop(self) -> None:
+        self._cluster.close()
+
+
+class ForeignPeer(Peer):
+    """A broker that somebody else runs: `HOST:PORT`, or `HOST:PORT/PID` to know its CPU."""
+
+    def __init__(self, name: str, address: str) -> None:
+        super().__init__(name)
+        where, _, pid = address.partition("/")
+        host, _, port = where.rpartition(":")
+        if host not in ("127.0.0.1", "localhost"):
+            raise ValueError(f"{name}: only brokers of this machine are compared, not {host}")
+        self.ports, self.pids = [int(port)], [int(pid)] if pid else []
+        self.flags = f"run by somebody else at {where}"
+
+    def death(self) -> str | None:
+        return None if answers_api_versions(self.port, 5.0) else "does not answer"
+
+
+def start_peer(name: str, nodes: int = 1) -> Peer:
+    """Start what `name` says on one node or three; RuntimeError with its log if it does not."""
+    kind, _, checkout = name.partition("@")
+    if "=" in name and nodes == 1:
+        return ForeignPeer(name, name.partition("=")[2])
+    if kind == OTTLA and nodes == 1:
+        return OttlaPeer(name, Path(checkout).resolve() if checkout else ROOT)
+    if name == KAFKA and nodes == 1:
+        return KafkaPeer(name)
+    if name in (OTTLA, KAFKA) and nodes == NODES:
+        return ClusterPeer(name, name)
+    raise ValueError(f"there is no peer {name} of {nodes} nodes")
+
+
+def first_record(port: int) -> None:
+    """Make a topic and write one record that is acknowledged."""
+    create_topic(port, "first")
+    produce_one(port, "first")
+
+
+def wait_for_brokers(port: int, count: int) -> None:
+    """Until this node names so many brokers as serving."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        wire = Wire(port)
+        response = wire.ask(MetadataRequest([]), 8)
+        wire.close()
+        if len(response.brokers) == count:
+            return
+        time.sleep(0.01)
+    raise RuntimeError(f"the node on port {port} does not see {count} brokers")
+
+
+def last_lines(log: Path) -> str:
+    """The end of a log on one line."""
+    try:
+        lines = log.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        return "it left no log"
+    return " | ".join(line.strip() for line in lines[-LOG_LINES:]) or "its log is empty"
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def cpu_seconds(pid: int) -> float:
@@ -114,3 +284,11 @@ def resident_mib(pid: int) -> float:
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024
     raise RuntimeError(f"process {pid} tells no VmRSS")
+
+
+def _override(key: str, value: str) -> tuple[str, str]:
+    return "--override", f"{key}={value}"
+
+
+def _jvm_flags() -> str:
+    return " ".join([*JVM_OPTIONS, f"-Xms{HEAP}", f"-Xmx{HEAP}"])

@@ -21,7 +21,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from bench.peers import PEERS, Peer, cpu_seconds
+from bench.peers import Peer, cpu_seconds, start_peer
 from bench.wire import PRODUCE_VERSION, Wire, create_topic
 from protocol.errors import ErrorCode
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -103,11 +103,11 @@ def read(spark: SparkSession, peer: Peer, records: int) -> tuple[float, float]:
 def run(records: int, rounds: int, output: Path | None) -> int:
     """Measure and print; the exit code."""
     peers: list[Peer] = []
-    results: dict[str, list[tuple[float, float]]] = {name: [] for name in PEERS}
+    results: dict[str, list[tuple[float, float]]] = {name: [] for name in ("ottla", "kafka")}
     try:
-        for name, start in PEERS.items():
+        for name in results:
             print(f"filling {name} with {records:,} records", file=sys.stderr)
-            peers.append(start())
+            peers.append(start_peer(name))
             fill(peers[-1], records)
         with session() as spark:
             for number in range(rounds + 1):

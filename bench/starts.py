@@ -18,7 +18,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from bench.scenarios import SMALLER, Figure
+from bench.scenario import SMALLER, Figure
 from broker.broker_process import BrokerProcess
 
 START_TIMEOUT_S = 600

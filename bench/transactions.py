@@ -24,9 +24,8 @@ from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from bench.cluster import CLUSTER_PEERS
-from bench.peers import PEERS
-from bench.scenarios import LARGER, SMALLER, STEADY, Figure
+from bench.peers import NODES, start_peer
+from bench.scenario import LARGER, SMALLER, STEADY, Figure
 from bench.wire import create_topic
 from tests.java_tools import java_command, program_classpath
 
@@ -200,12 +199,9 @@ def figures_of(target: Target, name: str, window_s: float) -> list[Figure]:
 
 def measure(peer_name: str, nodes: str, names: list[str], window_s: float) -> dict[str, Figure]:
     """The scenarios of one node or of three, on fresh data."""
-    peer: Any = (PEERS if nodes == "one" else CLUSTER_PEERS)[peer_name]()
+    peer = start_peer(peer_name, 1 if nodes == "one" else NODES)
     try:
-        if nodes == "one":
-            target = Target(peer, f"127.0.0.1:{peer.port}", peer.port, 1)
-        else:
-            target = Target(peer, peer.bootstrap, peer.ports[0], 3)
+        target = Target(peer, peer.bootstrap, peer.port, peer.nodes)
         figures = [one for name in names for one in figures_of(target, name, window_s)]
     finally:
         peer.stop()

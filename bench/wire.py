@@ -5,12 +5,18 @@ from __future__ import annotations
 import select
 import socket
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.message_codec import decode_response, encode_request
-from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -23,6 +29,7 @@ from protocol.records import Record, build_batch
 
 PRODUCE_VERSION = 9
 FETCH_VERSION = 11
+TOPIC_WAIT_S = 60.0
 _RECEIVE_BYTES = 1 << 20
 
 
@@ -70,19 +77,47 @@ class Wire:
         return size
 
 
-def create_topic(port: int, name: str, partitions: int = 1, replicas: int = 1) -> None:
-    """Make a topic, and wait until its leaders answer."""
+def create_topic(
+    port: int,
+    name: str,
+    partitions: int = 1,
+    replicas: int = 1,
+    configs: Mapping[str, str] | None = None,
+) -> None:
+    """Make a topic, and wait until all its partitions have leaders."""
     wire = Wire(port)
-    request = CreateTopicsRequest([CreatableTopic(name, partitions, replicas)], 30_000)
+    settings = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
+    request = CreateTopicsRequest(
+        [CreatableTopic(name, partitions, replicas, [], settings)], 60_000
+    )
     (result,) = wire.ask(request, 5).topics
     if result.error_code:
         raise RuntimeError(f"cannot create {name}: {result.error_message}")
     asked = MetadataRequest([MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+    deadline = time.monotonic() + TOPIC_WAIT_S
     while True:
         (topic,) = wire.ask(asked, 8).topics
         led = [p for p in topic.partitions if p.leader_id >= 0 and not p.error_code]
         if len(led) == partitions:
             break
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{name} has {len(led)} leaders of {partitions}")
+        time.sleep(0.01)
+    wire.close()
+
+
+def delete_topics(port: int) -> None:
+    """Remove every topic that is not internal, and wait until none is told any more."""
+    wire = Wire(port)
+    deadline = time.monotonic() + TOPIC_WAIT_S
+    while True:
+        answer = wire.ask(MetadataRequest(None, allow_auto_topic_creation=False), 8)
+        names = [topic.name for topic in answer.topics if not topic.is_internal]
+        if not names:
+            break
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{len(names)} topics are not deleted after {TOPIC_WAIT_S:.0f} s")
+        wire.ask(DeleteTopicsRequest(topic_names=names, timeout_ms=60_000), 4)
         time.sleep(0.02)
     wire.close()
 
@@ -106,13 +141,13 @@ def produce_frame(topic: str, partition: int, value_bytes: int, acks: int = 1) -
     return encode_request(ProduceRequest(None, acks, 30_000, data), PRODUCE_VERSION, 1, "bench")
 
 
-def check_produce(port: int, topic: str) -> None:
+def produce_one(port: int, topic: str) -> None:
     """One Produce whose answer is looked at: what is measured afterwards is real.
 
     Metadata may name a leader that has not opened yet: that one is asked again.
     """
     wire = Wire(port)
-    for _ in range(100):
+    for _ in range(1_000):
         wire.socket.sendall(produce_frame(topic, 0, 100))
         size = int.from_bytes(wire._exactly(4), "big")
         frame = memoryview(wire._exactly(size))
@@ -120,7 +155,7 @@ def check_produce(port: int, topic: str) -> None:
         error = ErrorCode(response.responses[0].partition_responses[0].error_code)
         if not error.retriable:
             break
-        time.sleep(0.1)
+        time.sleep(0.01)
     wire.close()
     if error:
         raise RuntimeError(f"produce is refused: {error.name}")

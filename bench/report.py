@@ -1,0 +1,105 @@
+"""The arithmetic of the report: medians, ratios of neighbours, their quartiles, goals met."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.scenario import LARGER, Figure, Scenario
+from bench.turns import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure of one scenario over all rounds.
+
+    `values`  by peer, a value a round       `ratios`  first peer to second, a ratio a round
+    `goal`    what the ratios must reach     `limit`   what the first peer's values must reach
+    """
+
+    scenario: Scenario
+    figure: Figure
+    values: dict[str, list[float]]
+    ratios: list[float]
+    goal: float | None
+    limit: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """The ratio of the medians; None with one peer."""
+        middles = [statistics.median(values) for values in self.values.values()]
+        return middles[0] / middles[1] if self.ratios and middles[1] else None
+
+    @property
+    def spread(self) -> tuple[float, float] | None:
+        """Lower and upper quartile of the ratios."""
+        return quartiles(self.ratios) if self.ratios else None
+
+    @property
+    def met(self) -> bool | None:
+        """Whether goal and limit are met, at the worse quartile; None where there is neither."""
+        larger = self.figure.better == LARGER
+        verdicts = []
+        if self.goal is not None and self.ratios:
+            verdicts.append(_met(self.ratios, self.goal, larger))
+        if self.limit is not None:
+            verdicts.append(_met(next(iter(self.values.values())), self.limit, larger))
+        return all(verdicts) if verdicts else None
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float]:
+    """Lower and upper, linear between neighbours; of one value, itself twice."""
+    if len(values) == 1:
+        return values[0], values[0]
+    low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, high
+
+
+def _met(values: Sequence[float], wanted: float, larger: bool) -> bool:
+    low, high = quartiles(values)
+    return low >= wanted if larger else high <= wanted
+
+
+def rows(run: Run, known: dict[str, Scenario]) -> list[Row]:
+    """All that was measured, in the order of the scenarios."""
+    found: list[Row] = []
+    for name in dict.fromkeys(record.scenario for record in run.records):
+        if name in known:
+            found += _rows_of(run, known[name])
+    return found
+
+
+def _rows_of(run: Run, scenario: Scenario) -> list[Row]:
+    by_peer = {
+        peer: {
+            record.round: {figure.name: figure for figure in record.figures}
+            for record in run.records
+            if (record.peer, record.scenario) == (peer, scenario.name) and not record.error
+        }
+        for peer in run.peers
+    }
+    figures = {
+        figure.name: figure
+        for rounds in by_peer.values()
+        for measured in rounds.values()
+        for figure in measured.values()
+    }
+    found = []
+    for name, figure in figures.items():
+        of_peers = {
+            peer: {number: one[name].value for number, one in rounds.items() if name in one}
+            for peer, rounds in by_peer.items()
+        }
+        present = {peer: list(values.values()) for peer, values in of_peers.items() if values}
+        goal, limit = scenario.goals.get(name), scenario.limits.get(name)
+        found.append(Row(scenario, figure, present, _ratios(list(of_peers.values())), goal, limit))
+    return found
+
+
+def _ratios(of_peers: Sequence[dict[int, float]]) -> list[float]:
+    """Of neighbours: the first two peers' values of the same round."""
+    if len(of_peers) < 2:
+        return []
+    first, second = of_peers[:2]
+    return [first[number] / second[number] for number in first if second.get(number)]

@@ -1,0 +1,176 @@
+"""Who is measured when: peers alternate, scenarios share a start, what is done is kept.
+
+A turn is one peer on fresh data with all scenarios of one node (or of three) that are still asked
+for. Every scenario's figures go to the file as soon as they are there; the same command goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.peers import Peer, start_peer
+from bench.scenario import MEMORY, SMALLER, Figure, Scenario
+from bench.watch import PeerDiedError, watched
+from bench.wire import delete_topics
+
+START_UP = "start-up"
+IDLE = "idle"
+CLEAN_UP_S = 120.0
+FOLDER_SETTLE_S = 15.0
+FOLDER_LEFT_BYTES = 64 << 20
+
+
+@dataclass(slots=True)
+class Record:
+    """One scenario, measured once."""
+
+    peer: str
+    round: int
+    scenario: str
+    figures: list[Figure]
+    error: str | None = None
+    began: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Run:
+    """All that is known of a run; as a file it is JSON with every value."""
+
+    peers: list[str]
+    rounds: int
+    window_s: float
+    scenarios: list[str]
+    machine: dict[str, str] = field(default_factory=dict)
+    flags: dict[str, str] = field(default_factory=dict)
+    records: list[Record] = field(default_factory=list)
+    finished: bool = False
+
+    def save(self, path: Path) -> None:
+        """Whole or not at all: a kill in the middle leaves the one before."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_suffix(".part")
+        beside.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n")
+        beside.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> Run:
+        """What `save` wrote."""
+        told: dict[str, Any] = json.loads(path.read_text())
+        told["records"] = [
+            Record(**{**record, "figures": [Figure(**one) for one in record["figures"]]})
+            for record in told["records"]
+        ]
+        return cls(**told)
+
+    def has(self, peer: str, number: int, scenario: str) -> bool:
+        """Whether this one is done, well or badly."""
+        return any(
+            (one.peer, one.round, one.scenario) == (peer, number, scenario) for one in self.records
+        )
+
+
+def work_through(run: Run, known: dict[str, Scenario], path: Path) -> None:
+    """Alternate the peers until everything that is asked for is there."""
+    chosen = [known[name] for name in run.scenarios]
+    shared = [one for one in chosen if not one.fresh]
+    batches = [[one for one in shared if one.nodes == nodes] for nodes in (1, 3)]
+    batches += [[one] for one in chosen if one.fresh]
+    for number in range(1, run.rounds + 1):
+        for batch in batches:
+            for peer in run.peers:
+                while missing := [one for one in batch if not run.has(peer, number, one.name)]:
+                    _turn(run, peer, number, missing, path)
+    run.finished = True
+    run.save(path)
+
+
+def _turn(run: Run, name: str, number: int, scenarios: Iterable[Scenario], path: Path) -> None:
+    """One peer on fresh data; ends early where it dies, and then another start goes on."""
+    scenarios = list(scenarios)
+    nodes = scenarios[0].nodes
+    say(f"round {number} of {run.rounds}: {name}, {nodes} node{'s' if nodes > 1 else ''}")
+    peer = start_peer(name, nodes)
+    try:
+        run.flags[f"{name}, {nodes} nodes" if nodes > 1 else name] = peer.flags
+        if not run.has(name, number, f"{START_UP}-{nodes}"):
+            run.records.append(_started(peer, number))
+        for scenario in scenarios:
+            record = _measure(peer, number, scenario, run.window_s)
+            run.records.append(record)
+            run.save(path)
+            if peer.death() is not None:
+                return
+            _clean_up(peer)
+    except PeerDiedError as error:
+        say(f"    {error}")
+    finally:
+        peer.stop()
+        run.save(path)
+
+
+def _started(peer: Peer, number: int) -> Record:
+    figures = [
+        Figure("start", "s", peer.start_s, SMALLER),
+        Figure("memory, idle", "MiB", peer.resident_mib(), SMALLER),
+    ]
+    return Record(peer.name, number, f"{START_UP}-{peer.nodes}", _finite(figures), None, _now())
+
+
+def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Record:
+    """Its figures, or why there are none."""
+    record = Record(peer.name, number, scenario.name, [], None, _now())
+    began = time.monotonic()
+    try:
+        with watched(peer, scenario.timeout_s):
+            figures = scenario.run(peer, window_s)
+            figures.append(Figure(MEMORY, "MiB", peer.resident_mib(), SMALLER))
+            record.figures = _finite(figures)
+    except Exception as error:  # noqa: BLE001 - one scenario less, and the report says so
+        record.error = " ".join(f"{type(error).__name__}: {error}".split())
+    record.seconds = time.monotonic() - began
+    first = record.figures[0] if record.figures else None
+    told = f"{first.name} {first.value:.4g} {first.unit}" if first else record.error
+    say(f"    {scenario.name}: {told} ({record.seconds:.0f} s)")
+    return record
+
+
+def _clean_up(peer: Peer) -> None:
+    """Remove the scenario's data: the next one has the disk and the page cache to itself."""
+    with watched(peer, CLEAN_UP_S):
+        delete_topics(peer.port)
+        deadline = time.monotonic() + FOLDER_SETTLE_S
+        while _size(peer.folders) > FOLDER_LEFT_BYTES and time.monotonic() < deadline:
+            time.sleep(0.1)
+
+
+def _size(folders: Iterable[Path]) -> int:
+    """Bytes of log that lie there; files may go while we look."""
+    total = 0
+    for folder in folders:
+        for path in folder.rglob("*.log*"):
+            try:
+                total += path.stat().st_size
+            except FileNotFoundError:
+                continue
+    return total
+
+
+def _finite(figures: Iterable[Figure]) -> list[Figure]:
+    return [figure for figure in figures if math.isfinite(figure.value)]
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def say(text: str) -> None:
+    """Progress, for who waits."""
+    print(text, file=sys.stderr, flush=True)
