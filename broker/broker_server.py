@@ -267,12 +267,13 @@ class BrokerServer:
     def hand_over(self, done: Callable[[], None]) -> None:
         """Let the controller move leaders away while this broker still serves; `done` when it leads
         nothing, or the time for that is up."""
-        if self.lifecycle is None or not self._others_may_lead():
+        if self.lifecycle is None or not self.others_may_lead():
             done()
         else:
             self.lifecycle.shut_down(done)
 
-    def _others_may_lead(self) -> bool:
+    def others_may_lead(self) -> bool:
+        """Whether another broker serves."""
         mine = self.config.node_id
         return any(one.active and one.id != mine for one in self.image.brokers.values())
 

@@ -268,6 +268,8 @@ class BrokerLifecycle:
     def _end_shut_down(self) -> None:
         done, self._on_shut_down = self._on_shut_down, None
         if done is not None and not self._stopped:
+            # Another heartbeat would ask to be let in again.
+            self.stop()
             done()
 
     def _again(self, delay_ms: int, what: Callable[[], None]) -> None:

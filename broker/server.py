@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("ottla.server")
 
 STOP_TIMEOUT_S = 10.0
+CLIENTS_QUIET_S = 0.2
+CLIENTS_LEAVE_S = 1.0
 _HALTED = 1
 
 OnReady = Callable[[Sequence[EndPoint]], None]
@@ -188,6 +190,7 @@ class Server:
         """Answer what is under way, close the logs, give everything back."""
         if self._serving:
             await self._hand_over()
+            await self._let_clients_go()
         for sockets in self._both():
             sockets.stop_accepting()
         if self._started:
@@ -209,6 +212,23 @@ class Server:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.node.hand_over(lambda: _settle(done, None))
         await done
+
+    async def _let_clients_go(self) -> None:
+        """Serve on until clients have found the new leaders.
+
+        Whoever was busy here has been told that this broker leads no more, and asks for metadata
+        after its back-off, 100 ms with most. Closed before that, its connection is made anew by
+        some clients until this broker is back.
+        """
+        broker, sockets = self.node.broker, self.sockets
+        if broker is None or sockets is None or not broker.others_may_lead():
+            return
+        deadline_s = time.monotonic() + CLIENTS_LEAVE_S
+        while True:
+            left_s = min(CLIENTS_QUIET_S - sockets.quiet_s, deadline_s - time.monotonic())
+            if left_s <= 0:
+                return
+            await asyncio.sleep(left_s)
 
     def _advertised_listeners(self) -> Sequence[EndPoint]:
         names = {one.listener_name for one in self.config.broker_listeners}

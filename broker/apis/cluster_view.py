@@ -45,6 +45,8 @@ class BrokerAddress(NamedTuple):
     port: int
     rack: str | None
     fenced: bool
+    leaving: bool = False
+    """In a controlled shutdown."""
 
 
 class ClusterView:
@@ -59,12 +61,26 @@ class ClusterView:
             endpoint = broker.endpoints.get(listener_name)
             if endpoint is not None:
                 self._addresses[broker.id] = BrokerAddress(
-                    broker.id, endpoint.host, endpoint.port, broker.rack, broker.fenced
+                    *(broker.id, endpoint.host, endpoint.port, broker.rack),
+                    *(broker.fenced, broker.in_controlled_shutdown),
                 )
 
     def brokers(self, *, fenced: bool = False) -> list[BrokerAddress]:
         """Brokers on this listener, those that are fenced only when asked for."""
         return [one for one in self._addresses.values() if fenced or not one.fenced]
+
+    def lasting_brokers(self, leaders: Iterable[int]) -> list[BrokerAddress]:
+        """Brokers for a client to turn to from now on.
+
+        One in a controlled shutdown is named only where it is among `leaders`, who lead what the
+        client asked about, or where there is no other.
+        """
+        live = self.brokers()
+        staying = [one for one in live if not one.leaving]
+        if not staying or len(staying) == len(live):
+            return live
+        kept = set(leaders)
+        return [one for one in live if not one.leaving or one.id in kept]
 
     def address(self, broker_id: int) -> BrokerAddress | None:
         """Where `broker_id` is reached; None if it is unknown or not on this listener."""
@@ -79,10 +95,10 @@ class ClusterView:
 
         Any live one will do; Kafka draws lots. `preferred`, the one that answers, saves a hop.
         """
-        address = self._addresses.get(preferred)
-        if address is not None and not address.fenced:
+        live = self.lasting_brokers([])
+        if any(one.id == preferred for one in live):
             return preferred
-        return next((one.id for one in self._addresses.values() if not one.fenced), NO_BROKER)
+        return live[0].id if live else NO_BROKER
 
     def live(self, replicas: Iterable[int]) -> list[int]:
         """Those of `replicas` that clients of this listener can reach now."""

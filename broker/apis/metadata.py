@@ -6,6 +6,10 @@ UNKNOWN_TOPIC_OR_PARTITION meanwhile and asks again. A partition without a reach
 LEADER_NOT_AVAILABLE, or LISTENER_NOT_FOUND from v6 where the leader is not on this listener. The
 `controller_id` is this broker, which passes requests on (KIP-590).
 
+A broker in a controlled shutdown is not named any more once it leads nothing that was asked about
+(Kafka names it until it is gone): some clients ask the broker with the fewest requests under way
+for metadata, which is the one that is gone, and learn of no other leader until it is back.
+
 Versions: all topics are an empty list in v0 and null from v1 on, where an empty list is none. v1
 racks, controller id, internal topics; v2 cluster id; v4 the client may forbid creation; v5 offline
 replicas; v7 leader epochs; v8 authorized operations (those of the cluster until v10); v9 flexible;
@@ -14,6 +18,8 @@ In v0 replicas that cannot be reached are left out and said to be REPLICA_NOT_AV
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.apis.cluster_view import (
@@ -82,7 +88,7 @@ class MetadataApi:
             MetadataResponse(
                 brokers=[
                     MetadataResponseBroker(one.id, one.host, one.port, one.rack)
-                    for one in view.brokers()
+                    for one in view.lasting_brokers(_leaders(topics))
                 ],
                 cluster_id=self._cluster_id,
                 controller_id=view.controller_id(self._node_id),
@@ -136,6 +142,10 @@ class MetadataApi:
             )
             for name in missing
         }
+
+
+def _leaders(topics: list[MetadataResponseTopic]) -> Iterator[int]:
+    return (partition.leader_id for topic in topics for partition in topic.partitions)
 
 
 def _is_malformed(topics: list[MetadataRequestTopic], version: int) -> bool:

@@ -106,6 +106,11 @@ class Processor:
         self._opening[task] = None
         task.add_done_callback(self._opened)
 
+    @property
+    def last_active_s(self) -> float:
+        """When (monotonic seconds) bytes last came or left; 0 without connections."""
+        return max((c.last_active_s for c in self._connections), default=0.0)
+
     def least_recently_used(self) -> Connection | None:
         """The connection to give up first, if one has to be."""
         open_ones = (c for c in self._connections if not c.context.closed)

@@ -17,6 +17,7 @@ import errno
 import logging
 import socket
 import ssl
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -218,6 +219,12 @@ class SocketServer:
     def connection_count(self) -> int:
         """Open connections of all listeners."""
         return self.quotas.total
+
+    @property
+    def quiet_s(self) -> float:
+        """For how long nothing has come or left on any connection."""
+        last = max((p.last_active_s for p in self.processors), default=0.0)
+        return time.monotonic() - last
 
     async def start(self, *, accept: bool = True) -> None:
         """Bind all listeners, then accept; OSError, and nothing bound, if one cannot be bound.

@@ -185,6 +185,8 @@ def test_a_controlled_shutdown_asks_until_it_may_end() -> None:
     controller.heartbeat = BrokerHeartbeatResponse(is_fenced=True, should_shut_down=True)
     controller.scheduler.run_for(10_000)
     assert ended == [1_000 + SHUT_DOWN_POLL_MS]
+    # Another heartbeat would ask the controller to unfence it.
+    assert controller.sent[-1][0] == ended[0]
 
 
 def test_a_controlled_shutdown_ends_without_leave_after_its_time() -> None:

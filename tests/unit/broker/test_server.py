@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import resource
 import socket
@@ -14,7 +15,14 @@ import pytest
 
 from broker.config import BrokerConfig
 from broker.lifecycle import BrokerLifecycle
-from broker.server import Server, _serve, format_folders, raise_descriptor_limit
+from broker.server import (
+    CLIENTS_LEAVE_S,
+    CLIENTS_QUIET_S,
+    Server,
+    _serve,
+    format_folders,
+    raise_descriptor_limit,
+)
 from broker.start_error import StartError
 from protocol.api_keys import ApiKey
 from protocol.message_codec import decode_response, encode_request
@@ -92,6 +100,55 @@ async def test_a_stop_answers_parked_requests_first(tmp_path: Path) -> None:
     async with asyncio.timeout(5):
         await server.stop()
     assert (await asked).responses[0].partitions[0].error_code == 0
+
+
+async def test_a_broker_with_others_serves_on_until_its_clients_are_quiet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server(config(tmp_path))
+    (endpoint,) = await server.start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", endpoint.port)
+    question = encode_request(MetadataRequest(topics=[]), 9, 1, "test")
+
+    async def answered() -> None:
+        writer.write(question)
+        await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
+
+    await answered()
+    monkeypatch.setattr(server.node.broker, "others_may_lead", lambda: True)
+    monkeypatch.setattr(server.node.broker, "hand_over", lambda done: done())
+    stopping = asyncio.create_task(server.stop())
+    for _ in range(4):
+        await asyncio.sleep(CLIENTS_QUIET_S / 2)
+        await answered()
+    async with asyncio.timeout(CLIENTS_LEAVE_S):
+        await stopping
+    assert await reader.read() == b""
+    writer.close()
+
+
+async def test_no_client_keeps_a_broker_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker.server.CLIENTS_LEAVE_S", 0.3)
+    server = Server(config(tmp_path))
+    (endpoint,) = await server.start()
+    monkeypatch.setattr(server.node.broker, "others_may_lead", lambda: True)
+    monkeypatch.setattr(server.node.broker, "hand_over", lambda done: done())
+
+    async def ask_on() -> int:
+        count = 0
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            while True:
+                await ask(endpoint.port, MetadataRequest(topics=[]), 9)
+                count += 1
+        return count
+
+    asking = asyncio.create_task(ask_on())
+    await asyncio.sleep(0.05)
+    async with asyncio.timeout(5):
+        await server.stop()
+        assert await asking > 0
 
 
 async def test_a_port_in_use_stops_the_start_in_one_line(tmp_path: Path) -> None:

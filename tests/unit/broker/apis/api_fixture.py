@@ -17,6 +17,7 @@ from protocol.api_keys import ApiKey
 from protocol.message_codec import decode, decode_response, encode_response
 from protocol.messages.metadata_records import (
     BrokerEndpoint,
+    BrokerRegistrationChangeRecord,
     ConfigRecord,
     PartitionRecord,
     RegisterBrokerRecord,
@@ -69,6 +70,11 @@ class Cluster:
                 log_dirs=[DIRECTORY],
             )
         )
+
+    def shut_down(self, broker_id: int) -> None:
+        """Let a broker begin a controlled shutdown."""
+        epoch = self.image.brokers[broker_id].epoch
+        self.replay(BrokerRegistrationChangeRecord(broker_id, epoch, in_controlled_shutdown=1))
 
     def topic(
         self,

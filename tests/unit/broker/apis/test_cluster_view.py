@@ -41,6 +41,30 @@ def test_the_controller_is_the_broker_that_answers_unless_it_is_fenced() -> None
     assert ClusterView(cluster.image, "ELSEWHERE").controller_id(1) == -1
 
 
+def lasting(cluster: Cluster, *leaders: int) -> list[int]:
+    return [one.id for one in ClusterView(cluster.image, "PLAINTEXT").lasting_brokers(leaders)]
+
+
+def test_a_broker_that_shuts_down_is_named_while_it_leads_or_is_the_only_one() -> None:
+    cluster = Cluster([1, 2, 3])
+    assert lasting(cluster) == [1, 2, 3]
+    cluster.shut_down(2)
+    assert lasting(cluster, 1, 3) == [1, 3]
+    assert lasting(cluster, 2) == [1, 2, 3]
+    cluster.shut_down(1)
+    assert lasting(cluster) == [3]
+    cluster.shut_down(3)
+    assert lasting(cluster, 1) == [1, 2, 3]
+
+
+def test_a_broker_that_shuts_down_is_nobodys_controller_while_there_is_another() -> None:
+    cluster = Cluster([1, 2])
+    cluster.shut_down(1)
+    assert ClusterView(cluster.image, "PLAINTEXT").controller_id(1) == 2
+    cluster.shut_down(2)
+    assert ClusterView(cluster.image, "PLAINTEXT").controller_id(1) == 1
+
+
 def test_offline_replicas() -> None:
     cluster = Cluster([1])
     cluster.register(2, fenced=True)

@@ -77,6 +77,19 @@ def test_brokers_are_those_of_the_listener() -> None:
     ]
 
 
+def test_a_broker_that_shuts_down_is_named_where_it_leads_what_was_asked_about() -> None:
+    cluster = Cluster([1, 2])
+    cluster.topic("mine", replicas=[1, 2], leader=1)
+    cluster.topic("moved", replicas=[1, 2], leader=2)
+    cluster.shut_down(1)
+    server = Server(cluster)
+    assert [one.node_id for one in server.ask("moved").brokers] == [2]
+    assert [one.node_id for one in server.ask().brokers] == [2]
+    response = server.ask("moved", "mine")
+    assert [one.node_id for one in response.brokers] == [1, 2]
+    assert response.controller_id == 2
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_all_topics_are_an_empty_list_in_v0_and_null_later(version: int) -> None:
     cluster = Cluster()

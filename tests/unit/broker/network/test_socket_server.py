@@ -173,6 +173,24 @@ async def test_an_error_of_one_connection_does_not_hold_up_others(
     assert await (await rig.client(server)).ask(b"x") == b"x"
 
 
+async def test_quiet_since_the_last_bytes_of_any_connection(rig: Rig):
+    listeners = [Listener("A", "127.0.0.1", 0), Listener("B", "127.0.0.1", 0)]
+    server = await rig.serve(listeners=listeners)
+    assert server.quiet_s > 0
+    one, other = await rig.client(server, "A"), await rig.client(server, "B")
+    await one.ask(b"x")
+    await other.ask(b"x")
+    await asyncio.sleep(0.05)
+    before = server.quiet_s
+    assert before >= 0.05
+    await one.ask(b"x")
+    assert server.quiet_s < before
+    await asyncio.sleep(0.05)
+    before = server.quiet_s
+    await other.ask(b"x")
+    assert server.quiet_s < before
+
+
 async def test_stop_answers_what_is_under_way_and_refuses_the_rest(rig: Rig):
     parked: list[Responder] = []
 
