@@ -6,7 +6,16 @@ from importlib import import_module
 
 from bench.scenario import Scenario
 
-MODULES = ("bench.scenarios", "bench.cluster")
+MODULES = (
+    "bench.scenarios",
+    "bench.fetching",
+    "bench.cluster",
+    "bench.fan_out",
+    "bench.burst",
+    "bench.idle",
+    "bench.groups",
+    "bench.transactions",
+)
 
 
 def all_scenarios() -> dict[str, Scenario]:

@@ -1,31 +1,36 @@
 """Transactions a second, and how long a record takes to a reader of committed records.
 
-`python -m bench --transactions`: transactions of ten 100-byte records, by 1 and by 20 producers at
-once, with confluent-kafka (protocol 1) and with the Java client (protocol 2, KIP-890), on one node
-and on three (RF 3, min.insync.replicas 2). One consumer with isolation level read_committed reads
-along; its latency counts from the send of a record to its arrival. Every load runs until two
-successive windows differ by less than 5 %, then one window counts. With `--json` the figures of
-each peer are written when it is done, and a run that was broken off goes on where it was.
+Transactions of ten 100-byte records, by 1 and by 20 producers at once, with confluent-kafka
+(protocol 1) and with the Java client (protocol 2, KIP-890), on one node and on three (RF 3,
+min.insync.replicas 2). One consumer with isolation level read_committed reads along; its latency
+counts from the send of a record to its arrival.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import platform
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from bench.peers import NODES, start_peer
-from bench.scenario import LARGER, SMALLER, STEADY, Figure
+from bench.peers import NODES, Peer
+from bench.scenario import (
+    BROKER_CPU,
+    LARGER,
+    RATE,
+    SMALLER,
+    Done,
+    Figure,
+    Run,
+    Scenario,
+    latencies,
+    steady,
+)
 from bench.wire import create_topic
 from tests.java_tools import java_command, program_classpath
 
@@ -36,17 +41,6 @@ PRODUCERS = (1, 20)
 # The client is not what is measured: no flags but a heap that twenty producers fit into.
 JAVA = ("-Xms512m", "-Xmx512m")
 CALL_S = 30.0
-WINDOWS_MAX = 6
-
-
-@dataclass
-class Target:
-    """A running peer of one node or three."""
-
-    peer: Any
-    bootstrap: str
-    port: int
-    replicas: int
 
 
 @dataclass
@@ -61,8 +55,8 @@ class ConfluentLoad:
     failures: list[BaseException] = field(default_factory=list)
     stopping: threading.Event = field(default_factory=threading.Event)
 
-    def run(self, window_s: float) -> tuple[float, list[float]]:
-        """Transactions a second, and seconds from send to arrival."""
+    def run(self, peer: Peer, window_s: float) -> list[Figure]:
+        """Load until it is steady, and stop all threads."""
         self.committed = [0] * self.producers
         threads = [threading.Thread(target=self._guarded, args=(self._consume,))]
         for number in range(self.producers):
@@ -71,32 +65,40 @@ class ConfluentLoad:
         for thread in threads:
             thread.start()
         try:
-            self._warm_up(window_s)
-            trips: list[float] = []
-            self.trips = trips
-            began = time.perf_counter()
-            rate = self._window(window_s) / (time.perf_counter() - began)
-            self.trips = None
+            self._wait_for_all()
+            measured = steady(peer, self._window, window_s)
         finally:
             self.stopping.set()
             for thread in threads:
-                thread.join(60)
-        return rate, trips
+                thread.join(2 * CALL_S)
+        if not measured.trips:
+            raise RuntimeError("no committed record arrived")
+        return [
+            Figure(RATE, "txn/s", measured.rate, LARGER),
+            Figure(BROKER_CPU, "µs/txn", measured.cpu_per_unit * 1e6, SMALLER),
+            *latencies(measured.trips, "ms"),
+            measured.client_load,
+        ]
 
-    def _warm_up(self, window_s: float) -> None:
-        before = self._window(window_s)
-        for _ in range(WINDOWS_MAX - 1):
-            count = self._window(window_s)
-            if before and abs(count - before) < STEADY * before:
-                return
-            before = count
+    def _wait_for_all(self) -> None:
+        """Until every producer has its id and has committed once."""
+        deadline = time.monotonic() + CALL_S
+        while not all(self.committed):
+            if self.failures:
+                raise self.failures[0]
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.committed.count(0)} producers have committed nothing")
+            time.sleep(0.01)
 
-    def _window(self, seconds: float) -> float:
+    def _window(self, seconds: float) -> Done:
         before = sum(self.committed)
+        trips: list[float] = []
+        self.trips = trips
         time.sleep(seconds)
+        self.trips = None
         if self.failures:
             raise self.failures[0]
-        return sum(self.committed) - before
+        return Done(sum(self.committed) - before, trips)
 
     def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
         try:
@@ -146,109 +148,65 @@ class ConfluentLoad:
         consumer.close()
 
 
-def by_confluent(target: Target, topic: str, producers: int, window_s: float) -> dict[str, float]:
+def by_confluent(producers: int) -> Run:
     """librdkafka."""
-    rate, trips = ConfluentLoad(target.bootstrap, topic, producers).run(window_s)
-    trips.sort()
-    if not trips:
-        raise RuntimeError("no committed record arrived")
-    p50, p99 = trips[len(trips) // 2], trips[len(trips) * 99 // 100]
-    return {"rate": rate, "p50_ms": p50 * 1e3, "p99_ms": p99 * 1e3}
+
+    def run(peer: Peer, window_s: float) -> list[Figure]:
+        topic = f"transactions-confluent-{producers}"
+        create_topic(peer.port, topic, PARTITIONS, peer.nodes)
+        return ConfluentLoad(peer.bootstrap, topic, producers).run(peer, window_s)
+
+    return run
 
 
-def by_java(target: Target, topic: str, producers: int, window_s: float) -> dict[str, float]:
-    """`tests/java/src/TransactionLoad.java`, in a JVM of its own."""
-    words = (target.bootstrap, topic, str(PARTITIONS), str(producers), str(window_s))
-    done = subprocess.run(
-        java_command("TransactionLoad", *words, classpath=program_classpath(), jvm=JAVA),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=20 * window_s + 120,
+def by_java(producers: int) -> Run:
+    """`tests/java/src/TransactionLoad.java`, in a JVM of its own; it warms up and measures."""
+
+    def run(peer: Peer, window_s: float) -> list[Figure]:
+        topic = f"transactions-java-{producers}"
+        create_topic(peer.port, topic, PARTITIONS, peer.nodes)
+        words = (peer.bootstrap, topic, str(PARTITIONS), str(producers), str(window_s))
+        done = subprocess.run(
+            java_command("TransactionLoad", *words, classpath=program_classpath(), jvm=JAVA),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=20 * window_s + 120,
+        )
+        if done.returncode:
+            raise RuntimeError(f"TransactionLoad failed: {done.stdout}{done.stderr[-2000:]}")
+        told: dict[str, float] = json.loads(done.stdout)
+        return [
+            Figure(RATE, "txn/s", told["rate"], LARGER),
+            Figure("p50", "ms", told["p50_ms"], SMALLER),
+            Figure("p99", "ms", told["p99_ms"], SMALLER),
+        ]
+
+    return run
+
+
+CLIENTS: dict[str, Callable[[int], Run]] = {"confluent": by_confluent, "java": by_java}
+
+
+def scenario(nodes: int, client: str, producers: int) -> Scenario:
+    """One of the eight."""
+    where = "" if nodes == 1 else "RF 3, "
+    many = f"{producers} producer{'s' if producers > 1 else ''}"
+    return Scenario(
+        name=f"{'rf3-' if nodes > 1 else ''}transactions-{client}-{producers}",
+        group="transactions",
+        title=f"{where}transactions of {RECORDS} records, {client}, {many}",
+        client=f"{client}, {producers} and a reader",
+        connections=producers + 1,
+        partitions=PARTITIONS,
+        run=CLIENTS[client](producers),
+        nodes=nodes,
     )
-    if done.returncode:
-        raise RuntimeError(f"TransactionLoad failed: {done.stdout}{done.stderr[-2000:]}")
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
 
 
-CLIENTS = {"confluent": by_confluent, "java": by_java}
 SCENARIOS = [
-    f"{nodes}-{client}-{producers}"
-    for nodes in ("one", "rf3")
+    scenario(nodes, client, producers)
+    for nodes in (1, NODES)
     for client in CLIENTS
     for producers in PRODUCERS
 ]
-
-
-def figures_of(target: Target, name: str, window_s: float) -> list[Figure]:
-    """One scenario's figures."""
-    nodes, client, producers = name.split("-")
-    topic = f"transactions-{name}"
-    create_topic(target.port, topic, PARTITIONS, target.replicas)
-    print(f"    {name}", file=sys.stderr, flush=True)
-    told = CLIENTS[client](target, topic, int(producers), window_s)
-    where = "one node" if nodes == "one" else "RF 3"
-    label = f"{where}, {client}, {producers} producer{'s' if producers != '1' else ''}"
-    return [
-        Figure(f"{label}: rate", "txn/s", told["rate"], LARGER),
-        Figure(f"{label}: p50", "ms", told["p50_ms"], SMALLER),
-        Figure(f"{label}: p99", "ms", told["p99_ms"], SMALLER),
-    ]
-
-
-def measure(peer_name: str, nodes: str, names: list[str], window_s: float) -> dict[str, Figure]:
-    """The scenarios of one node or of three, on fresh data."""
-    peer = start_peer(peer_name, 1 if nodes == "one" else NODES)
-    try:
-        target = Target(peer, peer.bootstrap, peer.port, peer.nodes)
-        figures = [one for name in names for one in figures_of(target, name, window_s)]
-    finally:
-        peer.stop()
-    return {figure.name: figure for figure in figures}
-
-
-Done = dict[str, dict[str, dict[str, list[Any]]]]
-"""`round/nodes` → peer → figure's name → its fields."""
-
-
-def run(
-    peers: list[str],
-    rounds: int,
-    window_s: float,
-    names: list[str],
-    keep: Path | None,
-    table: Callable[[Any], list[str]],
-) -> int:
-    """Alternate the peers, keep what is done, print the table."""
-    done: Done = json.loads(keep.read_text()) if keep is not None and keep.exists() else {}
-    for number in range(1, rounds + 1):
-        for nodes in ("one", "rf3"):
-            chosen = [name for name in names if name.startswith(nodes)]
-            for peer in peers if chosen else ():
-                part = done.setdefault(f"{number}/{nodes}", {})
-                if peer in part:
-                    continue
-                print(f"round {number} of {rounds}: {peer}, {nodes}", file=sys.stderr, flush=True)
-                measured = measure(peer, nodes, chosen, window_s)
-                part[peer] = {name: list(astuple(figure)) for name, figure in measured.items()}
-                if keep is not None:
-                    keep.write_text(json.dumps(done, indent=1) + "\n")
-    today, python = time.strftime("%Y-%m-%d"), platform.python_version()
-    print(f"{today}, {os.cpu_count()} cores, Python {python}")
-    print("\n".join(table(_rounds(done, peers, rounds))))
-    return 0
-
-
-def _rounds(done: Done, peers: list[str], rounds: int) -> dict[str, list[dict[str, Figure]]]:
-    return {
-        peer: [
-            {
-                name: Figure(*fields)
-                for nodes in ("one", "rf3")
-                for name, fields in done.get(f"{number}/{nodes}", {}).get(peer, {}).items()
-            }
-            for number in range(1, rounds + 1)
-        ]
-        for peer in peers
-    }

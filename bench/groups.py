@@ -1,0 +1,268 @@
+"""A consumer group of many members that speak for themselves: no client library is the limit.
+
+`Member` is one connection that joins, syncs and sends heartbeats by the classic protocol as a stock
+client does, only that it hurries: a heartbeat follows the last after `HEARTBEAT_S`, so that the
+time a group takes is its coordinator's, not that of a heartbeat interval of three seconds. Both
+peers have `group.initial.rebalance.delay.ms=0`; with the default of 3 s a group waits for that.
+"""
+
+from __future__ import annotations
+
+import select
+import struct
+import time
+from statistics import median
+from typing import Any
+
+from bench.peers import Peer
+from bench.scenario import SMALLER, Figure, Run, Scenario
+from bench.wire import Wire, create_topic
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.message_codec import decode_response, encode_request
+from protocol.messages.find_coordinator import FindCoordinatorRequest
+from protocol.messages.heartbeat import HeartbeatRequest
+from protocol.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+)
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+MEMBERS = 100
+GROUPS_MIN = 5
+GROUPS_MAX = 40
+WARM_UP_GROUPS = 2
+STABLE = "time to Stable"
+HEARTBEAT_S = 0.02
+SESSION_MS = 300_000
+STABLE_TIMEOUT_S = 120.0
+JOIN_VERSION, SYNC_VERSION, HEARTBEAT_VERSION, COMMIT_VERSION = 9, 5, 4, 9
+TOPIC = "grouped"
+
+_PROTOCOL = JoinGroupRequestProtocol(
+    "range", struct.pack(">hih", 1, 1, len(TOPIC)) + TOPIC.encode() + struct.pack(">ii", -1, 0)
+)
+_VERSIONS = {
+    ApiKey.JOIN_GROUP: JOIN_VERSION,
+    ApiKey.SYNC_GROUP: SYNC_VERSION,
+    ApiKey.HEARTBEAT: HEARTBEAT_VERSION,
+}
+_AGAIN = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
+
+
+def assignment(partition: int) -> bytes:
+    """A consumer's share: one partition."""
+    name = struct.pack(">h", len(TOPIC)) + TOPIC.encode()
+    return struct.pack(">hi", 1, 1) + name + struct.pack(">iii", 1, partition, -1)
+
+
+class Speaker(Wire):
+    """A connection whose answers are looked at."""
+
+    def receive(self, key: ApiKey, version: int) -> Any:
+        """The next answer; waits for it."""
+        size = int.from_bytes(self._exactly(4), "big")
+        return decode_response(key, memoryview(self._exactly(size)), version)[1]
+
+
+class Member:
+    """One member on its own connection. One request is under way at a time, or none (`waiting`)."""
+
+    def __init__(self, port: int, group: str, number: int) -> None:
+        self.wire = Speaker(port)
+        self.group = group
+        self.client_id = f"member-{number}"
+        self.member_id = ""
+        self.generation = -1
+        self.is_stable = False
+        self.size = 0
+        """Members of its generation, where it is the leader."""
+        self.waiting = False
+        self.heartbeat_at_s = 0.0
+        self.requests = 0
+        self._asked = ApiKey.JOIN_GROUP
+
+    def join(self) -> None:
+        """Send a JoinGroup."""
+        self.is_stable = False
+        request = JoinGroupRequest(
+            self.group, SESSION_MS, SESSION_MS, self.member_id, None, "consumer", [_PROTOCOL]
+        )
+        self._send(ApiKey.JOIN_GROUP, request)
+
+    def beat(self) -> None:
+        """Send a Heartbeat."""
+        request = HeartbeatRequest(self.group, self.generation, self.member_id)
+        self._send(ApiKey.HEARTBEAT, request)
+
+    def answered(self) -> None:
+        """Take the answer that is there, and do what follows from it."""
+        key = self._asked
+        answer = self.wire.receive(key, _VERSIONS[key])
+        self.waiting = True
+        error = ErrorCode(answer.error_code)
+        if error is ErrorCode.MEMBER_ID_REQUIRED:
+            self.member_id = answer.member_id
+            self.join()
+        elif error in _AGAIN:
+            time.sleep(0.01)
+            self.join()
+        elif error in (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION):
+            self.join()
+        elif error is not ErrorCode.NONE:
+            raise RuntimeError(f"{key.name} of {self.client_id} is refused: {error.name}")
+        elif key is ApiKey.JOIN_GROUP:
+            self._sync(answer)
+        else:
+            self.is_stable = True
+            self.heartbeat_at_s = time.monotonic() + HEARTBEAT_S
+
+    def _sync(self, answer: JoinGroupResponse) -> None:
+        self.generation, self.member_id = answer.generation_id, answer.member_id
+        self.size = len(answer.members)
+        shares = [
+            SyncGroupRequestAssignment(member.member_id, assignment(number))
+            for number, member in enumerate(answer.members)
+        ]
+        request = SyncGroupRequest(
+            self.group, self.generation, self.member_id, None, "consumer", "range", shares
+        )
+        self._send(ApiKey.SYNC_GROUP, request)
+
+    def _send(self, key: ApiKey, request: object) -> None:
+        self._asked, self.waiting = key, False
+        self.requests += 1
+        self.wire.socket.sendall(encode_request(request, _VERSIONS[key], 1, self.client_id))
+
+
+class Group:
+    """Members of one group, all driven from one thread."""
+
+    def __init__(self, port: int, name: str, members: int) -> None:
+        self.members = [Member(port, name, number) for number in range(members)]
+        self._poll = select.epoll()
+        self._by_fd = {member.wire.socket.fileno(): member for member in self.members}
+        for fd in self._by_fd:
+            self._poll.register(fd, select.EPOLLIN)
+
+    def close(self) -> None:
+        """Hang up; the members stay until their session ends."""
+        self._poll.close()
+        for member in self.members:
+            member.wire.close()
+
+    def settle(self) -> float:
+        """All join at once; seconds until all are Stable in one generation that has them all."""
+        began = time.monotonic()
+        for member in self.members:
+            member.join()
+        while not self.is_stable():
+            if time.monotonic() > began + STABLE_TIMEOUT_S:
+                stable = sum(member.is_stable for member in self.members)
+                raise TimeoutError(f"{stable} of {len(self.members)} members are stable")
+            self.step(HEARTBEAT_S / 2)
+        return time.monotonic() - began
+
+    def is_stable(self) -> bool:
+        """Whether all have their share in a generation of all."""
+        return (
+            all(member.is_stable for member in self.members)
+            and len({member.generation for member in self.members}) == 1
+            and max(member.size for member in self.members) == len(self.members)
+        )
+
+    def step(self, timeout_s: float) -> None:
+        """Take the answers that are there within the time, and send the heartbeats that are due."""
+        for fd, _ in self._poll.poll(timeout_s):
+            self._by_fd[fd].answered()
+        now = time.monotonic()
+        for member in self.members:
+            if member.waiting and now >= member.heartbeat_at_s:
+                member.beat()
+
+    def quiet(self) -> None:
+        """Wait for the answers that are under way: afterwards no request is."""
+        while not all(member.waiting for member in self.members):
+            for fd, _ in self._poll.poll(1.0):
+                self._by_fd[fd].answered()
+
+
+def find_coordinator(port: int) -> None:
+    """Make the broker serve groups: its topic for them is made on the first question."""
+    wire = Wire(port)
+    deadline = time.monotonic() + STABLE_TIMEOUT_S
+    while True:
+        answer = wire.ask(FindCoordinatorRequest(coordinator_keys=["any"]), 4)
+        error = ErrorCode(answer.coordinators[0].error_code)
+        if error is ErrorCode.NONE:
+            break
+        if error not in _AGAIN or time.monotonic() > deadline:
+            raise RuntimeError(f"there is no group coordinator: {error.name}")
+        time.sleep(0.05)
+    wire.close()
+
+
+def heartbeat_frame(member: Member) -> bytes:
+    """A Heartbeat of a member that is Stable."""
+    request = HeartbeatRequest(member.group, member.generation, member.member_id)
+    return encode_request(request, HEARTBEAT_VERSION, 1, member.client_id)
+
+
+def commit_frame(member: Member) -> bytes:
+    """An OffsetCommit of one partition by a member that is Stable."""
+    topic = OffsetCommitRequestTopic(TOPIC, partitions=[OffsetCommitRequestPartition(0, 1)])
+    request = OffsetCommitRequest(member.group, member.generation, member.member_id, topics=[topic])
+    return encode_request(request, COMMIT_VERSION, 1, member.client_id)
+
+
+def joins(members: int) -> Run:
+    """New groups of so many members, one after the other, for two windows; at least three."""
+
+    def run(peer: Peer, window_s: float) -> list[Figure]:
+        create_topic(peer.port, TOPIC, members)
+        find_coordinator(peer.port)
+        times: list[float] = []
+        cpus: list[float] = []
+        requests = 0
+        end = time.monotonic() + 2 * window_s
+        while len(times) < GROUPS_MIN or time.monotonic() < end and len(times) < GROUPS_MAX:
+            group = Group(peer.port, f"joining-{len(times)}", members)
+            cpu = peer.cpu_seconds()
+            times.append(group.settle())
+            cpus.append(peer.cpu_seconds() - cpu)
+            requests += sum(member.requests for member in group.members)
+            group.close()
+        settled = times[WARM_UP_GROUPS:]
+        return [
+            Figure(STABLE, "ms", median(settled) * 1e3, SMALLER),
+            Figure("slowest", "ms", max(settled) * 1e3, SMALLER),
+            Figure("broker CPU per group", "ms", median(cpus[WARM_UP_GROUPS:]) * 1e3, SMALLER),
+            Figure("requests per group", "", requests / len(times), SMALLER),
+        ]
+
+    return run
+
+
+SCENARIOS = [
+    Scenario(
+        name=f"join-{MEMBERS}",
+        group="groups",
+        title=f"{MEMBERS} members join a group",
+        client="replayed frames",
+        connections=MEMBERS,
+        partitions=MEMBERS,
+        run=joins(MEMBERS),
+        goals={STABLE: 1.0},
+        usual=True,
+    )
+]

@@ -1,0 +1,225 @@
+"""What is open but idle, and what comes and goes: connections, partitions.
+
+CPU with something idle and without it is measured on one peer in turns (without, with, without), so
+that a machine whose speed drifts favours neither; each turn is compared with its two neighbours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+
+from bench.peers import Peer
+from bench.scenario import LARGER, SMALLER, Done, Figure, Scenario, latencies, steady
+from bench.wire import Wire, create_topic, produce_frame, produce_one, replay
+from protocol.message_codec import encode_request
+from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.messages.delete_topics import DeleteTopicsRequest
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+
+IDLE_CONNECTIONS = 5_000
+ACTIVE_CONNECTIONS = 100
+IDLE_PARTITIONS = 1_000
+ACTIVE_PARTITIONS = 8
+CONNECTS_PER_S = 100
+SPARE_DESCRIPTORS = 200
+OPENED_AT_ONCE = 32
+"""Connections that wait to be accepted: fewer than `socket.listen.backlog.size`, 50 by default."""
+DELETE_TIMEOUT_S = 60.0
+TURNS = 2
+RATIO_LIMIT = 1.2
+IN_TURN = "CPU with / without"
+
+API_VERSIONS_FRAME = encode_request(ApiVersionsRequest("bench", "1"), 3, 1, "bench")
+
+
+@contextlib.contextmanager
+def idle_connections(port: int, count: int) -> Iterator[None]:
+    """So many connections that asked once (ApiVersions) and say nothing more."""
+    allow_descriptors(count + SPARE_DESCRIPTORS)
+    opened: list[socket.socket] = []
+    try:
+        while len(opened) < count:
+            some = [
+                socket.create_connection(("127.0.0.1", port), timeout=60)
+                for _ in range(min(OPENED_AT_ONCE, count - len(opened)))
+            ]
+            opened += some
+            for one in some:
+                one.sendall(API_VERSIONS_FRAME)
+            for one in some:
+                if not one.recv(1 << 16):
+                    raise ConnectionError("the broker refused a connection")
+        yield
+    finally:
+        for one in opened:
+            one.close()
+
+
+def allow_descriptors(count: int) -> None:
+    """Raise this process's limit of open files; RuntimeError where the system does not let it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft >= count:
+        return
+    if hard != resource.RLIM_INFINITY and hard < count:
+        raise RuntimeError(f"{count} open files are needed, ulimit -n allows {hard}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
+
+
+def in_turns(
+    peer: Peer,
+    load: Callable[[float], Done],
+    something_idle: Callable[[], contextlib.AbstractContextManager[None]],
+    window_s: float,
+) -> list[Figure]:
+    """CPU per request without and with what is idle, and their ratio."""
+    load(window_s / 2)
+    without = [cpu_per_unit(peer, load, window_s / 3)]
+    beside: list[float] = []
+    for _ in range(TURNS):
+        with something_idle():
+            load(window_s / 6)  # what opening them left behind
+            beside.append(cpu_per_unit(peer, load, window_s / 3))
+        load(window_s / 6)
+        without.append(cpu_per_unit(peer, load, window_s / 3))
+    return [
+        Figure("CPU without", "µs/req", median(without) * 1e6, SMALLER),
+        Figure("CPU with", "µs/req", median(beside) * 1e6, SMALLER),
+        Figure(IN_TURN, "×", to_neighbours(without, beside), SMALLER),
+    ]
+
+
+def to_neighbours(without: Sequence[float], beside: Sequence[float]) -> float:
+    """The median of the ratios of each turn to the mean of the one before it and the one after."""
+    pairs = zip(without, without[1:], strict=False)
+    return median(
+        turn / ((before + after) / 2) for turn, (before, after) in zip(beside, pairs, strict=True)
+    )
+
+
+def cpu_per_unit(peer: Peer, load: Callable[[float], Done], seconds: float) -> float:
+    """Seconds of broker CPU per unit of one stretch of load."""
+    before = peer.cpu_seconds()
+    units = load(seconds).units
+    return (peer.cpu_seconds() - before) / units
+
+
+def beside_connections(peer: Peer, window_s: float) -> list[Figure]:
+    """Produce requests of one record over 100 connections, with 5,000 others and without."""
+    create_topic(peer.port, "active", ACTIVE_PARTITIONS)
+    produce_one(peer.port, "active")
+    frames = [
+        produce_frame("active", number % ACTIVE_PARTITIONS, 100)
+        for number in range(ACTIVE_CONNECTIONS)
+    ]
+
+    def load(seconds: float) -> Done:
+        return Done(replay(peer.port, frames, seconds)[0])
+
+    return in_turns(peer, load, lambda: idle_connections(peer.port, IDLE_CONNECTIONS), window_s)
+
+
+def beside_partitions(peer: Peer, window_s: float) -> list[Figure]:
+    """Produce requests of one record to 8 partitions, with 1,000 others there and without."""
+    create_topic(peer.port, "active", ACTIVE_PARTITIONS)
+    produce_one(peer.port, "active")
+    frames = [produce_frame("active", index, 100) for index in range(ACTIVE_PARTITIONS)]
+
+    def load(seconds: float) -> Done:
+        return Done(replay(peer.port, frames, seconds)[0])
+
+    return in_turns(peer, load, lambda: idle_partitions(peer.port, IDLE_PARTITIONS), window_s)
+
+
+@contextlib.contextmanager
+def idle_partitions(port: int, count: int) -> Iterator[None]:
+    """A topic of so many partitions that nobody asks for."""
+    create_topic(port, "idle", count)
+    try:
+        yield
+    finally:
+        delete_topic(port, "idle")
+
+
+def delete_topic(port: int, name: str) -> None:
+    """Remove a topic, and wait until it is told no more."""
+    wire = Wire(port)
+    wire.ask(DeleteTopicsRequest(topic_names=[name], timeout_ms=60_000), 4)
+    asked = MetadataRequest([MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+    deadline = time.monotonic() + DELETE_TIMEOUT_S
+    while not wire.ask(asked, 8).topics[0].error_code:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{name} is not deleted after {DELETE_TIMEOUT_S:.0f} s")
+        time.sleep(0.02)
+    wire.close()
+
+
+def connects(peer: Peer, window_s: float) -> list[Figure]:
+    """100 times a second: connect, ApiVersions, Metadata of one topic, hang up."""
+    create_topic(peer.port, "asked-for", ACTIVE_PARTITIONS)
+    asked = MetadataRequest(
+        [MetadataRequestTopic(name="asked-for")], allow_auto_topic_creation=False
+    )
+    metadata_frame = encode_request(asked, 8, 2, "bench")
+
+    def load(seconds: float) -> Done:
+        trips = []
+        began = time.perf_counter()
+        for number in range(max(1, int(seconds * CONNECTS_PER_S))):
+            pause = began + number / CONNECTS_PER_S - time.perf_counter()
+            if pause > 0:
+                time.sleep(pause)
+            started = time.perf_counter()
+            wire = Wire(peer.port)
+            for frame in (API_VERSIONS_FRAME, metadata_frame):
+                wire.socket.sendall(frame)
+                wire.skip_response()
+            trips.append(time.perf_counter() - started)
+            wire.close()
+        return Done(len(trips), trips)
+
+    measured = steady(peer, load, window_s)
+    return [
+        Figure("connects", "1/s", measured.rate, LARGER),
+        Figure("CPU per connect", "µs", measured.cpu_per_unit * 1e6, SMALLER),
+        *latencies(measured.trips),
+    ]
+
+
+SCENARIOS = [
+    Scenario(
+        name="idle-connections",
+        group="idle",
+        title=f"{ACTIVE_CONNECTIONS} active connections beside {IDLE_CONNECTIONS:,} idle ones",
+        client="replayed frames",
+        connections=IDLE_CONNECTIONS + ACTIVE_CONNECTIONS,
+        partitions=ACTIVE_PARTITIONS,
+        run=beside_connections,
+        limits={IN_TURN: RATIO_LIMIT},
+        usual=True,
+    ),
+    Scenario(
+        name="idle-partitions",
+        group="idle",
+        title=f"{ACTIVE_PARTITIONS} active partitions beside {IDLE_PARTITIONS:,} idle ones",
+        client="replayed frames",
+        connections=ACTIVE_PARTITIONS,
+        partitions=IDLE_PARTITIONS + ACTIVE_PARTITIONS,
+        run=beside_partitions,
+        limits={IN_TURN: RATIO_LIMIT},
+        usual=True,
+    ),
+    Scenario(
+        name="connects",
+        group="idle",
+        title=f"{CONNECTS_PER_S} connects a second, two requests each",
+        client="replayed frames",
+        connections=1,
+        partitions=ACTIVE_PARTITIONS,
+        run=connects,
+    ),
+]

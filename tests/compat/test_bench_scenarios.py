@@ -1,0 +1,43 @@
+"""A tiny run of the bench's scenarios on Ottla: they load it, end, and tell what they promise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pytest
+
+from bench import burst, fan_out, groups, idle, transactions
+from bench.peers import Peer, start_peer
+from bench.scenario import Scenario
+from bench.wire import delete_topics
+
+WINDOW_S = 0.2
+MODULES = (burst, fan_out, groups, idle)
+CHOSEN = [scenario for module in MODULES for scenario in module.SCENARIOS]
+CHOSEN += [one for one in transactions.SCENARIOS if one.name == "transactions-confluent-1"]
+
+
+@pytest.fixture(scope="module")
+def peer() -> Iterator[Peer]:
+    started = start_peer("ottla")
+    yield started
+    started.stop()
+
+
+@pytest.mark.parametrize("scenario", CHOSEN, ids=lambda scenario: scenario.name)
+def test_a_scenario_gives_its_figures(
+    scenario: Scenario, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(idle, "IDLE_CONNECTIONS", 50)
+    monkeypatch.setattr(idle, "IDLE_PARTITIONS", 20)
+    monkeypatch.setattr(idle, "ACTIVE_CONNECTIONS", 10)
+    monkeypatch.setattr(groups, "GROUPS_MIN", 3)
+    # A transaction may take long where the machine is busy, and one has to end in each window.
+    figures = scenario.run(peer, WINDOW_S if scenario.group != "transactions" else 5 * WINDOW_S)
+    delete_topics(peer.port)
+    names = [figure.name for figure in figures]
+    assert len(set(names)) == len(names)
+    assert set(scenario.goals) | set(scenario.limits) <= set(names)
+    assert all(math.isfinite(figure.value) for figure in figures)
+    assert peer.death() is None

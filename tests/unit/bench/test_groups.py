@@ -1,0 +1,29 @@
+"""When a group counts as Stable, and the bytes a member sends."""
+
+from __future__ import annotations
+
+from bench.groups import Group, Member, assignment
+
+
+def group(*members: tuple[bool, int, int]) -> Group:
+    """Members as (is_stable, generation, size as it knows it), without connections."""
+    made = Group.__new__(Group)
+    made.members = []
+    for is_stable, generation, size in members:
+        member = Member.__new__(Member)
+        member.is_stable, member.generation, member.size = is_stable, generation, size
+        made.members.append(member)
+    return made
+
+
+def test_all_have_to_be_in_one_generation_of_all() -> None:
+    assert group((True, 3, 2), (True, 3, 0)).is_stable()
+    assert not group((True, 3, 2), (False, 3, 0)).is_stable()
+    assert not group((True, 3, 2), (True, 2, 0)).is_stable()
+    assert not group((True, 3, 1), (True, 3, 0)).is_stable()
+
+
+def test_a_share_names_one_partition() -> None:
+    share = assignment(7)
+    assert share[:6] == b"\0\1" + (1).to_bytes(4, "big")
+    assert share.endswith((1).to_bytes(4, "big") + (7).to_bytes(4, "big") + b"\xff" * 4)
