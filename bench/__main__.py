@@ -25,6 +25,7 @@ from bench.turns import Run, say, work_through
 COMPILED = ("broker", "controller", "protocol", "storage")
 WINDOW_S = 3.0
 ROUNDS = 5
+WARM_UP = 1_000_000
 KEPT = Path(".cache/bench/run.json")
 
 
@@ -65,10 +66,12 @@ def _chosen(options: argparse.Namespace, known: dict[str, Scenario]) -> list[str
 
 def _begun(options: argparse.Namespace, scenarios: list[str], path: Path) -> Run:
     """A run that was broken off and asked for the same, or a new one."""
-    wanted = (options.peers.split(","), options.rounds, options.window, scenarios)
+    peers = options.peers.split(",")
+    wanted = (peers, options.rounds, options.window, options.warm_up, scenarios)
     if path.exists():
         run = Run.load(path)
-        if not run.finished and (run.peers, run.rounds, run.window_s, run.scenarios) == wanted:
+        found = (run.peers, run.rounds, run.window_s, run.warm_up, run.scenarios)
+        if not run.finished and found == wanted:
             say(f"going on with {path}")
             return run
         path.replace(path.with_name(f"{path.stem}-{time.strftime('%Y%m%dT%H%M%S')}.json"))
@@ -87,6 +90,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="what there is to choose from")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="alternations")
     parser.add_argument("--window", type=float, default=WINDOW_S, help="seconds of one measurement")
+    parser.add_argument(
+        "--warm-up", type=int, default=WARM_UP, help="requests that a JVM gets first"
+    )
     parser.add_argument("--json", type=Path, help=f"where all figures go; default {KEPT}")
     parser.add_argument(
         "--spark", action="store_true", help="rows a second of Spark's Kafka source"

@@ -10,8 +10,9 @@ import confluent_kafka
 from confluent_kafka import Producer
 
 CLIENT = f"confluent-kafka {confluent_kafka.__version__}"
-QUEUED_MAX = 50_000  # messages in librdkafka's queue: it is never empty and never full
-QUEUED_KIB = 262_144
+# librdkafka's queue is never empty and never full, and soon sent when a window is over.
+QUEUED_MAX = 100_000
+QUEUED_KIB = 16_384
 FLUSH_S = 60.0
 
 
@@ -27,7 +28,7 @@ class BatchProducer:
                 "batch.size": 1_000_000,
                 "batch.num.messages": 100_000,
                 "queue.buffering.max.messages": 2 * QUEUED_MAX,
-                "queue.buffering.max.kbytes": QUEUED_KIB,
+                "queue.buffering.max.kbytes": 4 * QUEUED_KIB,
                 "message.timeout.ms": 30_000,
                 "delivery.report.only.error": True,
                 # Refers not to self: the producer goes as soon as nobody refers to it.
@@ -41,7 +42,7 @@ class BatchProducer:
     ) -> int:
         """Produce the lots in turn for so many seconds, or `most` messages; how many, all sent."""
         message = lots[0][0]["value"]
-        queued_max = min(QUEUED_MAX, QUEUED_KIB * 512 // max(1, len(message)))
+        queued_max = min(QUEUED_MAX, QUEUED_KIB * 1024 // max(1, len(message)))
         end = time.monotonic() + seconds
         sent = 0
         while time.monotonic() < end and sent < most:
@@ -53,6 +54,11 @@ class BatchProducer:
             self._producer.poll(0)
         self.flush()
         return sent
+
+    def send(self, topic: str, value: bytes) -> None:
+        """One message, at once."""
+        self._producer.produce(topic, value)
+        self._producer.poll(0)
 
     def flush(self) -> None:
         """Until all is delivered; an error where something is not."""

@@ -7,7 +7,6 @@ this project, for A/B), `kafka`, or `NAME=HOST:PORT/PID` for one broker that som
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -27,7 +26,8 @@ START_TIMEOUT_S = 90.0
 LOG_LINES = 3
 
 # Deleted data goes at once instead of after a minute: scenarios follow each other on one disk.
-PROPERTIES = {"log.segment.delete.delay.ms": "100"}
+# No pause before a group's first rebalance: it would hide what the coordinator takes.
+PROPERTIES = {"log.segment.delete.delay.ms": "100", "group.initial.rebalance.delay.ms": "0"}
 CLUSTER_PROPERTIES = {
     **PROPERTIES,
     "default.replication.factor": "3",
@@ -35,7 +35,7 @@ CLUSTER_PROPERTIES = {
     "offsets.topic.replication.factor": "3",
 }
 
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_CPUCLOCK_SCHED = 2
 
 
 class Peer:
@@ -44,7 +44,9 @@ class Peer:
     `ports`    of 127.0.0.1, a node each        `folders`  its data, for what asks the page cache
     `pids`     its processes; empty where nobody knows them
     `start_s`  from the command to its first acknowledged record (cluster: to all nodes seen)
+    `idle_mib` its memory then
     `flags`    how it was started, for the report
+    `is_jvm`   whether it compiles on the way and is to be warmed with many requests first
     """
 
     def __init__(self, name: str) -> None:
@@ -53,7 +55,9 @@ class Peer:
         self.pids: list[int] = []
         self.folders: list[Path] = []
         self.start_s = float("nan")
+        self.idle_mib = float("nan")
         self.flags = ""
+        self.is_jvm = False
 
     @property
     def nodes(self) -> int:
@@ -148,7 +152,7 @@ class KafkaPeer(Peer):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._kafka = ApacheKafka(properties=PROPERTIES, heap=HEAP, jvm_options=JVM_OPTIONS)
-        self.flags = _jvm_flags()
+        self.flags, self.is_jvm = _jvm_flags(), True
         try:
             self._kafka.format()  # its tool is a JVM of its own, which the start does not count
             began = time.monotonic()
@@ -179,9 +183,10 @@ class ClusterPeer(Peer):
         self._cluster = ClusterProcesses(
             NODES, peer=kind, properties=CLUSTER_PROPERTIES, heap=HEAP, jvm_options=JVM_OPTIONS
         )
-        self.flags = _jvm_flags() if kind == KAFKA else f"{sys.executable} -m broker serve"
+        self.is_jvm = kind == KAFKA
+        self.flags = _jvm_flags() if self.is_jvm else f"{sys.executable} -m broker serve"
         try:
-            if kind == KAFKA:
+            if self.is_jvm:
                 self._cluster.format()
             began = time.monotonic()
             self._cluster.start()
@@ -224,6 +229,12 @@ class ForeignPeer(Peer):
 
 def start_peer(name: str, nodes: int = 1) -> Peer:
     """Start what `name` says on one node or three; RuntimeError with its log if it does not."""
+    peer = _started(name, nodes)
+    peer.idle_mib = peer.resident_mib()
+    return peer
+
+
+def _started(name: str, nodes: int) -> Peer:
     kind, _, checkout = name.partition("@")
     if "=" in name and nodes == 1:
         return ForeignPeer(name, name.partition("=")[2])
@@ -273,9 +284,11 @@ def is_alive(pid: int) -> bool:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of a process with all its threads, so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+    """User and system time of a process with all its threads, ended ones too, so far.
+
+    To the nanosecond, by the clock that clock_getcpuclockid(3) names; /proc counts in 10 ms.
+    """
+    return time.clock_gettime((~pid << 3) | _CPUCLOCK_SCHED)
 
 
 def resident_mib(pid: int) -> float:

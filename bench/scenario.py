@@ -70,10 +70,14 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a window of load did: its work in the scenario's unit, and round trips in seconds."""
+    """What a window of load did: its work in the scenario's unit, and round trips in seconds.
+
+    `seconds` where the work took less than the call, which also prepared it.
+    """
 
     units: float
     trips: Sequence[float] = ()
+    seconds: float | None = None
 
 
 Load = Callable[[float], Done]
@@ -159,10 +163,10 @@ def _window(peer: Peer, load: Load, window_s: float) -> Measured:
     cpu, client_cpu = peer.cpu_seconds() - cpu, client_cpu_seconds() - client_cpu
     if not done.units:
         raise RuntimeError(f"{peer.name} did nothing in a window of {spent:.1f} s")
-    return Measured(done.units, spent, cpu, client_cpu, done.trips, 1, True)
+    return Measured(done.units, done.seconds or spent, cpu, client_cpu, done.trips, 1, True)
 
 
 def client_cpu_seconds() -> float:
     """User and system time of this process and of its children that ended."""
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    return own.ru_utime + own.ru_stime
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)

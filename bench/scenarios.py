@@ -1,14 +1,16 @@
-"""Produce and fetch on one node: the main rows of the report."""
+"""Start and produce on one node: single records, batches by librdkafka and by the replayer."""
 
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from bench.batches import CLIENT as CONFLUENT
 from bench.batches import BatchProducer
 from bench.peers import Peer
+from bench.replayer import Target, replay_targets
 from bench.scenario import (
     BROKER_CPU,
     LARGER,
@@ -23,17 +25,32 @@ from bench.scenario import (
     steady,
 )
 from bench.wire import (
-    Wire,
+    batch_frame,
+    batch_of,
     create_topic,
     end_offset,
-    fetch_frame,
     produce_frame,
     produce_one,
-    replay,
+    wait_for_end,
 )
 
 REPLAYER = "replayer"
 VALUE_BYTES = 100
+BATCH_BYTES = 1_000_000
+BATCH_RECORDS_MAX = 8_000
+DEPTH = 5  # requests under way, as librdkafka and the Java producer have them
+LOT = 500
+SIZES = {"100": 100, "1k": 1024, "10k": 10_240}
+ACKS = {"0": 0, "1": 1, "all": -1}
+CODECS = ("gzip", "snappy", "lz4", "zstd")
+
+
+def start_up(peer: Peer, _window_s: float) -> list[Figure]:
+    """What was noted when the peer was started."""
+    return [
+        Figure("start", "s", peer.start_s, SMALLER),
+        Figure("memory, idle", "MiB", peer.idle_mib, SMALLER),
+    ]
 
 
 def single_record(connections: int) -> Run:
@@ -43,10 +60,20 @@ def single_record(connections: int) -> Run:
         topic = f"single-{connections}"
         create_topic(peer.port, topic, connections)
         produce_one(peer.port, topic)
-        frames = [produce_frame(topic, index, VALUE_BYTES) for index in range(connections)]
+        targets = [
+            Target(peer.port, [produce_frame(topic, index, VALUE_BYTES)])
+            for index in range(connections)
+        ]
+
+        def written() -> int:
+            return sum(end_offset(peer.port, topic, index) for index in range(connections))
 
         def load(seconds: float) -> Done:
-            return Done(*replay(peer.port, frames, seconds))
+            before = written()
+            done = replay_targets(targets, seconds)
+            if written() - before != done.answers:
+                raise RuntimeError("some of the measured requests were refused")
+            return Done(done.answers, done.trips, done.seconds)
 
         measured = steady(peer, load, window_s)
         return [
@@ -59,28 +86,65 @@ def single_record(connections: int) -> Run:
     return run
 
 
-def batched(value_bytes: int, acks: str) -> Run:
+def batched(value_bytes: int, acks: str, codec: str = "none") -> Run:
     """librdkafka, batches of up to 1 MB, one partition."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
-        producer = BatchProducer(peer.bootstrap, acks=acks)
-        lots = [[{"value": b"v" * value_bytes}] * 500]
-        topics = fresh_topics(peer, f"batched-{value_bytes}")
+        producer = BatchProducer(peer.bootstrap, acks=acks, **{"compression.type": codec})
+        lots = [lot_of(value_bytes) if codec == "none" else lot_of_texts(value_bytes)]
 
-        def load(seconds: float) -> Done:
-            topic = next(topics)
-            producer.load(topic, lots, seconds)
-            return Done(end_offset(peer.port, topic, 0))
+        def load(topic: str, seconds: float) -> Done:
+            sent = producer.load(topic, lots, seconds)
+            wait_for_end(peer.port, topic, 0, sent)
+            return Done(sent)
 
-        return batch_figures(steady(peer, load, window_s), value_bytes)
+        return batch_figures(with_fresh_topics(peer, load, window_s), value_bytes)
 
     return run
 
 
-def fresh_topics(peer: Peer, name: str) -> Iterator[str]:
-    """A new topic of one partition for each window, so that a window's data can go after it."""
+def replayed(value_bytes: int, acks: str) -> Run:
+    """Encoded requests of one batch of up to 1 MB, one connection, one partition."""
+    records = min(BATCH_RECORDS_MAX, BATCH_BYTES // (value_bytes + 12))
+
+    def run(peer: Peer, window_s: float) -> list[Figure]:
+        batch = batch_of(records, value_bytes)
+        answered = acks != "0"
+
+        def load(topic: str, seconds: float) -> Done:
+            produce_one(peer.port, topic)
+            target = Target(peer.port, [batch_frame(topic, 0, batch, ACKS[acks])])
+            done = replay_targets([target], seconds, depth=DEPTH, answered=answered)
+            wait_for_end(peer.port, topic, 0, 1 + done.answers * records)
+            # Without answers it is the last record in the log that ends the load.
+            return Done(done.answers * records, done.trips, done.seconds if answered else None)
+
+        measured = with_fresh_topics(peer, load, window_s)
+        return [*batch_figures(measured, value_bytes), *measured.latencies("ms")]
+
+    return run
+
+
+def lot_of(value_bytes: int) -> list[dict[str, Any]]:
+    """Messages for one call into librdkafka."""
+    return [{"value": b"v" * value_bytes}] * LOT
+
+
+def lot_of_texts(value_bytes: int) -> list[dict[str, Any]]:
+    """Values that differ, of hexadecimal digits: a codec halves them, as it does many a text."""
+    digits = random.Random(1)
+    return [{"value": digits.randbytes(value_bytes // 2).hex().encode()} for _ in range(LOT)]
+
+
+def with_fresh_topics(peer: Peer, load: Callable[[str, float], Done], window_s: float) -> Measured:
+    """Each window into a topic of its own: the disk need not hold all windows' data for long."""
+    topics = _fresh_topics(peer)
+    return steady(peer, lambda seconds: load(next(topics), seconds), window_s)
+
+
+def _fresh_topics(peer: Peer) -> Iterator[str]:
     for number in itertools.count():
-        topic = f"{name}-{number}"
+        topic = f"batched-{number}"
         create_topic(peer.port, topic)
         yield topic
 
@@ -96,38 +160,21 @@ def batch_figures(measured: Measured, value_bytes: int) -> list[Figure]:
     ]
 
 
-def fetch_warm(peer: Peer, window_s: float) -> list[Figure]:
-    """Fetches of 1 MiB of what is in the page cache, over and over."""
-    topic = "fetched"
-    create_topic(peer.port, topic)
-    BatchProducer(peer.bootstrap).load(topic, [[{"value": b"v" * 1024}] * 500], 60.0, 200_000)
-    end = end_offset(peer.port, topic, 0)
-    frames = [fetch_frame(topic, 0, offset, 1 << 20) for offset in range(0, end - 2000, 1000)]
-    wire = Wire(peer.port)
-
-    def load(seconds: float) -> Done:
-        total = 0
-        stop = time.monotonic() + seconds
-        while time.monotonic() < stop:
-            for frame in frames[:50]:
-                wire.socket.sendall(frame)
-                total += wire.skip_response()
-        return Done(total)
-
-    measured = steady(peer, load, window_s)
-    wire.close()
-    return [
-        Figure(RATE, "MB/s", measured.rate / 1e6, LARGER),
-        Figure(BROKER_CPU, "s/GB", measured.cpu_per_unit * 1e9, SMALLER),
-        measured.client_load,
-    ]
+_GOALS_1K = {RATE: 1.5, BROKER_CPU: 0.6, MEMORY: 0.15}
+_BATCH_GOALS = {"1k": _GOALS_1K, "100": {"messages": 1.3}}
+_SINGLE_GOALS = {
+    1: {RATE: 1.2, BROKER_CPU: 0.9, "p50": 0.8, "p99": 1.0},
+    8: {RATE: 1.2, BROKER_CPU: 0.9},
+    64: {},
+}
 
 
-SCENARIOS = [
-    Scenario(
+def _single(connections: int) -> Scenario:
+    goals = _SINGLE_GOALS[connections]
+    return Scenario(
         f"single-{connections}",
         "produce",
-        f"one 100-byte record a request, {connections} connections",
+        "one 100-byte record a request, acks=1",
         REPLAYER,
         connections,
         connections,
@@ -136,33 +183,50 @@ SCENARIOS = [
         limits={BROKER_CPU: 35.0} if goals else {},
         usual=True,
     )
-    for connections, goals in (
-        (1, {RATE: 1.2, BROKER_CPU: 0.9, "p50": 0.8, "p99": 1.0}),
-        (8, {RATE: 1.2, BROKER_CPU: 0.9}),
-        (64, {}),
-    )
-]
-SCENARIOS += [
-    Scenario(
-        "batched-1k",
+
+
+def _batches(client: str, size: str, acks: str) -> Scenario:
+    by_replayer = client == REPLAYER
+    make = replayed if by_replayer else batched
+    return Scenario(
+        f"{'replayed' if by_replayer else 'batched'}-{size}-acks-{acks}",
         "produce",
-        "batched produce, 1 KiB, acks=1",
+        f"batched produce, {SIZES[size]:,} B, acks={acks}",
+        client,
+        1,
+        1,
+        make(SIZES[size], acks),
+        goals=_BATCH_GOALS.get(size, {}) if acks == "1" else {},
+        usual=acks == "1" and (size == "1k" or (size == "100" and not by_replayer)),
+    )
+
+
+def _compressed(codec: str) -> Scenario:
+    return Scenario(
+        f"compressed-{codec}",
+        "compressed",
+        f"batched produce, 1,024 B of text, acks=1, {codec}",
         CONFLUENT,
         1,
         1,
-        batched(1024, "1"),
-        goals={RATE: 1.5, BROKER_CPU: 0.6, MEMORY: 0.15},
-        usual=True,
-    ),
+        batched(1024, "1", codec),
+    )
+
+
+SCENARIOS = [
     Scenario(
-        "fetch-warm",
-        "fetch",
-        "fetch of 1 MiB, warm",
+        "start-up",
+        "start-up",
+        "from the command to the first acknowledged record",
         REPLAYER,
         1,
         1,
-        fetch_warm,
-        goals={BROKER_CPU: 0.4},
+        start_up,
+        goals={"start": 0.15},
         usual=True,
     ),
+    *map(_single, _SINGLE_GOALS),
+    *(_batches(CONFLUENT, size, acks) for size in SIZES for acks in ACKS),
+    *(_batches(REPLAYER, size, acks) for size in SIZES for acks in ACKS),
+    *map(_compressed, CODECS),
 ]

@@ -43,5 +43,6 @@ def _line(run: Run, row: Row) -> str:
     goals = [f"{sign} {row.goal:g} ×"] if row.goal is not None else []
     goals += [f"{sign} {row.limit:g} {row.figure.unit}"] if row.limit is not None else []
     if goals:
-        line += f"  goal {' and '.join(goals)}: {'met' if row.met else 'NOT MET'}"
+        verdict = {True: ": met", False: ": NOT MET", None: ""}[row.met]
+        line += f"  goal {' and '.join(goals)}{verdict}"
     return line

@@ -6,6 +6,7 @@ for. Every scenario's figures go to the file as soon as they are there; the same
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import sys
@@ -16,12 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from bench.peers import Peer, start_peer
+from bench.replayer import Target, replay_targets
 from bench.scenario import MEMORY, SMALLER, Figure, Scenario
 from bench.watch import PeerDiedError, watched
-from bench.wire import delete_topics
+from bench.wire import create_topic, delete_topics, leader_ports, produce_frame, produce_one
 
-START_UP = "start-up"
-IDLE = "idle"
+WARM_UP = "warm-up"
+WARM_UP_S = 240.0
+WARM_UP_PARTITIONS = 4  # of each node, with a connection each
+WARM_UP_DEPTH = 8
 CLEAN_UP_S = 120.0
 FOLDER_SETTLE_S = 15.0
 FOLDER_LEFT_BYTES = 64 << 20
@@ -47,6 +51,7 @@ class Run:
     peers: list[str]
     rounds: int
     window_s: float
+    warm_up: int
     scenarios: list[str]
     machine: dict[str, str] = field(default_factory=dict)
     flags: dict[str, str] = field(default_factory=dict)
@@ -100,8 +105,8 @@ def _turn(run: Run, name: str, number: int, scenarios: Iterable[Scenario], path:
     peer = start_peer(name, nodes)
     try:
         run.flags[f"{name}, {nodes} nodes" if nodes > 1 else name] = peer.flags
-        if not run.has(name, number, f"{START_UP}-{nodes}"):
-            run.records.append(_started(peer, number))
+        if peer.is_jvm:
+            _warm_up(peer, run.warm_up)
         for scenario in scenarios:
             record = _measure(peer, number, scenario, run.window_s)
             run.records.append(record)
@@ -116,12 +121,19 @@ def _turn(run: Run, name: str, number: int, scenarios: Iterable[Scenario], path:
         run.save(path)
 
 
-def _started(peer: Peer, number: int) -> Record:
-    figures = [
-        Figure("start", "s", peer.start_s, SMALLER),
-        Figure("memory, idle", "MiB", peer.resident_mib(), SMALLER),
-    ]
-    return Record(peer.name, number, f"{START_UP}-{peer.nodes}", _finite(figures), None, _now())
+def _warm_up(peer: Peer, requests: int) -> None:
+    """So many Produces, several under way at each node: a JVM compiles what it runs often."""
+    with watched(peer, WARM_UP_S):
+        create_topic(peer.port, WARM_UP, WARM_UP_PARTITIONS * peer.nodes)
+        produce_one(peer.port, WARM_UP)
+        targets = [
+            Target(port, [produce_frame(WARM_UP, index, 100)])
+            for index, port in enumerate(leader_ports(peer.port, WARM_UP))
+        ]
+        began = time.monotonic()
+        done = replay_targets(targets, WARM_UP_S, depth=WARM_UP_DEPTH, most=requests)
+        delete_topics(peer.port)
+    say(f"    warmed by {done.answers:,} requests ({time.monotonic() - began:.0f} s)")
 
 
 def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Record:
@@ -144,6 +156,7 @@ def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Re
 
 def _clean_up(peer: Peer) -> None:
     """Remove the scenario's data: the next one has the disk and the page cache to itself."""
+    gc.collect()  # a client in a reference cycle would go on asking
     with watched(peer, CLEAN_UP_S):
         delete_topics(peer.port)
         deadline = time.monotonic() + FOLDER_SETTLE_S

@@ -1,13 +1,13 @@
-"""A client that sends frames it encoded beforehand: so the broker is the limit, not the client."""
+"""Requests as frames: topics made and removed, offsets asked, frames encoded for the replayer."""
 
 from __future__ import annotations
 
-import select
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench.replayer import Target, replay_targets
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.message_codec import decode_response, encode_request
@@ -136,7 +136,17 @@ def leader_ports(port: int, topic: str) -> list[int]:
 
 def produce_frame(topic: str, partition: int, value_bytes: int, acks: int = 1) -> bytes:
     """A Produce of one record of `value_bytes`."""
-    batch = build_batch([Record(-1, int(time.time() * 1000), None, b"v" * value_bytes)])
+    return batch_frame(topic, partition, batch_of(1, value_bytes), acks)
+
+
+def batch_of(records: int, value_bytes: int) -> bytes:
+    """One batch of so many equal records."""
+    record = Record(-1, int(time.time() * 1000), None, b"v" * value_bytes)
+    return bytes(build_batch([record] * records))
+
+
+def batch_frame(topic: str, partition: int, batch: bytes, acks: int = 1) -> bytes:
+    """A Produce of one batch."""
     data = [TopicProduceData(topic, partition_data=[PartitionProduceData(partition, batch)])]
     return encode_request(ProduceRequest(None, acks, 30_000, data), PRODUCE_VERSION, 1, "bench")
 
@@ -161,11 +171,11 @@ def produce_one(port: int, topic: str) -> None:
         raise RuntimeError(f"produce is refused: {error.name}")
 
 
-def fetch_frame(topic: str, partition: int, offset: int, max_bytes: int) -> bytes:
+def fetch_frame(topic: str, partition: int, offset: int, max_bytes: int, wait_ms: int = 0) -> bytes:
     """A Fetch without a session."""
     wanted = FetchPartition(partition, fetch_offset=offset, partition_max_bytes=max_bytes)
     request = FetchRequest(
-        max_wait_ms=0,
+        max_wait_ms=wait_ms,
         min_bytes=1,
         max_bytes=max_bytes,
         session_epoch=-1,
@@ -184,55 +194,19 @@ def end_offset(port: int, topic: str, partition: int) -> int:
     return offset
 
 
-def replay(port: int, frames: list[bytes], duration_s: float) -> tuple[int, list[float]]:
+def wait_for_end(port: int, topic: str, partition: int, offset: int, timeout_s: float = 30) -> None:
+    """Until the high watermark is `offset`: everything that was sent is there, and nothing else."""
+    deadline = time.monotonic() + timeout_s
+    while (end := end_offset(port, topic, partition)) != offset:
+        if end > offset or time.monotonic() > deadline:
+            raise RuntimeError(f"{topic}-{partition} ends at {end}, not at {offset}")
+        time.sleep(0.002)
+
+
+def replay(port: int, frames: list[bytes], duration_s: float) -> tuple[int, Sequence[float]]:
     """One connection a frame, each sending it again as soon as it is answered.
 
-    The number of answers, and the round trips in seconds (every one where there is one connection).
+    The number of answers, and their round trips in seconds.
     """
-    wires = [Wire(port) for _ in frames]
-    try:
-        if len(wires) == 1:
-            return _replay_one(wires[0], frames[0], duration_s)
-        return _replay_many(wires, frames, duration_s)
-    finally:
-        for wire in wires:
-            wire.close()
-
-
-def _replay_one(wire: Wire, frame: bytes, duration_s: float) -> tuple[int, list[float]]:
-    clock = time.perf_counter
-    send, skip = wire.socket.sendall, wire.skip_response
-    trips: list[float] = []
-    end = clock() + duration_s
-    now = clock()
-    while now < end:
-        sent = now
-        send(frame)
-        skip()
-        now = clock()
-        trips.append(now - sent)
-    return len(trips), trips
-
-
-def _replay_many(
-    wires: list[Wire], frames: list[bytes], duration_s: float
-) -> tuple[int, list[float]]:
-    clock = time.perf_counter
-    poll = select.epoll()
-    by_fd = {}
-    for wire, frame in zip(wires, frames, strict=True):
-        poll.register(wire.socket.fileno(), select.EPOLLIN)
-        by_fd[wire.socket.fileno()] = (wire.skip_response, wire.socket.sendall, frame)
-        wire.socket.sendall(frame)
-    answers = 0
-    end = clock() + duration_s
-    while clock() < end:
-        for fd, _ in poll.poll():
-            skip, send, frame = by_fd[fd]
-            skip()
-            send(frame)
-            answers += 1
-    for skip, _, _ in by_fd.values():
-        skip()
-    poll.close()
-    return answers, []
+    done = replay_targets([Target(port, [frame]) for frame in frames], duration_s)
+    return done.answers, done.trips

@@ -1,0 +1,236 @@
+"""Fetch on one node: old data from the page cache and from the disk, and the tail of a log."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from confluent_kafka import Consumer, TopicPartition
+
+from bench.batches import CLIENT as CONFLUENT
+from bench.batches import BatchProducer
+from bench.peers import Peer
+from bench.replayer import Target, replay_targets
+from bench.scenario import (
+    BROKER_CPU,
+    LARGER,
+    RATE,
+    SMALLER,
+    Done,
+    Figure,
+    Measured,
+    Run,
+    Scenario,
+    steady,
+)
+from bench.scenarios import REPLAYER
+from bench.wire import (
+    Wire,
+    batch_frame,
+    batch_of,
+    create_topic,
+    fetch_frame,
+    produce_frame,
+    produce_one,
+    wait_for_end,
+)
+
+TOPIC = "fetched"
+BATCH_RECORDS = 1_000
+VALUE_BYTES = 1_024
+FETCH_BYTES = 1 << 20
+WARM_BATCHES = 200
+COLD_BATCHES = 1_000
+FILL_S = 60.0
+COLD_SHARE = 0.9  # of what is fetched must have come from the disk
+PACED_PER_S = 1_000
+
+
+def fill(peer: Peer, batches: int) -> list[bytes]:
+    """So many batches of 1 MB; a Fetch of each."""
+    create_topic(peer.port, TOPIC)
+    produce_one(peer.port, TOPIC)
+    frame = batch_frame(TOPIC, 0, batch_of(BATCH_RECORDS, VALUE_BYTES))
+    replay_targets([Target(peer.port, [frame])], FILL_S, depth=2, most=batches)
+    wait_for_end(peer.port, TOPIC, 0, 1 + batches * BATCH_RECORDS)
+    # Each names a batch and has room for it alone.
+    starts = (1 + number * BATCH_RECORDS for number in range(batches))
+    return [fetch_frame(TOPIC, 0, offset, FETCH_BYTES) for offset in starts]
+
+
+def fetch_warm(peer: Peer, window_s: float) -> list[Figure]:
+    """What is in the page cache, over and over."""
+    target = Target(peer.port, fill(peer, WARM_BATCHES))
+
+    def load(seconds: float) -> Done:
+        done = replay_targets([target], seconds)
+        _check(done.received_bytes, done.answers)
+        return Done(done.received_bytes, done.trips, done.seconds)
+
+    return fetch_figures(steady(peer, load, window_s))
+
+
+def fetch_cold(peer: Peer, window_s: float) -> list[Figure]:
+    """A gigabyte that the page cache was told to forget, once through; the window has no say."""
+    target = Target(peer.port, fill(peer, COLD_BATCHES))
+
+    def load(_seconds: float) -> Done:
+        evict(peer.folders)
+        before = read_from_disk(peer.pids)
+        done = replay_targets([target], FILL_S, most=COLD_BATCHES)
+        _check(done.received_bytes, done.answers)
+        share = (read_from_disk(peer.pids) - before) / done.received_bytes
+        if share < COLD_SHARE:
+            raise RuntimeError(f"only {share:.0%} of what was fetched came from the disk")
+        return Done(done.received_bytes, done.trips, done.seconds)
+
+    return fetch_figures(steady(peer, load, window_s))
+
+
+def _check(received_bytes: int, answers: int) -> None:
+    if received_bytes < answers * BATCH_RECORDS * VALUE_BYTES:
+        raise RuntimeError("a fetch was answered with less than its batch")
+
+
+def fetch_figures(measured: Measured) -> list[Figure]:
+    """A unit of the load is a byte."""
+    return [
+        Figure(RATE, "MB/s", measured.rate / 1e6, LARGER),
+        Figure(BROKER_CPU, "s/GB", measured.cpu_per_unit * 1e9, SMALLER),
+        *measured.latencies("ms"),
+        measured.client_load,
+    ]
+
+
+def evict(folders: Iterable[Path]) -> None:
+    """Write down what is dirty, and have the page cache forget all data below these folders."""
+    if not folders:
+        raise RuntimeError("the page cache of somebody else's broker is not ours to empty")
+    for path in (path for folder in folders for path in folder.rglob("*.log")):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)
+
+
+def read_from_disk(pids: Iterable[int]) -> int:
+    """Bytes that these processes had fetched from the disk, so far."""
+    total = 0
+    for pid in pids:
+        for line in Path(f"/proc/{pid}/io").read_text().splitlines():
+            if line.startswith("read_bytes:"):
+                total += int(line.split()[1])
+    return total
+
+
+def tail(peer: Peer, window_s: float) -> list[Figure]:
+    """A Fetch waits; a record is produced; the time from its send to its arrival. One at a time."""
+    create_topic(peer.port, TOPIC)
+    produce_one(peer.port, TOPIC)
+    producer, consumer = Wire(peer.port), Wire(peer.port)
+    record = produce_frame(TOPIC, 0, 100)
+    offset = 1
+
+    def load(seconds: float) -> Done:
+        nonlocal offset
+        clock = time.perf_counter
+        trips: list[float] = []
+        end = clock() + seconds
+        while clock() < end:
+            consumer.socket.sendall(fetch_frame(TOPIC, 0, offset, FETCH_BYTES, wait_ms=30_000))
+            began = clock()
+            producer.socket.sendall(record)
+            consumer.skip_response()
+            trips.append(clock() - began)
+            producer.skip_response()
+            offset += 1
+        wait_for_end(peer.port, TOPIC, 0, offset)
+        return Done(len(trips), trips)
+
+    measured = steady(peer, load, window_s)
+    producer.close()
+    consumer.close()
+    return _tail_figures(measured)
+
+
+def _tail_figures(measured: Measured) -> list[Figure]:
+    return [
+        Figure(RATE, "rec/s", measured.rate, LARGER),
+        Figure(BROKER_CPU, "µs/rec", measured.cpu_per_unit * 1e6, SMALLER),
+        *measured.latencies("µs"),
+        measured.client_load,
+    ]
+
+
+def tail_by_confluent(peer: Peer, window_s: float) -> list[Figure]:
+    """A thousand records a second, linger.ms=0; the time from `produce` to `consume`."""
+    create_topic(peer.port, TOPIC)
+    produce_one(peer.port, TOPIC)
+    producer = BatchProducer(peer.bootstrap, **{"linger.ms": 0, "acks": "1"})
+    consumer = Consumer({"bootstrap.servers": peer.bootstrap, "group.id": "nobody"})
+    consumer.assign([TopicPartition(TOPIC, 0, 1)])
+
+    def load(seconds: float) -> Done:
+        count = int(seconds * PACED_PER_S)
+        sender = threading.Thread(target=_send_paced, args=(producer, count))
+        sender.start()
+        trips: list[float] = []
+        deadline = time.monotonic() + seconds + FILL_S
+        while len(trips) < count and time.monotonic() < deadline:
+            for message in consumer.consume(100, 0.1):
+                if message.error() is None:
+                    sent = int((message.value() or b"0")[:20])
+                    trips.append((time.perf_counter_ns() - sent) / 1e9)
+        sender.join()
+        if len(trips) < count:
+            raise RuntimeError(f"{len(trips)} of {count} records arrived")
+        return Done(count, trips)
+
+    try:
+        return _tail_figures(steady(peer, load, window_s))
+    finally:
+        consumer.close()
+
+
+def _send_paced(producer: BatchProducer, count: int) -> None:
+    began = time.perf_counter()
+    filling = b"v" * 80
+    for number in range(count):
+        time.sleep(max(0.0, began + number / PACED_PER_S - time.perf_counter()))
+        producer.send(TOPIC, b"%020d" % time.perf_counter_ns() + filling)
+    producer.flush()
+
+
+def _scenario(
+    name: str, title: str, client: str, connections: int, run: Run, goals: dict[str, float]
+) -> Scenario:
+    return Scenario(
+        name, "fetch", title, client, connections, 1, run, goals=goals, usual=bool(goals)
+    )
+
+
+SCENARIOS = [
+    _scenario(
+        "fetch-warm",
+        "fetch of 1 MiB from the page cache",
+        REPLAYER,
+        1,
+        fetch_warm,
+        {BROKER_CPU: 0.4},
+    ),
+    _scenario("fetch-cold", "fetch of 1 MiB from the disk", REPLAYER, 1, fetch_cold, {}),
+    _scenario("tail", "end to end, one 100-byte record at a time", REPLAYER, 2, tail, {}),
+    _scenario(
+        "tail-confluent",
+        f"end to end, {PACED_PER_S:,} 100-byte records a second",
+        CONFLUENT,
+        2,
+        tail_by_confluent,
+        {},
+    ),
+]

@@ -1,0 +1,103 @@
+"""Runs `replay.c`, which sends frames that were encoded beforehand: so the broker is the limit.
+
+It is compiled once, by `cc`, into the project's cache. Client and broker share the machine: the
+same loop in Python took twice the CPU for a request.
+"""
+
+from __future__ import annotations
+
+import array
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from struct import pack
+
+from tests.java_tools import CACHE_DIR, built_once, digest
+
+SOURCE = Path(__file__).with_name("replay.c")
+END_S = 60.0
+NO_LIMIT = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One connection: where to, and the frames that it sends in turn."""
+
+    port: int
+    frames: Sequence[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What came of it; `trips` in seconds, one an answer."""
+
+    answers: int
+    received_bytes: int
+    seconds: float
+    cpu_s: float
+    trips: Sequence[float]
+
+
+def replay_targets(
+    targets: Sequence[Target],
+    seconds: float,
+    *,
+    depth: int = 1,
+    answered: bool = True,
+    most: int = NO_LIMIT,
+) -> Replayed:
+    """Each connection sends again as soon as fewer than `depth` of its requests are under way.
+
+    Ends after so many seconds or `most` requests, when all are answered. With `answered` false
+    (acks=0) `answers` counts what was sent. RuntimeError where the broker closes a connection.
+    """
+    with tempfile.NamedTemporaryFile(prefix="ottla-bench-plan-") as plan:
+        plan.write(_plan(targets))
+        plan.flush()
+        numbers = (seconds, depth, int(answered), most)
+        process = subprocess.Popen(
+            [str(_program()), plan.name, *map(str, numbers)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        try:
+            told, complaint = process.communicate(timeout=seconds + END_S)
+        finally:
+            process.kill()  # where we were interrupted
+            process.wait()
+    if process.returncode:
+        raise RuntimeError(complaint.decode().strip() or "the replayer was killed")
+    line, _, binary = told.partition(b"\n")
+    answers, received, spent, cpu = line.split()
+    nanoseconds = array.array("I", binary)
+    trips = [one * 1e-9 for one in nanoseconds]
+    return Replayed(int(answers), int(received), float(spent), float(cpu), trips)
+
+
+def _plan(targets: Sequence[Target]) -> bytes:
+    parts = [pack("=I", len(targets))]
+    for target in targets:
+        parts.append(pack("=II", target.port, len(target.frames)))
+        for frame in target.frames:
+            parts += [pack("=I", len(frame)), frame]
+    return b"".join(parts)
+
+
+@cache
+def _program() -> Path:
+    """The compiled replayer; RuntimeError where there is no C compiler."""
+
+    def build(folder: Path) -> None:
+        command = ["cc", "-O2", "-Wall", "-Wextra", "-o", str(folder / "replay"), str(SOURCE)]
+        try:
+            subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+        except FileNotFoundError:
+            raise RuntimeError("a C compiler (cc) is needed for the replayer") from None
+        except subprocess.CalledProcessError as error:
+            raise RuntimeError(f"cc refuses {SOURCE.name}: {error.stderr}") from error
+
+    return built_once(CACHE_DIR / "bench" / digest(SOURCE), build) / "replay"
