@@ -8,9 +8,8 @@ keep one order. A small slice is read and leaves in one call with the bytes arou
 goes by `sendfile`, its header held back by MSG_MORE so that both share a packet. When the socket is
 full, the loop watches a duplicate of its descriptor: it lets nobody watch a transport's own.
 
-Reading a file blocks when its pages are not in the page cache, and the loop serves everybody. So
-what comes next is probed with RWF_NOWAIT first, and cold data is brought in by a job of the I/O
-pool. File systems that cannot tell (RWF_NOWAIT unsupported) count as cold.
+Reading a file blocks when its pages are not in the page cache: cold data is brought in by a job of
+the I/O pool first (`broker.network.file_slice`).
 
 Connections without a socket of their own (TLS) take the copying path through the transport.
 Follows Kafka's `FileRecords.writeTo` and `NetworkSend`; for slices see `FileSlice`.
@@ -23,69 +22,31 @@ import errno
 import os
 import socket
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
 
+from broker.network.file_slice import (
+    CHUNK_BYTES,
+    PROBE_BYTES,
+    SMALL_SLICE_BYTES,
+    Cursor,
+    FileSlice,
+    SliceEnded,
+    is_cached,
+    touch,
+)
 from storage.ports import Blocking
 
-SMALL_SLICE_BYTES = 32 * 1024
-"""Up to here, reading and sending beats sendfile, or is level with it."""
-CHUNK_BYTES = 256 * 1024
-"""What is read ahead at once, or read and sent on the copying path."""
-PROBE_BYTES = 1024 * 1024
-"""What one look at its first and last page speaks for, and what one sendfile may take."""
 TURN_BYTES = 1024 * 1024
 """What one connection may send before others have their turn."""
 GATHER_BYTES = 256 * 1024
 _GATHER_PARTS = 256
 
-_CANNOT_TELL = (errno.EAGAIN, errno.EOPNOTSUPP)
-_PROBE = [bytearray(1)]
-_SINK = bytearray(CHUNK_BYTES)
-"""Where read-ahead puts bytes that only had to come into the page cache. Nobody reads it, so
-threads may share it."""
-
 Bytes = bytes | bytearray | memoryview
+_BYTES = (bytes, bytearray, memoryview)
 
 
-class FileSlice(Protocol):
-    """An immutable run of a file's bytes (`storage.file_records.FileRecords`).
-
-    `fileno()` is asked for at each use on the loop's thread, and raises ValueError or OSError once
-    the file is closed; files are closed on that thread too, so a number is never a reused one.
-    """
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-
-    @property
-    def position(self) -> int:
-        """Where it starts in the file."""
-
-    def fileno(self) -> int:
-        """The file's descriptor."""
-
-
-class SliceEnded(OSError):
-    """The file ends before its slice does: the response cannot be completed any more."""
-
-
-class _Cursor:
-    """How far a slice has been sent."""
-
-    __slots__ = ("position", "remaining", "slice", "warm_until")
-
-    def __init__(self, file_slice: FileSlice, position: int, remaining: int) -> None:
-        self.slice = file_slice
-        self.position = position
-        self.remaining = remaining
-        # Up to here a probe or a job has found it in the page cache, a moment ago.
-        self.warm_until = 0
-
-
-_Part = memoryview | _Cursor
+_Part = memoryview | Cursor
 
 
 class ResponseSender:
@@ -161,7 +122,7 @@ class ResponseSender:
         """Put a part at the end, without sending it yet. It must not be changed any more."""
         if self._closed:
             return
-        if isinstance(part, (bytes, bytearray, memoryview)):
+        if isinstance(part, _BYTES):
             if len(part):
                 self._queue.append(memoryview(part))
                 self.pending_bytes += len(part)
@@ -170,8 +131,27 @@ class ResponseSender:
             step = part.size if self._socket is not None else CHUNK_BYTES
             for start in range(0, part.size, step):
                 size = min(step, part.size - start)
-                self._queue.append(_Cursor(part, part.position + start, size))
+                self._queue.append(Cursor(part, part.position + start, size))
             self.pending_bytes += part.size
+
+    def send_parts(self, parts: Sequence[Bytes | FileSlice]) -> bool:
+        """Push `parts` and flush. The quick path of a Fetch's answer: bytes, one slice that goes
+        by sendfile, and at most one piece of bytes behind it.
+
+        Raises as `flush` does.
+        """
+        if not self._queue and 2 <= len(parts) <= 3 and not self._closed:
+            head, records = parts[0], parts[1]
+            if isinstance(head, _BYTES) and not isinstance(records, _BYTES):
+                size = records.size
+                if SMALL_SLICE_BYTES < size <= PROBE_BYTES and self._socket is not None:
+                    fd, position = records.fileno(), records.position
+                    if is_cached(fd, position, size):
+                        sent = self._send_head_and_file(self._socket, head, fd, position, size)
+                        return self._send_rest(parts, sent - len(head), size)
+        for part in parts:
+            self.push(part)
+        return self.flush()
 
     def flush(self) -> bool:
         """Send what the peer takes now; True if nothing is left.
@@ -216,14 +196,14 @@ class ResponseSender:
         buffers, cursor = self._gather()
         if buffers:
             # Only what is sure to follow at once may hold a packet back.
-            return self._send_bytes(buffers, more=cursor is not None and self._is_warm(cursor))
+            return self._send_bytes(buffers, more=cursor is not None and cursor.is_warm())
         assert cursor is not None
-        if not self._is_warm(cursor):
+        if not cursor.is_warm():
             self._read_ahead(cursor)
             return False
         return self._send_file(cursor)
 
-    def _gather(self) -> tuple[list[memoryview], _Cursor | None]:
+    def _gather(self) -> tuple[list[memoryview], Cursor | None]:
         """Bytes that can leave in one call, and the slice that comes next if one stopped us.
 
         Small slices at hand are read and take part; their cursors are replaced by their bytes.
@@ -231,8 +211,10 @@ class ResponseSender:
         buffers: list[memoryview] = []
         gathered = 0
         for index, part in enumerate(self._queue):
-            if isinstance(part, _Cursor):
-                data = self._read_small(part)
+            if isinstance(part, Cursor):
+                if part.remaining > SMALL_SLICE_BYTES and self._socket is not None:
+                    return buffers, part
+                data = part.read_whole()
                 if data is None:
                     return buffers, part
                 self._queue[index] = part = data
@@ -241,25 +223,6 @@ class ResponseSender:
             if gathered >= GATHER_BYTES or len(buffers) >= _GATHER_PARTS:
                 break
         return buffers, None
-
-    def _read_small(self, cursor: _Cursor) -> memoryview | None:
-        """A whole small slice if it is in the page cache; None if not, or if it is not small."""
-        size = cursor.remaining
-        if size > SMALL_SLICE_BYTES and self._socket is not None:
-            return None
-        buffer = bytearray(size)
-        flags = 0 if cursor.warm_until >= cursor.position + size else os.RWF_NOWAIT
-        try:
-            count = os.preadv(cursor.slice.fileno(), [buffer], cursor.position, flags)
-        except OSError as error:
-            if error.errno in _CANNOT_TELL:
-                return None
-            raise
-        if count < size:
-            if flags and count:
-                return None  # the rest is cold
-            raise SliceEnded(errno.EIO, f"file ends at {cursor.position + count}")
-        return memoryview(buffer)
 
     def _send_bytes(self, buffers: list[memoryview], more: bool) -> bool:
         size = sum(map(len, buffers))
@@ -282,7 +245,7 @@ class ResponseSender:
             return False
         return True
 
-    def _send_file(self, cursor: _Cursor) -> bool:
+    def _send_file(self, cursor: Cursor) -> bool:
         assert self._socket is not None
         count = min(cursor.remaining, PROBE_BYTES)
         out, file = self._socket.fileno(), cursor.slice.fileno()
@@ -304,6 +267,40 @@ class ResponseSender:
             return False
         return True
 
+    def _send_head_and_file(
+        self, sock: socket.socket, head: Bytes, fd: int, position: int, size: int
+    ) -> int:
+        """What the socket takes now of `head` and of `size` warm bytes of a file, in bytes."""
+        sent = 0
+        try:
+            sent = sock.send(head, socket.MSG_MORE)
+            if sent == len(head):
+                count = os.sendfile(sock.fileno(), fd, position, size)
+                if count == 0:
+                    raise SliceEnded(errno.EIO, f"file ends at {position}")
+                sent += count
+        except (BlockingIOError, InterruptedError):
+            pass  # the rest waits for room
+        self.sent_bytes += sent
+        return sent
+
+    def _send_rest(self, parts: Sequence[Bytes | FileSlice], sent: int, size: int) -> bool:
+        """Go on after `sent` bytes of the slice; where they are negative, so many of the head are
+        left."""
+        if sent == size:
+            return len(parts) == 2 or self.send(parts[2])  # type: ignore[arg-type]
+        head, records = parts[0], parts[1]
+        assert isinstance(head, _BYTES) and not isinstance(records, _BYTES)
+        if sent < 0:
+            self.push(memoryview(head)[sent:])
+            sent = 0
+        self._queue.append(Cursor(records, records.position + sent, size - sent))
+        self.pending_bytes += size - sent
+        for part in parts[2:]:
+            self.push(part)
+        self._watch()
+        return False
+
     def _drop(self, sent: int) -> None:
         """Take `sent` bytes, which have left, from the head of the queue."""
         self.sent_bytes += sent
@@ -319,30 +316,13 @@ class ResponseSender:
 
     # --- the page cache ------------------------------------------------------------------------
 
-    def _is_warm(self, cursor: _Cursor) -> bool:
-        """Whether what comes next is in the page cache, going by its first and last pages."""
-        end = cursor.position + min(cursor.remaining, PROBE_BYTES)
-        if cursor.warm_until > cursor.position:
-            return True
-        fd = cursor.slice.fileno()
-        try:
-            for offset in (cursor.position, end - 1):
-                if os.preadv(fd, _PROBE, offset, os.RWF_NOWAIT) == 0:
-                    raise SliceEnded(errno.EIO, f"file ends before {offset}")
-        except OSError as error:
-            if error.errno in _CANNOT_TELL:
-                return False
-            raise
-        cursor.warm_until = end
-        return True
-
-    def _read_ahead(self, cursor: _Cursor) -> None:
+    def _read_ahead(self, cursor: Cursor) -> None:
         """Bring the next chunk into the page cache on an I/O thread, then go on."""
         self._reading_ahead = True
         self.read_ahead_count += 1
         self._unwatch()
         end = cursor.position + min(cursor.remaining, CHUNK_BYTES)
-        job = partial(_touch, cursor.slice.fileno(), cursor.position, end)
+        job = partial(touch, cursor.slice.fileno(), cursor.position, end)
 
         def done(_result: object, error: Exception | None) -> None:
             self._reading_ahead = False
@@ -371,7 +351,7 @@ class ResponseSender:
     def _writable(self) -> None:
         """The socket has room. Time has passed: what was in the page cache may have left it."""
         head = self._queue[0]
-        if isinstance(head, _Cursor):
+        if isinstance(head, Cursor):
             head.warm_until = 0
         self._go_on()
 
@@ -395,14 +375,3 @@ class ResponseSender:
         if self._waiting:
             self._waiting = False
             self._loop.remove_writer(self._watch_fd)
-
-
-def _touch(fd: int, start: int, end: int) -> None:
-    """A blocking job: read `start` to `end` for the sake of the page cache alone."""
-    view = memoryview(_SINK)
-    while start < end:
-        count = os.preadv(fd, [view[: end - start]], start)
-        if count == 0:
-            # The file ends here; whoever sends the slice notices and says so.
-            return
-        start += count

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from broker.network import file_send
-from broker.network.file_send import CHUNK_BYTES, SMALL_SLICE_BYTES, ResponseSender, SliceEnded
+from broker.network.file_send import ResponseSender
+from broker.network.file_slice import CHUNK_BYTES, PROBE_BYTES, SMALL_SLICE_BYTES, SliceEnded
 
 
 class Slice:
@@ -395,3 +396,65 @@ async def test_the_copying_path(log: tuple[int, bytes]):
     assert transport.data == b"plain" + b"header" + content[3:] + b"end" + b"behind"
     assert not failed
     sender.close()
+
+
+@pytest.mark.parametrize("size", [10, SMALL_SLICE_BYTES + 1, 500_000, PROBE_BYTES + 1])
+@pytest.mark.parametrize("tail", [b"", b"tail"])
+@pytest.mark.parametrize("kind", ["pipe", "narrow"])
+async def test_the_parts_of_one_answer(
+    kind: str, size: int, tail: bytes, pipe: Pipe, narrow: Pipe, tmp_path: Path
+):
+    way = pipe if kind == "pipe" else narrow
+    content = random.Random(9).randbytes(size + 77)
+    (tmp_path / "log").write_bytes(content)
+    with (tmp_path / "log").open("rb") as file:
+        expected = b"header" + content[77:] + tail
+        parts: list[Any] = [b"header", Slice(file.fileno(), 77, size), *([tail] if tail else [])]
+        for _ in range(2):  # the second one finds the queue in use, or the socket full
+            way.sender.send_parts(parts)
+        assert await way.receive(2 * len(expected)) == 2 * expected
+        assert way.sender.pending_bytes == 0
+        assert way.sender.sent_bytes == 2 * len(expected)
+        assert not way.failed
+
+
+async def test_a_head_that_the_socket_takes_in_part(narrow: Pipe, log: tuple[int, bytes]):
+    fd, content = log
+    head = random.Random(3).randbytes(300_000)
+    assert not narrow.sender.send_parts([head, Slice(fd, 1, 100_000), b"tail"])
+    assert 0 < narrow.sender.sent_bytes < len(head)
+    assert narrow.sender.pending_bytes == 400_004 - narrow.sender.sent_bytes
+    assert await narrow.receive(400_004) == head + content[1:100_001] + b"tail"
+    await narrow.drained.wait()
+
+
+async def test_parts_that_are_warm_leave_by_two_calls(
+    pipe: Pipe, log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+):
+    """What a Fetch costs: nothing is put in a queue first."""
+    monkeypatch.setattr(pipe.sender, "_queue", ())
+    size = SMALL_SLICE_BYTES + 1
+    assert pipe.sender.send_parts([b"header", Slice(log[0], 3, size), b"tail"])
+    assert await pipe.receive(size + 10) == b"header" + log[1][3 : 3 + size] + b"tail"
+
+
+async def test_parts_that_are_cold_wait_for_a_job(
+    pipe: Pipe, log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+):
+    _cold(monkeypatch)
+    assert not pipe.sender.send_parts([b"header", Slice(log[0], 3, SMALL_SLICE_BYTES + 1), b"end"])
+    assert await pipe.receive(6) == b"header"
+    pipe.blocking.run_one()
+    assert (await pipe.receive(SMALL_SLICE_BYTES + 4))[-3:] == b"end"
+
+
+async def test_parts_of_a_file_that_ends_too_soon(pipe: Pipe, log: tuple[int, bytes]):
+    beyond = Slice(log[0], len(log[1]) - 10, SMALL_SLICE_BYTES * 2)
+    with pytest.raises(SliceEnded):
+        pipe.sender.send_parts([b"header", beyond])
+
+
+async def test_parts_after_the_connection_is_gone(pipe: Pipe, log: tuple[int, bytes]):
+    pipe.sender.close()
+    assert pipe.sender.send_parts([b"header", Slice(log[0], 0, SMALL_SLICE_BYTES * 2)])
+    assert pipe.sender.sent_bytes == 0

@@ -10,7 +10,7 @@ import pytest
 
 from broker.network import processor as processor_module
 from broker.network.connection import Connection
-from broker.network.file_send import CHUNK_BYTES
+from broker.network.file_slice import CHUNK_BYTES
 from tests.unit.broker.network.conftest import Rig, framed, until
 
 

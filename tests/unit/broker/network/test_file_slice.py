@@ -1,0 +1,85 @@
+"""What is known of the page cache, and how a slice is read; sending is `test_file_send`'s."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.network.file_slice import PROBE_BYTES, Cursor, SliceEnded, is_cached, touch
+from storage.file_records import FileRecords
+from storage.filesystem import LocalFilesystem
+
+SIZE = 3 * PROBE_BYTES
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> FileRecords:
+    path = tmp_path / "log"
+    path.write_bytes(bytes(range(256)) * (SIZE // 256))
+    return FileRecords(LocalFilesystem().open(str(path)), 0, SIZE)
+
+
+class Probes(list[int]):
+    """The offsets that were looked at; those from `cold_from` on are not in the page cache."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.cold_from = SIZE
+        real = os.preadv
+
+        def preadv(fd: int, buffers: list[Any], offset: int, flags: int = 0) -> int:
+            if flags & os.RWF_NOWAIT:
+                self.append(offset)
+                if offset >= self.cold_from:
+                    raise BlockingIOError(errno.EAGAIN, "cold")
+            return real(fd, buffers, offset, flags)
+
+        monkeypatch.setattr(os, "preadv", preadv)
+
+
+@pytest.fixture
+def probes(monkeypatch: pytest.MonkeyPatch) -> Probes:
+    return Probes(monkeypatch)
+
+
+def test_the_first_and_the_last_byte_are_looked_at(records: FileRecords, probes: Probes):
+    assert is_cached(records.fileno(), 10, 5000)
+    assert probes == [10, 5009]
+
+
+@pytest.mark.parametrize("cold_from", [10, 5009])
+def test_one_that_is_cold_is_enough(records: FileRecords, probes: Probes, cold_from: int):
+    probes.cold_from = cold_from
+    assert not is_cached(records.fileno(), 10, 5000)
+
+
+def test_a_cursor_asks_once_for_what_is_sent_at_once(records: FileRecords, probes: Probes):
+    cursor = Cursor(records, 0, SIZE)
+    assert cursor.is_warm() and cursor.is_warm()
+    assert probes == [0, PROBE_BYTES - 1]
+    cursor.position, cursor.remaining = PROBE_BYTES, SIZE - PROBE_BYTES
+    assert cursor.is_warm()
+    assert probes[2:] == [PROBE_BYTES, 2 * PROBE_BYTES - 1]
+
+
+def test_a_whole_slice_is_read_or_nothing(records: FileRecords, probes: Probes):
+    assert bytes(Cursor(records, 254, 4).read_whole() or b"") == b"\xfe\xff\x00\x01"
+    probes.cold_from = 0
+    cold = Cursor(records, 254, 4)
+    assert cold.read_whole() is None
+    cold.warm_until = 258  # a job has brought it in: who waited for that does not ask again
+    assert bytes(cold.read_whole() or b"") == b"\xfe\xff\x00\x01"
+
+
+@pytest.mark.parametrize("position", [SIZE, SIZE - 2])
+def test_a_file_that_ends_in_the_slice(records: FileRecords, position: int):
+    touch(records.fileno(), position, SIZE + 100)  # ends where the file does
+    cursor = Cursor(records, position, 100)
+    with pytest.raises(SliceEnded):
+        cursor.is_warm()
+    cursor.warm_until = position + 100
+    with pytest.raises(SliceEnded):
+        cursor.read_whole()
