@@ -35,7 +35,6 @@ from broker.request_handler import RequestHandler
 from broker.shared_server import SharedServer
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, ResourceType
-from controller.metadata_loader import delta_between
 from controller.settings import DEFAULT_FEATURES
 from protocol.errors import ErrorCode
 from storage.log_cleaner import LogCleaner
@@ -95,9 +94,8 @@ class BrokerServer:
         self.lifecycle: BrokerLifecycle | None = None
         self.forwarding = shared.to_controller(self.refuse)
         self.requests = RequestHandler(node_apis(self))
-        # What to do when the metadata has our registration; then, whether replicas follow it.
+        # What to do when the metadata has our registration.
         self._when_registered: Callable[[], None] | None = None
-        self._following = False
 
     def _replicate(self, shared: SharedServer) -> None:
         """What replication needs of other nodes."""
@@ -181,10 +179,8 @@ class BrokerServer:
         self._when_registered = lambda: self._load(done)
         self.shared.controller.add_listener(self._metadata_changed)
 
-    def _metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        if self._following:
-            self._follow(delta, image)
-        elif self._when_registered is not None and image.offset >= self.broker_epoch():
+    def _metadata_changed(self, _delta: MetadataDelta, image: MetadataImage) -> None:
+        if self._when_registered is not None and image.offset >= self.broker_epoch():
             # Not from here, where others are still to hear of this change.
             self.ports.scheduler.call_soon(self._when_registered)
             self._when_registered = None
@@ -206,8 +202,13 @@ class BrokerServer:
         for line in self.logs.report:
             _log.warning("%s", line)
         try:
-            self._following = True
-            self._follow(delta_between(MetadataImage(), self.image), self.image)
+            # One that fails later keeps none of the others from following.
+            self.shared.controller.add_listener(
+                self.replicas.apply,
+                self._configs_changed,
+                self._topics_changed,
+                lambda _delta, _image: self.transactions.metadata_changed(),
+            )
         except Exception as failure:  # noqa: BLE001  whoever starts the node decides on it
             done(failure)
             return
@@ -223,14 +224,14 @@ class BrokerServer:
         registration = topic.partitions.get(index)
         return registration is None or self.config.node_id not in registration.replicas
 
-    def _follow(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        deleted = [topic.name for topic in delta.topics.deleted.values()]
-        self.replicas.apply(delta, image)
+    def _configs_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
         if any(kind == ResourceType.BROKER for kind, _ in delta.changed_configs):
             self.cleaner.update_settings(cleaner_settings(cleaner_config(self.config, image)))
+
+    def _topics_changed(self, delta: MetadataDelta, _image: MetadataImage) -> None:
+        deleted = [topic.name for topic in delta.topics.deleted.values()]
         if deleted:
             self.groups.on_topics_deleted(deleted)
-        self.transactions.metadata_changed()
 
     # --- while up --------------------------------------------------------------------------------
 

@@ -107,6 +107,11 @@ def _controller(node: Node) -> None:
         "1 where this node is the active controller",
         lambda: node.controller.controller.is_active,
     )
+    metrics.gauge(
+        "kafka_server_broker_metadata_metrics_metadata_apply_error_count",
+        "Changes of the metadata that a part of this node failed on",
+        lambda: node.controller.loader.apply_errors,
+    )
     metrics.gauge(f"{name}_globaltopiccount", "Topics", lambda: len(node.image.topics.by_name))
     metrics.gauge(
         f"{name}_globalpartitioncount",

@@ -126,9 +126,9 @@ class ControllerNode:
             self._raft_apis = RaftApis(self._settings, self.raft, self._log, scheduler)
         return self._raft_apis
 
-    def add_listener(self, listener: MetadataListener) -> None:
-        """Call `listener(delta, image)` for each change of the committed metadata."""
-        self.loader.add_listener(listener)
+    def add_listener(self, *listeners: MetadataListener) -> None:
+        """Call each `listener(delta, image)` for each change of the committed metadata."""
+        self.loader.add_listener(*listeners)
 
     def on_leader_change(self, listener: Callable[[int | None], None]) -> None:
         """Call `listener(leader_id)` when the quorum has another leader, or none."""

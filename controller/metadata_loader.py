@@ -2,7 +2,8 @@
 
 Owns: the newest committed image of this node. Listeners are called in the order in which they were
 added, once for each change, with the delta and the image it leads to; between the records that
-begin and end a metadata transaction (KIP-868) nothing is shown.
+begin and end a metadata transaction (KIP-868) nothing is shown. One that raises keeps nobody else
+from hearing: that is logged and counted. Only a broken invariant goes on its way.
 
 Never: sees a record that is not committed, and never decides.
 
@@ -11,6 +12,7 @@ Follows Kafka's `MetadataLoader` and `MetadataPublisher`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -22,6 +24,8 @@ from protocol.messages.metadata_records import (
     BeginTransactionRecord,
     EndTransactionRecord,
 )
+
+logger = logging.getLogger(__name__)
 
 MetadataListener = Callable[[MetadataDelta, MetadataImage], None]
 
@@ -42,6 +46,8 @@ class MetadataLoader:
 
     def __init__(self) -> None:
         self.image = MetadataImage()
+        self.apply_errors = 0
+        """How often a listener raised (Kafka's `metadata-apply-error-count`)."""
         self._listeners: list[MetadataListener] = []
         self._transaction: MetadataDelta | None = None
 
@@ -50,14 +56,17 @@ class MetadataLoader:
         """Whether the image lacks records before its offset: those of an open transaction."""
         return self._transaction is not None
 
-    def add_listener(self, listener: MetadataListener) -> None:
-        """Call `listener(delta, image)` for every change from now on.
+    def add_listener(self, *listeners: MetadataListener) -> None:
+        """Call each `listener(delta, image)` for every change from now on.
 
-        If there is an image already, it is told at once as one change from nothing.
+        If there is an image already, they are told at once as one change from nothing; what one of
+        them raises then is the caller's to handle.
         """
-        self._listeners.append(listener)
+        self._listeners += listeners
         if self.image.offset >= 0:
-            listener(delta_between(MetadataImage(), self.image), self.image)
+            delta = delta_between(MetadataImage(), self.image)
+            for listener in listeners:
+                listener(delta, self.image)
 
     def load_snapshot(self, image: MetadataImage) -> None:
         """Go on from `image`, which a snapshot held: told as the changes from the present one."""
@@ -104,7 +113,14 @@ class MetadataLoader:
         if delta.is_empty:
             return
         for listener in self._listeners:
-            listener(delta, self.image)
+            try:
+                listener(delta, self.image)
+            except AssertionError:
+                raise
+            except Exception:
+                self.apply_errors += 1
+                offset = self.image.offset
+                logger.exception("a listener failed on the metadata up to offset %d", offset)
 
 
 def delta_between(before: MetadataImage, after: MetadataImage) -> MetadataDelta:

@@ -118,9 +118,13 @@ class EachRequestEnds(Invariant):
 
 
 class NoServerError(Invariant):
-    """I19: nothing that a client sends makes the broker fail."""
+    """I19: nothing that a client sends makes the broker fail, nor does any change of metadata."""
 
     name = "I19"
+
+    def node_ran(self, broker: SimBroker) -> None:
+        if broker.node is not None and broker.node.controller.loader.apply_errors:
+            raise self.broken(f"{broker.address} failed on a change of the metadata")
 
     def received(self, exchange: Exchange) -> None:
         if getattr(exchange.response, "error_code", 0) == -1:

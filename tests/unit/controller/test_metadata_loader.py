@@ -40,6 +40,47 @@ def test_one_image_a_batch() -> None:
     assert list(delta.topics.changed) == [A]
 
 
+def test_a_listener_that_raises_keeps_nobody_from_hearing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loader, before, after = MetadataLoader(), Follower(), Follower()
+
+    def fails(_delta: MetadataDelta, image: MetadataImage) -> None:
+        raise OSError(f"no more than {image.offset}")
+
+    loader.add_listener(before, fails, after)
+    loader.handle_commit(batch(0, broker_record(1)))
+    loader.handle_commit(batch(1, broker_record(2)))
+    loader.load_snapshot(image_of(broker_record(3)))
+    assert [len(one.told) for one in (before, after)] == [3, 3]
+    assert loader.apply_errors == 3
+    said = [(record.message, str(record.exc_info[1])) for record in caplog.records]  # type: ignore[index]
+    assert ("a listener failed on the metadata up to offset 1", "no more than 1") in said
+
+
+def test_a_broken_invariant_goes_on_its_way() -> None:
+    loader = MetadataLoader()
+
+    def fails(*_: object) -> None:
+        raise AssertionError("broken")
+
+    loader.add_listener(fails)
+    with pytest.raises(AssertionError, match="broken"):
+        loader.handle_commit(batch(0, broker_record(1)))
+
+
+def test_what_a_late_listener_raises_is_its_adders() -> None:
+    loader = MetadataLoader()
+    loader.handle_commit(batch(0, broker_record(1)))
+
+    def fails(*_: object) -> None:
+        raise OSError("cannot follow")
+
+    with pytest.raises(OSError, match="cannot follow"):
+        loader.add_listener(fails)
+    assert loader.apply_errors == 0
+
+
 def test_a_control_batch_moves_the_offset_and_tells_nobody() -> None:
     loader, follower = MetadataLoader(), Follower()
     loader.add_listener(follower)
