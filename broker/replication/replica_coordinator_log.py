@@ -27,6 +27,7 @@ from broker.replication.transaction_verification import TransactionSupportedOper
 from protocol import records as batch_records
 from protocol.control_records import ControlRecordType, control_record_type
 from protocol.errors import ErrorCode
+from protocol.plain_batch import build_plain_batch
 from protocol.record_batch import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
@@ -80,14 +81,10 @@ class ReplicaCoordinatorLog:
         if isinstance(led, ErrorCode):
             return AppendResult(led)
         now_ms = self._replicas.scheduler.wall_ms()
-        producer = None if transaction is None else transaction.producer
-        batch = batch_records.build_batch(
-            [batch_records.Record(-1, now_ms, key, value) for key, value in records],
-            compression=self._compression,
-            producer_id=NO_PRODUCER_ID if producer is None else producer.producer_id,
-            producer_epoch=NO_PRODUCER_EPOCH if producer is None else producer.producer_epoch,
-            is_transactional=producer is not None,
-        )
+        if transaction is None and not self._compression:
+            batch = build_plain_batch(records, now_ms)
+        else:
+            batch = self._build(records, now_ms, transaction)
         info = led.append_as_leader(
             memoryview(batch),
             ALL_REPLICAS,
@@ -102,6 +99,18 @@ class ReplicaCoordinatorLog:
         # Waiters of this append's own offset are not there yet: others hear of it later.
         self._replicas.scheduler.call_soon(led.changed)
         return AppendResult(ErrorCode.NONE, info.first_offset, info.last_offset)
+
+    def _build(
+        self, records: Sequence[Record], now_ms: int, transaction: TransactionalAppend | None
+    ) -> bytearray:
+        producer = None if transaction is None else transaction.producer
+        return batch_records.build_batch(
+            [batch_records.Record(-1, now_ms, key, value) for key, value in records],
+            compression=self._compression,
+            producer_id=NO_PRODUCER_ID if producer is None else producer.producer_id,
+            producer_epoch=NO_PRODUCER_EPOCH if producer is None else producer.producer_epoch,
+            is_transactional=producer is not None,
+        )
 
     def verify_transaction(
         self,

@@ -1,7 +1,8 @@
 """What is known of one transactional id, and how each step makes the next version of it.
 
 Owns the arithmetic of producer ids and epochs. Every version is immutable; a step returns the next
-one and never says whether the step is allowed (`transaction_state` does) nor writes it.
+one and never says whether the step is allowed (`transaction_state` does) nor writes it. The steps
+name every field: `dataclasses.replace` takes four times as long, and each transaction takes three.
 
 Epochs end at 32,767, and the last but one is the last that a client is given, so that a producer
 can always be fenced once more. With protocol version 2 (KIP-890) the end of a transaction raises
@@ -87,17 +88,18 @@ class TransactionMetadata:
     def _emptied(
         self, producer_id: int, epoch: int, last_epoch: int, timeout_ms: int, now_ms: int
     ) -> TransactionMetadata:
-        return replace(
-            self,
-            state=TransactionState.EMPTY,
+        return TransactionMetadata(
             producer_id=producer_id,
-            previous_producer_id=self.producer_id,
             producer_epoch=epoch,
-            last_epoch=last_epoch,
             timeout_ms=timeout_ms,
+            state=TransactionState.EMPTY,
+            previous_producer_id=self.producer_id,
+            next_producer_id=self.next_producer_id,
+            last_epoch=last_epoch,
             partitions=_NOTHING,
             start_ms=NO_TIME,
             updated_ms=now_ms,
+            client_version=self.client_version,
         )
 
     def with_partitions(
@@ -105,10 +107,14 @@ class TransactionMetadata:
     ) -> TransactionMetadata:
         """`added` belong to the transaction, which begins with the first of them."""
         began = self.state is not TransactionState.ONGOING
-        return replace(
-            self,
+        return TransactionMetadata(
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            timeout_ms=self.timeout_ms,
             state=TransactionState.ONGOING,
             previous_producer_id=self.producer_id,
+            next_producer_id=self.next_producer_id,
+            last_epoch=self.last_epoch,
             partitions={**self.partitions, **dict.fromkeys(added)},
             start_ms=now_ms if began else self.start_ms,
             updated_ms=now_ms,
@@ -127,13 +133,15 @@ class TransactionMetadata:
         if client_version >= 2:
             epoch, last = min(epoch + 1, EPOCH_MAX), epoch
         ongoing = self.state is TransactionState.ONGOING
-        return replace(
-            self,
+        return TransactionMetadata(
+            producer_id=self.producer_id,
+            producer_epoch=epoch,
+            timeout_ms=self.timeout_ms,
             state=TransactionState.PREPARE_COMMIT if committed else TransactionState.PREPARE_ABORT,
             previous_producer_id=self.producer_id,
             next_producer_id=next_producer_id,
-            producer_epoch=epoch,
             last_epoch=last,
+            partitions=self.partitions,
             start_ms=self.start_ms if ongoing else now_ms,
             updated_ms=now_ms,
             client_version=client_version,
@@ -147,23 +155,26 @@ class TransactionMetadata:
         if version >= 2:
             return self.decided(False, version, next_producer_id, now_ms)
         epoch = min(self.producer_epoch + 1, EPOCH_MAX)
-        raised = replace(self, producer_epoch=epoch, last_epoch=NO_EPOCH)
-        return raised.decided(False, 0, NO_PRODUCER_ID, now_ms)
+        decided = self.decided(False, 0, NO_PRODUCER_ID, now_ms)
+        return replace(decided, producer_epoch=epoch, last_epoch=NO_EPOCH)
 
     def completed(self, now_ms: int) -> TransactionMetadata:
         """Every partition has its marker."""
         committed = self.state is TransactionState.PREPARE_COMMIT
         state = TransactionState.COMPLETE_COMMIT if committed else TransactionState.COMPLETE_ABORT
         producer_id, epoch = self.identity_after
-        return replace(
-            self,
-            state=state,
+        return TransactionMetadata(
             producer_id=producer_id,
+            producer_epoch=epoch,
+            timeout_ms=self.timeout_ms,
+            state=state,
             previous_producer_id=self.producer_id,
             next_producer_id=NO_PRODUCER_ID,
-            producer_epoch=epoch,
+            last_epoch=self.last_epoch,
             partitions=_NOTHING,
+            start_ms=self.start_ms,
             updated_ms=now_ms,
+            client_version=self.client_version,
         )
 
     @property

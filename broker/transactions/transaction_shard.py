@@ -52,6 +52,8 @@ COMPLETION_RETRY_MS = 100
 """The wait before a completion is appended again that the log refused."""
 
 Identified = Callable[[ErrorCode, Identity], None]
+Replayed = tuple[str, TransactionMetadata | None]
+"""A transactional id and its version; None: it is forgotten."""
 
 
 class Transaction:
@@ -90,13 +92,20 @@ class TransactionShard:
         self._ongoing: dict[str, None] = {}
         self._sending: dict[str, PendingMarkers] = {}
         self._held = HeldRequests(scheduler)
+        self._written: tuple[bytes, Replayed] | None = (
+            None  # value and meaning, while it is written
+        )
 
     # -- replay --------------------------------------------------------------------------------
 
     def replay(self, record: LogRecord) -> None:
         """Apply one record of the log."""
         assert record.key is not None
-        found = read_transaction_record(record.key, record.value)
+        written = self._written
+        if written is not None and record.value is written[0]:
+            found: Replayed | None = written[1]  # what its bytes say, and the last epoch
+        else:
+            found = read_transaction_record(record.key, record.value)
         if found is None:
             return
         transactional_id, metadata = found
@@ -142,11 +151,13 @@ class TransactionShard:
         then: Callable[[Transaction], None] | None = None,
     ) -> ErrorCode:
         """Append a version; with its commit it stands, and `then` is called."""
-        error = self._context.append([transaction_record(name, metadata, self._version())])
+        record = transaction_record(name, metadata, self._version())
+        self._written = record[1], (name, metadata)
+        error = self._context.append([record])
+        self._written = None
         if error is not ErrorCode.NONE:
             return error
         written = self.transactions[name]
-        written.current = metadata  # As replayed, and with the last epoch.
         self._context.once_committed(lambda: self._committed(written, metadata, then))
         return ErrorCode.NONE
 

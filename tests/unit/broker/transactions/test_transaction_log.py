@@ -4,8 +4,11 @@ import struct
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker.transactions.transaction_log import (
+    by_topic,
     read_transaction_record,
     transaction_key,
     transaction_record,
@@ -14,6 +17,9 @@ from broker.transactions.transaction_log import (
 from broker.transactions.transaction_metadata import TransactionMetadata, created
 from broker.transactions.transaction_state import TransactionState
 from protocol.errors import ProtocolError
+from protocol.messages.transaction_records import PartitionsSchema, TransactionLogValue
+from protocol.primitives import MessageBuffer
+from storage.topic_partition import TopicPartition
 from tests.unit.broker.transactions.desk import A0, A1, B0
 
 FULL = TransactionMetadata(
@@ -48,6 +54,51 @@ def test_the_bytes_are_kafkas() -> None:
     empty = replace(created(5, 60_000, 77), producer_epoch=0)
     body = struct.pack(">hqhib", 1, 5, 0, 60_000, 0) + b"\0" + struct.pack(">qq", 77, -1) + b"\0"
     assert transaction_record("tx", empty, 2) == (transaction_key("tx"), body)
+
+
+_IDS = st.integers(-1, 2**63 - 1)
+_PARTITIONS = st.lists(
+    st.builds(TopicPartition, st.text(max_size=200), st.integers(0, 2**31 - 1)), max_size=200
+)
+
+
+@given(
+    st.builds(
+        TransactionMetadata,
+        producer_id=_IDS,
+        producer_epoch=st.integers(-1, 32_767),
+        timeout_ms=st.integers(0, 2**31 - 1),
+        state=st.sampled_from([one for one in TransactionState if one.status < 6]),
+        previous_producer_id=_IDS,
+        next_producer_id=_IDS,
+        partitions=st.builds(dict.fromkeys, _PARTITIONS),
+        start_ms=_IDS,
+        updated_ms=_IDS,
+        client_version=st.integers(0, 2),
+    )
+)
+def test_what_is_packed_by_hand_is_what_the_message_writes(metadata: TransactionMetadata) -> None:
+    empty = metadata.state is TransactionState.EMPTY
+    message = TransactionLogValue(
+        producer_id=metadata.producer_id,
+        producer_epoch=metadata.producer_epoch,
+        transaction_timeout_ms=metadata.timeout_ms,
+        transaction_status=metadata.state.status,
+        transaction_partitions=None
+        if empty
+        else [PartitionsSchema(*topic) for topic in by_topic(metadata).items()],
+        transaction_last_update_timestamp_ms=metadata.updated_ms,
+        transaction_start_timestamp_ms=metadata.start_ms,
+        previous_producer_id=metadata.previous_producer_id,
+        next_producer_id=metadata.next_producer_id,
+        client_transaction_version=metadata.client_version,
+    )
+    out = MessageBuffer()
+    message.write(out, 1)
+    key, value = transaction_record("t", metadata, 2)
+    assert value == b"\0\1" + bytes(out)
+    replayed = replace(metadata, partitions={}) if empty else metadata
+    assert read_transaction_record(key, value) == ("t", replayed)
 
 
 def test_a_tombstone() -> None:
