@@ -131,9 +131,12 @@ def lot_of(value_bytes: int) -> list[dict[str, Any]]:
 
 
 def lot_of_texts(value_bytes: int) -> list[dict[str, Any]]:
-    """Values that differ, of hexadecimal digits: a codec halves them, as it does many a text."""
-    digits = random.Random(1)
-    return [{"value": digits.randbytes(value_bytes // 2).hex().encode()} for _ in range(LOT)]
+    """Values that differ, a thousand words in any order: a codec finds something in them."""
+    chance = random.Random(1)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = ["".join(chance.choices(letters, k=chance.randint(2, 10))) for _ in range(1_000)]
+    texts = (" ".join(chance.choices(words, k=value_bytes)) for _ in range(LOT))
+    return [{"value": text[:value_bytes].encode()} for text in texts]
 
 
 def with_fresh_topics(peer: Peer, load: Callable[[str, float], Done], window_s: float) -> Measured:

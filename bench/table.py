@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from itertools import groupby
 
 from bench.report import Row
-from bench.scenario import LARGER
+from bench.scenario import LARGER, Scenario
 from bench.turns import Run
+
+FIGURES_WITHOUT_GOAL = 2
+
+
+def head(run: Run) -> list[str]:
+    """What was measured on, and with which flags."""
+    lines = [f"{key}: {value}" for key, value in run.machine.items()]
+    lines += [f"{name}: {flags}" for name, flags in run.flags.items()]
+    rounds = "alternation" if run.rounds == 1 else "alternations"
+    lines.append(f"{run.rounds} {rounds}, windows of {run.window_s:g} s")
+    return lines
 
 
 def terminal(run: Run, rows: Sequence[Row]) -> str:
     """Medians of each peer, the ratio of medians, its quartiles, the goal and whether it is met."""
-    lines = [
-        f"{'':32}" + "".join(f"{name[:12]:>13}" for name in run.peers) + "     ratio  quartiles"
-    ]
-    before = ""
-    for row in rows:
-        if row.scenario.name != before:
-            one = row.scenario
-            before = one.name
-            lines.append(
-                f"{one.name}: {one.title}; {one.client}, "
-                f"{one.connections} connections, {one.partitions} partitions"
-            )
-        lines.append(_line(run, row))
-    for record in run.records:
-        if record.error:
-            lines.append(f"FAILED {record.scenario} on {record.peer}: {record.error}")
+    lines = [*head(run), ""]
+    lines.append(f"{'':32}" + "".join(f"{name[:12]:>13}" for name in run.peers))
+    lines[-1] += "      ratio  quartiles"
+    for scenario, its in groupby(rows, lambda row: row.scenario):
+        lines.append(f"{scenario.name}: {scenario.title}; {load_of(scenario)}")
+        lines += [_line(run, row) for row in its]
+    lines += failures(run)
+    goals = [row.met for row in rows if row.met is not None]
+    if goals:
+        lines.append(f"{sum(goals)} of {len(goals)} goals are met")
     return "\n".join(lines)
 
 
@@ -35,14 +41,80 @@ def _line(run: Run, row: Row) -> str:
     line = f"  {row.figure.name + ', ' + row.figure.unit:30}"
     for name in run.peers:
         values = row.values.get(name)
-        line += f"{statistics.median(values):13.4g}" if values else f"{'–':>13}"
+        line += f"{number(statistics.median(values)) if values else '–':>13}"
     if row.ratio is not None and row.spread is not None:
         low, high = row.spread
-        line += f"  {row.ratio:6.2f} ×  {low:.2f}–{high:.2f}"
+        line += f"  {row.ratio:7.2f} ×  {low:.2f}–{high:.2f}"
+    if goal := goal_of(row):
+        verdict = {True: ": met", False: ": NOT MET", None: ""}[row.met]
+        line += f"  goal {goal}{verdict}"
+    return line
+
+
+def markdown(run: Run, rows: Sequence[Row]) -> str:
+    """What has a goal, and the first figures of what has none; medians and quartiles."""
+    first, second = (run.peers + ["–"])[:2]
+    lines = [
+        f"| load | figure | {first} | {second} | ratio (quartiles) | goal | met |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for scenario, its in groupby(rows, lambda row: row.scenario):
+        before = f"{scenario.title} ({load_of(scenario)})"
+        for row in of_note(list(its)):
+            values = [row.values.get(name) for name in run.peers[:2]]
+            told = [
+                f"{number(statistics.median(one))} {row.figure.unit}" if one else ""
+                for one in values
+            ]
+            ratio = ""
+            if row.ratio is not None and row.spread is not None:
+                ratio = f"{row.ratio:.2f} ({row.spread[0]:.2f}–{row.spread[1]:.2f})"
+            met = {True: "yes", False: "no", None: ""}[row.met]
+            cells = [before, row.figure.name, *(told + [""])[:2], ratio, goal_of(row), met]
+            lines.append(f"| {' | '.join(cells)} |")
+            before = ""
+    return "\n".join([*lines, "", *(f"{line}  " for line in (*head(run), *failures(run)))])
+
+
+def of_note(rows: Sequence[Row]) -> list[Row]:
+    """Of one scenario: the rows with a goal or limit, or else the first two."""
+    with_goal = [row for row in rows if row.goal is not None or row.limit is not None]
+    return with_goal or list(rows[:FIGURES_WITHOUT_GOAL])
+
+
+def load_of(scenario: Scenario) -> str:
+    """Client, connections and partitions."""
+    parts = [
+        _counted(scenario.connections, "connection"),
+        _counted(scenario.partitions, "partition"),
+    ]
+    return ", ".join([scenario.client, *parts])
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def goal_of(row: Row) -> str:
+    """`≥ 1.2 × and ≤ 35 µs`, or nothing."""
     sign = "≥" if row.figure.better == LARGER else "≤"
     goals = [f"{sign} {row.goal:g} ×"] if row.goal is not None else []
-    goals += [f"{sign} {row.limit:g} {row.figure.unit}"] if row.limit is not None else []
-    if goals:
-        verdict = {True: ": met", False: ": NOT MET", None: ""}[row.met]
-        line += f"  goal {' and '.join(goals)}{verdict}"
-    return line
+    if row.limit is not None:
+        goals.append(f"{sign} {row.limit:g} {row.figure.unit}")
+    return " and ".join(goals)
+
+
+def failures(run: Run) -> list[str]:
+    """What could not be measured, a line each."""
+    return [
+        f"FAILED: {one.scenario} on {one.peer}, round {one.round}: {one.error}"
+        for one in run.records
+        if one.error
+    ]
+
+
+def number(value: float) -> str:
+    """Three digits, and all those before the point."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"

@@ -6,9 +6,11 @@ for. Every scenario's figures go to the file as soon as they are there; the same
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -19,7 +21,7 @@ from typing import Any
 from bench.peers import Peer, start_peer
 from bench.replayer import Target, replay_targets
 from bench.scenario import MEMORY, SMALLER, Figure, Scenario
-from bench.watch import PeerDiedError, watched
+from bench.watch import watched
 from bench.wire import create_topic, delete_topics, leader_ports, produce_frame, produce_one
 
 WARM_UP = "warm-up"
@@ -75,6 +77,13 @@ class Run:
         ]
         return cls(**told)
 
+    def asks_the_same(self, other: Run) -> bool:
+        """Whether the other's figures may stand beside these."""
+        return all(
+            getattr(self, name) == getattr(other, name)
+            for name in ("peers", "rounds", "window_s", "warm_up", "scenarios")
+        )
+
     def has(self, peer: str, number: int, scenario: str) -> bool:
         """Whether this one is done, well or badly."""
         return any(
@@ -97,15 +106,18 @@ def work_through(run: Run, known: dict[str, Scenario], path: Path) -> None:
     run.save(path)
 
 
-def _turn(run: Run, name: str, number: int, scenarios: Iterable[Scenario], path: Path) -> None:
-    """One peer on fresh data; ends early where it dies, and then another start goes on."""
-    scenarios = list(scenarios)
+def _turn(run: Run, name: str, number: int, scenarios: list[Scenario], path: Path) -> None:
+    """One peer on fresh data; ends early where it fails, and then another start goes on.
+
+    At least one scenario is done after it, well or badly. RuntimeError where no peer starts.
+    """
     nodes = scenarios[0].nodes
     say(f"round {number} of {run.rounds}: {name}, {nodes} node{'s' if nodes > 1 else ''}")
     peer = start_peer(name, nodes)
+    done = len(run.records)
     try:
         run.flags[f"{name}, {nodes} nodes" if nodes > 1 else name] = peer.flags
-        if peer.is_jvm:
+        if peer.is_jvm and run.warm_up:
             _warm_up(peer, run.warm_up)
         for scenario in scenarios:
             record = _measure(peer, number, scenario, run.window_s)
@@ -114,8 +126,10 @@ def _turn(run: Run, name: str, number: int, scenarios: Iterable[Scenario], path:
             if peer.death() is not None:
                 return
             _clean_up(peer)
-    except PeerDiedError as error:
-        say(f"    {error}")
+    except (RuntimeError, OSError) as error:
+        say(f"    {one_line(error)}")
+        if len(run.records) == done:
+            run.records.append(Record(name, number, scenarios[0].name, [], one_line(error), _now()))
     finally:
         peer.stop()
         run.save(path)
@@ -146,7 +160,7 @@ def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Re
             figures.append(Figure(MEMORY, "MiB", peer.resident_mib(), SMALLER))
             record.figures = _finite(figures)
     except Exception as error:  # noqa: BLE001 - one scenario less, and the report says so
-        record.error = " ".join(f"{type(error).__name__}: {error}".split())
+        record.error = one_line(error)
     record.seconds = time.monotonic() - began
     first = record.figures[0] if record.figures else None
     told = f"{first.name} {first.value:.4g} {first.unit}" if first else record.error
@@ -166,14 +180,23 @@ def _clean_up(peer: Peer) -> None:
 
 def _size(folders: Iterable[Path]) -> int:
     """Bytes of log that lie there; files may go while we look."""
+    paths = (
+        os.path.join(where, name)
+        for folder in folders
+        for where, _, names in os.walk(folder)  # not rglob, which fails where a folder goes
+        for name in names
+        if ".log" in name
+    )
     total = 0
-    for folder in folders:
-        for path in folder.rglob("*.log*"):
-            try:
-                total += path.stat().st_size
-            except FileNotFoundError:
-                continue
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            total += os.stat(path).st_size
     return total
+
+
+def one_line(error: Exception) -> str:
+    """What went wrong."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def _finite(figures: Iterable[Figure]) -> list[Figure]:

@@ -1,0 +1,52 @@
+"""What a run was measured on: the machine, Python and how it was built, Java."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sysconfig
+import time
+from pathlib import Path
+
+from tests.java_tools import java_home_bin
+
+
+def machine() -> dict[str, str]:
+    """In words, for the head of the report."""
+    load = " ".join(f"{one:.1f}" for one in os.getloadavg())
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "processor": f"{os.cpu_count()} × {_value_of('/proc/cpuinfo', 'model name')}",
+        "memory": f"{int(_value_of('/proc/meminfo', 'MemTotal').split()[0]) / (1 << 20):.0f} GiB",
+        "system": f"{platform.system()} {platform.release()}",
+        "load before": load,
+        "Python": f"{platform.python_version()}, {python_build()}",
+        "Java": _java(),
+    }
+
+
+def python_build() -> str:
+    """How this interpreter was compiled, which moves the figures by a seventh."""
+    told = sysconfig.get_config_var("CONFIG_ARGS") or ""
+    ways = {"--enable-optimizations": "profile-guided", "--with-lto": "link-time optimized"}
+    found = [name for option, name in ways.items() if option in told]
+    return " and ".join(found) if found else "plain build (neither PGO nor LTO)"
+
+
+def _value_of(path: str, key: str) -> str:
+    """Of a file of `key : value` lines; the first."""
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:
+        return "unknown"
+    values = [line.partition(":")[2].strip() for line in lines if line.startswith(key)]
+    return values[0] if values else "unknown"
+
+
+def _java() -> str:
+    java = java_home_bin()
+    if java is None:
+        return "none"
+    done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
+    return (done.stderr or done.stdout).splitlines()[0]

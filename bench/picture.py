@@ -1,0 +1,187 @@
+"""The report as one picture: how many times better than the second peer, with spread and goal.
+
+An SVG that needs nothing to be drawn. Every row is turned so that the right side is better: a rate
+as it is, a cost or a latency the other way round. The axis is logarithmic.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+
+from bench.report import Row
+from bench.scenario import LARGER
+from bench.table import load_of, number, of_note
+from bench.turns import Run
+
+WIDTH = 1160
+LEFT = 400
+PLOT = 480
+VALUES = LEFT + PLOT + 30
+TOP = 96
+ROW = 24
+GROUP = 34
+TICKS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)
+FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
+INK, SOFT, LINE, MET, MISSED, NEUTRAL = (
+    "#1f2933",
+    "#6b7785",
+    "#e3e7ec",
+    "#1a7f64",
+    "#c2571a",
+    "#4a6fa5",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A row's ratio, turned so that more is better, with its quartiles and goal."""
+
+    middle: float
+    low: float
+    high: float
+    goal: float | None
+
+
+def bar_of(row: Row) -> Bar | None:
+    """None where there is nothing to compare with."""
+    if row.ratio is None or row.spread is None or min(row.ratio, *row.spread) <= 0:
+        return None
+    low, high = row.spread
+    if row.figure.better == LARGER:
+        return Bar(row.ratio, low, high, row.goal)
+    return Bar(1 / row.ratio, 1 / high, 1 / low, 1 / row.goal if row.goal else None)
+
+
+def picture(run: Run, rows: Sequence[Row]) -> str:
+    """The whole SVG."""
+    shown = [
+        (scenario, [(row, bar) for row in of_note(list(its)) if (bar := bar_of(row))])
+        for scenario, its in groupby(rows, lambda row: row.scenario)
+    ]
+    shown = [(scenario, bars) for scenario, bars in shown if bars]
+    every = [bar for _, bars in shown for _, bar in bars]
+    lowest = min((value for bar in every for value in (bar.low, bar.goal or 1)), default=1.0)
+    highest = max((value for bar in every for value in (bar.high, bar.goal or 1)), default=1.0)
+    ticks = [tick for tick in TICKS if lowest / 2 < tick < highest * 2]
+    axis = Axis(min(lowest, *ticks) / 1.08, max(highest, *ticks) * 1.08)
+    body: list[str] = []
+    y = TOP
+    for scenario, bars in shown:
+        y += GROUP
+        body.append(text(28, y - 12, scenario.title, weight=600))
+        body.append(text(LEFT + PLOT, y - 12, load_of(scenario), size=11, fill=SOFT, anchor="end"))
+        for row, bar in bars:
+            body += _row(run, row, bar, axis, y + 6)
+            y += ROW
+    bottom = y + 10
+    grid = [part for tick in ticks for part in _tick(axis.x(tick), tick, bottom)]
+    parts = [*_frame(run, bottom + 76), *grid, *body, *_legend(run, bottom + 30)]
+    return "\n".join([*parts, "</svg>", ""])
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """From ratio to place."""
+
+    least: float
+    most: float
+
+    def x(self, ratio: float) -> float:
+        return LEFT + PLOT * math.log(ratio / self.least) / math.log(self.most / self.least)
+
+
+def _row(run: Run, row: Row, bar: Bar, axis: Axis, y: float) -> list[str]:
+    colour = {True: MET, False: MISSED, None: NEUTRAL}[row.met]
+    one, low, high, middle = (axis.x(value) for value in (1, bar.low, bar.high, bar.middle))
+    start, width = min(one, middle), abs(middle - one)
+    parts = [
+        text(46, y + 4, f"{row.figure.name}, {row.figure.unit}", fill=SOFT),
+        rect(start, y - 5, max(width, 0.5), 10, colour, opacity=0.28),
+        rect(low, y - 1.25, max(high - low, 1), 2.5, colour),
+        f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>',
+    ]
+    if bar.goal:
+        x = axis.x(bar.goal)
+        parts.append(
+            f'<path d="M{x:.1f} {y - 9:.1f}v18" stroke="{INK}" stroke-width="2" fill="none"/>'
+        )
+    medians = [number(statistics.median(row.values[name])) for name in run.peers[:2]]
+    parts.append(text(VALUES, y + 4, f"{bar.middle:.2f} ×", weight=600, fill=colour))
+    parts.append(text(VALUES + 70, y + 4, f"{medians[0]} to {medians[1]} {row.figure.unit}"))
+    return parts
+
+
+def _tick(x: float, tick: float, bottom: float) -> list[str]:
+    colour, width = (SOFT, 1.5) if tick == 1 else (LINE, 1)
+    return [
+        f'<path d="M{x:.1f} {TOP}V{bottom}" stroke="{colour}" stroke-width="{width}" fill="none"/>',
+        text(x, TOP - 8, f"{tick:g} ×", size=11, fill=SOFT, anchor="middle"),
+    ]
+
+
+def _frame(run: Run, height: float) -> list[str]:
+    first, second = run.peers[:2]
+    told = [run.machine.get(key, "") for key in ("date", "processor", "system")]
+    told += [f"Python {run.machine.get('Python', '')}", f"{run.rounds} alternations"]
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
+        f'viewBox="0 0 {WIDTH} {height:.0f}" font-family="{FONT}" font-size="13">',
+        rect(0, 0, WIDTH, height, "#ffffff"),
+        text(28, 36, f"{name_of(first)} beside {name_of(second)}", size=20, weight=650),
+        text(28, 58, "; ".join(part for part in told if part), size=12, fill=SOFT),
+    ]
+
+
+def _legend(run: Run, y: float) -> list[str]:
+    first, second = (name_of(name) for name in run.peers[:2])
+    said = (
+        f"times better than {second}: more of a rate, less of a cost or a latency. Dot: ratio of "
+        "medians; line: quartiles; upright: goal."
+    )
+    return [
+        text(28, y, said, size=12, fill=SOFT),
+        f'<circle cx="34" cy="{y + 20}" r="5" fill="{MET}"/>',
+        text(46, y + 24, "goal met", size=12, fill=SOFT),
+        f'<circle cx="124" cy="{y + 20}" r="5" fill="{MISSED}"/>',
+        text(136, y + 24, "not met", size=12, fill=SOFT),
+        f'<circle cx="208" cy="{y + 20}" r="5" fill="{NEUTRAL}"/>',
+        text(220, y + 24, "no goal", size=12, fill=SOFT),
+        text(VALUES, y + 24, f"right: {first} to {second}, medians", size=12, fill=SOFT),
+    ]
+
+
+def name_of(peer: str) -> str:
+    """As people write it."""
+    return {"ottla": "Ottla", "kafka": "Apache Kafka 4.3"}.get(peer, peer)
+
+
+def text(
+    x: float,
+    y: float,
+    words: str,
+    *,
+    size: int = 13,
+    fill: str = INK,
+    anchor: str = "start",
+    weight: int = 400,
+) -> str:
+    """One line of text."""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{fill}" text-anchor="{anchor}" '
+        f'font-weight="{weight}">{escape(words)}</text>'
+    )
+
+
+def rect(
+    x: float, y: float, width: float, height: float, fill: str, *, opacity: float = 1.0
+) -> str:
+    """A box."""
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="2" '
+        f'fill="{fill}" fill-opacity="{opacity:g}"/>'
+    )
