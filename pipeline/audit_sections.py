@@ -16,6 +16,7 @@ from pipeline.report import Plot, Section, Table
 from pipeline.topics import Offsets
 
 _ALERTS_MAX = 20
+_TIME = "time (UTC)"
 
 
 def of_records(title: str, found: RecordsView, offsets: Mapping[int, Offsets] | None) -> Section:
@@ -39,7 +40,7 @@ def of_records(title: str, found: RecordsView, offsets: Mapping[int, Offsets] | 
         seconds = found.width_ms / 1000
         rates = Series("records", [one.records / seconds for one in found.buckets])
         section.plots.append(
-            Plot("Records a second, by their timestamps", bars(labels, rates, "records/s"))
+            Plot("Records a second, by their timestamps", bars(labels, rates, "records/s", _TIME))
         )
         if found.lags_ms is not None:
             lags = [
@@ -47,11 +48,11 @@ def of_records(title: str, found: RecordsView, offsets: Mapping[int, Offsets] | 
                 Series("p95", [_seconds(one.lag_p95_ms) for one in found.buckets]),
             ]
             section.plots.append(
-                Plot("From event to record: p50 and p95", lines(labels, lags, "s"))
+                Plot("From event to record: p50 and p95", lines(labels, lags, "s", _TIME))
             )
     names = [str(one.partition) for one in found.partitions]
     counts = Series("records", [one.records for one in found.partitions])
-    section.plots.append(Plot("Records by partition", bars(names, counts, "records")))
+    section.plots.append(Plot("Records by partition", bars(names, counts, "records", "partition")))
     return section
 
 
@@ -97,12 +98,11 @@ def of_sums(rows: DataFrame) -> Section:
     starts = [row["at"] for row in by_window]
     width = starts[1] - starts[0] if len(starts) > 1 else 3_600_000
     labels = times(starts, width)
-    section.plots.append(
-        Plot("Calls", bars(labels, Series("calls", [row.calls for row in by_window]), "calls"))
-    )
+    calls_of = Series("calls", [row.calls for row in by_window])
+    section.plots.append(Plot("Calls in each window", bars(labels, calls_of, "calls", _TIME)))
     rates = [100 * row.drops / row.calls if row.calls else None for row in by_window]
     section.plots.append(
-        Plot("Dropped calls", lines(labels, [Series("dropped", rates)], "% of calls"))
+        Plot("Dropped calls", lines(labels, [Series("dropped", rates)], "% of calls", _TIME))
     )
     first = found.limit(_ALERTS_MAX).collect()
     if first:

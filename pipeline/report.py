@@ -83,7 +83,7 @@ def html(
     """The page; `about` says when and of what, a paragraph each."""
     whole = all(check.holds for check in checks)
     rows = "".join(
-        f'<tr><td class="{"ok" if check.holds else "fail"}">{"ok" if check.holds else "FAIL"}</td>'
+        f'<tr class="{"ok" if check.holds else "fail"}"><td>{"ok" if check.holds else "FAIL"}</td>'
         f"<td>{escape(check.name)}</td><td>{escape(check.detail)}</td></tr>"
         for check in checks
     )
@@ -94,22 +94,29 @@ def html(
         f"<h1>{escape(title)}</h1>"
         f'<p class="verdict {"ok" if whole else "fail"}">{escape(verdict(checks))}</p>'
         f"{_paragraphs(about)}"
-        f"<h2>Checks</h2><table>{rows}</table>{body}</body></html>\n"
+        f'<h2>Checks</h2><table class="checks">{rows}</table>{body}</body></html>\n'
     )
 
 
 def _section(section: Section) -> str:
-    parts = [f"<h2>{escape(section.title)}</h2>"]
-    parts.append(_paragraphs(section.lines))
-    parts += [f"<h3>{escape(plot.title)}</h3>{plot.svg}" for plot in section.plots]
-    for table in section.tables:
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
-        rows = "".join(
-            "<tr>" + "".join(f'<td class="number">{escape(cell)}</td>' for cell in row) + "</tr>"
-            for row in table.rows
-        )
-        parts.append(f"<table><tr>{head}</tr>{rows}</table>")
+    parts = [f"<h2>{escape(section.title)}</h2>", _paragraphs(section.lines)]
+    figures = "".join(
+        f"<figure><figcaption>{escape(plot.title)}</figcaption>{plot.svg}</figure>"
+        for plot in section.plots
+    )
+    if figures:
+        parts.append(f'<div class="plots">{figures}</div>')
+    parts += [_table(table) for table in section.tables]
     return "".join(parts)
+
+
+def _table(table: Table) -> str:
+    # A wide one is moved sideways by itself, not the whole page.
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
+    )
+    return f'<div class="wide"><table class="numbers"><tr>{head}</tr>{rows}</table></div>'
 
 
 def _paragraphs(lines: Sequence[str]) -> str:
@@ -117,17 +124,35 @@ def _paragraphs(lines: Sequence[str]) -> str:
 
 
 _STYLE = """
-:root{color-scheme:light dark;--ink:#1b1f24;--soft:#8a94a0;--paper:#fff;--a:#2f6fb3;--b:#c8553d}
-@media(prefers-color-scheme:dark){:root{--ink:#e6e8ea;--paper:#15181c;--a:#6aa5e0;--b:#e58a72}}
-body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:780px;
-margin:2rem auto;padding:0 1rem}
-h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:.95rem;margin:1rem 0 .2rem}
+:root{color-scheme:light dark;--ink:#1b1f24;--soft:#5f6b78;--rule:#d9dee4;--paper:#fff;--a:#2f6fb3;
+--b:#c8553d;--good:#1f7a49;--bad:#b3261e}
+@media(prefers-color-scheme:dark){:root{--ink:#e6e8ea;--soft:#98a3af;--rule:#343b44;--paper:#15181c;
+--a:#6aa5e0;--b:#e58a72;--good:#5fc48d;--bad:#f28b82}}
+*{box-sizing:border-box}
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:960px;
+margin:2rem auto 4rem;padding:0 1rem;overflow-wrap:anywhere}
+h1{font-size:1.5rem;margin:0 0 1rem}
+h2{font-size:1.15rem;margin:2.5rem 0 .6rem;padding-top:.8rem;border-top:1px solid var(--rule)}
+p{margin:.2rem 0}
+.verdict{font-size:1.1rem;font-weight:600;margin:0 0 1rem;padding:.5rem .8rem;border-left:4px solid}
+.verdict.ok,.ok td:first-child{color:var(--good)}
+.verdict.fail,.fail td:first-child{color:var(--bad);font-weight:600}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}
-td,th{padding:.15rem .8rem .15rem 0;text-align:left;vertical-align:top}
-th{color:var(--soft);font-weight:500}.number,th{text-align:right}td:first-child,th:first-child{
-text-align:left}
-.ok{color:#2c8a57}.fail{color:#c0392b;font-weight:600}.verdict{font-size:1.1rem}
-svg{width:100%;height:auto}svg text{font-size:11px;fill:var(--soft)}
-.end{text-anchor:end}.mid{text-anchor:middle}.grid{stroke:var(--soft);stroke-opacity:.25;stroke-width:1}
-.bar{fill:var(--a)}polyline,line{fill:none;stroke-width:1.8}.line0{stroke:var(--a)}.line1{stroke:var(--b)}
+td,th{padding:.2rem 1.2rem .2rem 0;text-align:left;vertical-align:top}
+.checks tr{border-bottom:1px solid var(--rule)}
+.checks td:first-child{font-weight:600;white-space:nowrap}
+.numbers{margin-top:1rem}.numbers th{color:var(--soft);font-weight:500}
+.numbers td:not(:first-child),.numbers th:not(:first-child){text-align:right}
+.wide{overflow-x:auto;overflow-wrap:normal}.wide td,.wide th{white-space:nowrap}
+.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));
+gap:1.2rem 2rem;margin-top:1rem}
+figure{margin:0}figcaption{font-weight:600;font-size:.95rem;margin-bottom:.3rem}
+svg{display:block;width:100%;height:auto}svg text{font-size:11px;fill:var(--soft)}
+.end{text-anchor:end}.mid{text-anchor:middle}.grid{stroke:var(--rule);stroke-width:1}
+.bar{fill:var(--a)}polyline,line{fill:none;stroke-width:1.8}.line0{stroke:var(--a)}
+.line1{stroke:var(--b)}
+@media(max-width:560px){.checks tr{display:block;padding:.4rem 0}
+.checks td{display:inline;padding:0 .4rem 0 0}
+.checks td:last-child{display:block;color:var(--soft)}svg text{font-size:13px}
+.numbers{font-size:.8rem}td,th{padding-right:.6rem}}
 """.replace("\n", "")
