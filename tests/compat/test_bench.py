@@ -1,0 +1,79 @@
+"""The bench's harness as a command, on Ottla alone, with tiny windows: does it work at all?"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("cc") is None, reason="the replayer is C: cc is missing"
+)
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-P", "-m", "bench", *words]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
+
+
+def test_a_quick_run(tmp_path: Path) -> None:
+    told = tmp_path / "run.json"
+    done = subprocess.run(
+        command("--quick", "--json", str(told)),
+        cwd=ROOT,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = json.loads(told.read_text())
+    assert run["finished"]
+    figures = {
+        (record["scenario"], figure["name"]): figure["value"]
+        for record in run["records"]
+        for figure in record["figures"]
+    }
+    assert figures["single-1", "rate"] > 0
+    assert 0 < figures["single-1", "p50"] <= figures["single-1", "p99"]
+    assert figures["replayed-1k-acks-1", "broker CPU"] > 0
+    assert figures["fetch-warm", "memory"] > 1
+    assert "single-1: one 100-byte record" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]  # peers and plans are gone
+
+
+def test_a_run_that_is_ended_leaves_nothing_and_goes_on(tmp_path: Path) -> None:
+    told, folder = tmp_path / "run.json", Path(tempfile.mkdtemp(dir=tmp_path))
+    words = ("--peers", "ottla", "--scenarios", "start-up,single-1", "--rounds", "1")
+    harness = subprocess.Popen(
+        command(*words, "--window", "30", "--json", str(told)),
+        cwd=ROOT,
+        env=environment(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not told.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    harness.send_signal(signal.SIGTERM)
+    said, complaint = harness.communicate(timeout=60)
+    assert harness.returncode == 1, said + complaint
+    assert "the same command goes on" in complaint
+    assert list(folder.iterdir()) == []
+    run = json.loads(told.read_text())
+    assert [record["scenario"] for record in run["records"]] == ["start-up"]
+    assert not run["finished"]

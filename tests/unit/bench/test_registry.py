@@ -1,0 +1,21 @@
+"""All scenarios: found, named once, and complete for the report."""
+
+from __future__ import annotations
+
+from bench.registry import all_scenarios
+
+
+def test_names_lead_to_their_scenarios() -> None:
+    found = all_scenarios()
+    assert {"start-up", "single-1", "batched-1k-acks-1", "fetch-warm", "rf3-batched"} <= set(found)
+    assert all(scenario.name == name for name, scenario in found.items())
+
+
+def test_what_has_a_goal_is_in_the_usual_run_and_the_other_way_round() -> None:
+    """But for what takes minutes by itself, and what only reports."""
+    found = all_scenarios().values()
+    assert not [one.name for one in found if one.usual and one.timeout_s > 300]
+
+
+def test_a_scenario_is_for_one_node_or_three() -> None:
+    assert {one.nodes for one in all_scenarios().values()} <= {1, 3}

@@ -1,0 +1,146 @@
+"""Turns: peers alternate, what is done is kept and not done again, a failure costs one scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench import turns
+from bench.peers import Peer
+from bench.scenario import LARGER, MEMORY, RATE, Figure, Scenario
+from bench.turns import Run, work_through
+
+
+class StandIn(Peer):
+    """No broker: it notes that it was started and stopped, and may die."""
+
+    def __init__(self, name: str, log: list[str]) -> None:
+        super().__init__(name)
+        self.log, self.end = log, None
+
+    def resident_mib(self) -> float:
+        return 40.0
+
+    def death(self) -> str | None:
+        return self.end
+
+    def stop(self) -> None:
+        self.log.append(f"{self.name} stopped")
+
+
+Measure = Callable[[Peer, float], list[Figure]]
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    events: list[str] = []
+
+    def start(name: str, nodes: int = 1) -> Peer:
+        events.append(f"{name} of {nodes}")
+        return StandIn(name, events)
+
+    monkeypatch.setattr(turns, "start_peer", start)
+    monkeypatch.setattr(turns, "_clean_up", lambda peer: None)
+    return events
+
+
+def known(log: list[str], *names: str, nodes: int = 1, run: Measure | None = None) -> dict:
+    def measured(name: str) -> Measure:
+        def measure(peer: Peer, _window_s: float) -> list[Figure]:
+            log.append(f"{peer.name} {name}")
+            return [Figure(RATE, "req/s", 1.0, LARGER)]
+
+        return measure
+
+    return {
+        name: Scenario(name, "g", name, "c", 1, 1, run or measured(name), nodes=nodes)
+        for name in names
+    }
+
+
+def run_of(names: list[str], rounds: int = 1) -> Run:
+    return Run(["ottla", "kafka"], rounds, 0.1, 0, names)
+
+
+def test_peers_alternate_and_scenarios_share_a_start(log: list[str], tmp_path: Path) -> None:
+    run = run_of(["a", "b"], rounds=2)
+    work_through(run, known(log, "a", "b"), tmp_path / "run.json")
+    turn = ["ottla of 1", "ottla a", "ottla b", "ottla stopped"]
+    turn += [event.replace("ottla", "kafka") for event in turn]
+    assert log == turn * 2
+    assert run.finished
+    assert [figure.name for figure in run.records[0].figures] == [RATE, MEMORY]
+
+
+def test_three_nodes_are_another_start(log: list[str], tmp_path: Path) -> None:
+    chosen = known(log, "a") | known(log, "b", nodes=3)
+    work_through(run_of(["a", "b"]), chosen, tmp_path / "run.json")
+    starts = [event for event in log if " of " in event]
+    assert starts == ["ottla of 1", "kafka of 1", "ottla of 3", "kafka of 3"]
+
+
+def test_a_run_goes_on_where_it_was_broken_off(log: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+
+    def broken(peer: Peer, _window_s: float) -> list[Figure]:
+        if peer.name == "kafka" and "again" not in log:
+            raise KeyboardInterrupt
+        return []
+
+    chosen = known(log, "a") | known(log, "b", run=broken)
+    with pytest.raises(KeyboardInterrupt):
+        work_through(run_of(["a", "b"]), chosen, path)
+    assert log[-1] == "kafka stopped"
+    log[:] = ["again"]
+    run = Run.load(path)
+    assert not run.finished
+    assert run.asks_the_same(run_of(["a", "b"]))
+    work_through(run, chosen, path)
+    assert log == ["again", "kafka of 1", "kafka stopped"]
+    assert Run.load(path).finished
+
+
+def test_a_failure_is_told_on_one_line_and_costs_one_scenario(
+    log: list[str], tmp_path: Path
+) -> None:
+    def failing(_peer: Peer, _window_s: float) -> list[Figure]:
+        raise RuntimeError("the disk\nis full")
+
+    run = run_of(["a", "b"])
+    work_through(run, known(log, "a", run=failing) | known(log, "b"), tmp_path / "run.json")
+    assert [(one.scenario, one.error) for one in run.records[:2]] == [
+        ("a", "RuntimeError: the disk is full"),
+        ("b", None),
+    ]
+
+
+def test_after_a_death_another_start_goes_on(log: list[str], tmp_path: Path) -> None:
+    def deadly(peer: Peer, _window_s: float) -> list[Figure]:
+        assert isinstance(peer, StandIn)
+        peer.end = "ended with code 1"
+        raise ConnectionError("the broker closed the connection")
+
+    run = run_of(["a", "b"])
+    run.peers = ["ottla"]
+    work_through(run, known(log, "a", run=deadly) | known(log, "b"), tmp_path / "run.json")
+    assert log == ["ottla of 1", "ottla stopped", "ottla of 1", "ottla b", "ottla stopped"]
+
+
+def test_a_warm_up_that_fails_does_not_go_on_for_ever(
+    log: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(name: str, nodes: int = 1) -> Peer:
+        peer = StandIn(name, log)
+        peer.is_jvm = True
+        return peer
+
+    def fail(_peer: Peer, _requests: int) -> None:
+        raise RuntimeError("it is too slow")
+
+    monkeypatch.setattr(turns, "start_peer", start)
+    monkeypatch.setattr(turns, "_warm_up", fail)
+    run = Run(["kafka"], 1, 0.1, 1_000, ["a", "b"])
+    work_through(run, known(log, "a", "b"), tmp_path / "run.json")
+    assert [one.error for one in run.records] == ["RuntimeError: it is too slow"] * 2
