@@ -64,7 +64,11 @@ class Node:
     def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
         """Answer one request of a client; see `RequestHandler.handle`."""
         assert self.broker is not None
-        self.broker.requests.handle(connection, frame, reply)
+        answer = self.broker.requests.handle_at_once(connection, frame)
+        if answer is None:
+            self.broker.requests.handle(connection, frame, reply)
+        else:
+            reply(answer or None)
 
     def handle_at_controller(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
         """Answer one request that came over the controller listener."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from broker.apis.context import Api, RequestContext
+from broker.apis.context import Api, AtOnce, RequestContext
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import (
@@ -38,7 +38,9 @@ _API_VERSIONS = int(ApiKey.API_VERSIONS)
 
 
 class Connection(Protocol):
-    """What the network tells of a connection."""
+    """What the network tells of a connection, and keeps for it."""
+
+    at_once: AtOnce | None
 
     @property
     def connection_id(self) -> str: ...
@@ -99,14 +101,46 @@ class RequestHandler:
     def __init__(self, apis: Iterable[Api]) -> None:
         self.apis: dict[int, Api] = {int(api.key): api for api in apis}
         self._served = {key: _Served(api) for key, api in self.apis.items()}
+        # No API but Produce gives what is tried at once.
+        produce = self._served.get(int(ApiKey.PRODUCE))
+        self._at_once_metrics = produce.metrics if produce is not None else RequestMetrics()
 
     @property
     def metrics(self) -> dict[int, RequestMetrics]:
         """Counts by API key."""
         return {key: served.metrics for key, served in self._served.items()}
 
-    def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
-        """Answer one request. `frame` is used only until this returns.
+    def handle_at_once(self, connection: Connection, frame: memoryview) -> bytes | None:
+        """The answer to a request that is like one before it, empty where there is to be none; None
+        where `handle` is to be asked. `frame` is used only until this returns.
+
+        Raises ProtocolError where the connection is to be closed.
+        """
+        at_once = connection.at_once
+        if at_once is None:
+            return None
+        try:
+            answer = at_once(frame)
+        except (ProtocolError, AssertionError):
+            raise
+        except Exception as error:  # noqa: BLE001  answered by _ask; not tried a second time
+            connection.at_once = None
+            answers: list[bytes] = []
+            self.handle(connection, frame, _Collected(answers), error)
+            return bytes(answers[0])
+        if answer is not None:
+            self._at_once_metrics.requests += 1
+        return answer
+
+    def handle(
+        self,
+        connection: Connection,
+        frame: memoryview,
+        reply: Reply,
+        failure: Exception | None = None,
+    ) -> None:
+        """Answer one request. `frame` is used only until this returns. With a `failure` of an
+        attempt to, it is only said that it failed.
 
         Raises ProtocolError where the connection is to be closed.
         """
@@ -126,10 +160,12 @@ class RequestHandler:
         read = served.decode or served.load()
         if version >= served.flexible_from:
             pos = skip_header_tags(frame, pos)
-        failure: Exception | None = None
-        if served.quick is not None:
+        if served.quick is not None and failure is None:
             try:
-                if served.quick(frame, pos, version, correlation_id, reply):
+                done = served.quick(frame, pos, version, correlation_id, reply)
+                if done is not True and done is not False:
+                    connection.at_once = done
+                if done:
                     return
             except (ProtocolError, AssertionError):
                 raise
@@ -173,6 +209,19 @@ class RequestHandler:
             raise ProtocolError(f"{api.key.name} has no way to say that it failed")
         response.error_code = int(error)
         return response
+
+
+class _Collected:
+    """The reply of a request that is answered during the call."""
+
+    def __init__(self, answers: list[Any]) -> None:
+        self._answers = answers
+
+    def __call__(self, parts: Any) -> None:
+        self._answers.append(parts)
+
+    def close(self) -> None:
+        raise ProtocolError("the answer cannot be written")
 
 
 def _context(

@@ -145,8 +145,14 @@ class Server:
         brokers = controllers = None
         if node.broker is not None:
             listeners = [_listener(endpoint) for endpoint in config.broker_listeners]
-            handle = node.broker.requests.handle
-            brokers = SocketServer(listeners, settings, handle, self.io_pool)
+            requests = node.broker.requests
+            brokers = SocketServer(
+                listeners,
+                settings,
+                requests.handle,
+                self.io_pool,
+                at_once=requests.handle_at_once,
+            )
         if node.controller_server is not None:
             self._controller_pool = BlockingPool(loop, 1, "ottla-controller-io")
             controllers = SocketServer(

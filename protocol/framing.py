@@ -109,6 +109,18 @@ class FrameReader:
             self.end = self._need
             self.filled = 0
 
+    def only_frame(self, nbytes: int) -> memoryview | None:
+        """The frame, if `nbytes` that have been received are just a whole one; else None.
+
+        Instead of `buffer_updated` and `next_frame`, where the frame is taken; it changes nothing.
+        """
+        if self.filled:
+            return None
+        (size,) = _SIZE.unpack_from(self._scratch)
+        if size != nbytes - SIZE_BYTES or not 0 <= size <= self.max_bytes:
+            return None
+        return self._scratch[SIZE_BYTES:nbytes]
+
     def receive_data(self, data: bytes | bytearray | memoryview) -> Iterator[memoryview]:
         """The frames that `data` completes, for callers that have bytes and no buffer to fill.
 

@@ -43,12 +43,12 @@ class LogSegment:
         "_first_timestamp",
         "_index_interval_bytes",
         "_indexed_size",
-        "_indexes_changed",
         "_indexes_unsynced",
         "_largest_known",
         "_offset_of_max_timestamp",
         "_recent",
         "_roll_after_ms",
+        "_roll_at_ms",
         "_transactions_unsynced",
         "base_offset",
         "config",
@@ -78,6 +78,8 @@ class LogSegment:
         self.config = config
         self.created_ms = created_ms
         self._roll_after_ms = config.roll_ms - roll_jitter_ms
+        # The largest timestamp that begins no new segment, while the indexes have room; -1: look.
+        self._roll_at_ms = -1
         self._bytes_max = config.segment_size_bytes
         self._index_interval_bytes = config.index_interval_bytes
         self.file: File = filesystem.open(self.path(LOG_SUFFIX), create=create)
@@ -89,7 +91,6 @@ class LogSegment:
         self._first_timestamp: int | None = None
         self._bytes_since_index = 0
         self._indexed_size = -1
-        self._indexes_changed = True  # since `is_full` looked whether they have room
         self._indexes_unsynced = False
         self._aborted: list[AbortedTxn] | None = None  # None: look into the file
         self._transactions_unsynced = False
@@ -117,8 +118,9 @@ class LogSegment:
         self.file.append(records)
         return position
 
-    def note(self, last_offset: int, max_timestamp: int, position: int, size: int) -> None:
+    def note(self, last_offset: int, max_timestamp: int, position: int, size: int) -> bool:
         """Learn of a batch that was written at `position`: maxima, sparse indexes, recent batches.
+        Whether it has an entry in the indexes.
 
         Like Kafka, an entry is added *before* the batch that comes once `index.interval.bytes`
         have passed, and names that batch's last offset.
@@ -131,26 +133,29 @@ class LogSegment:
         if self._bytes_since_index > self._index_interval_bytes:
             self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
-            self._bytes_since_index = 0
-            self._indexes_changed = True
+            if self.offset_index.is_full or self.time_index.is_full:
+                self._roll_at_ms = -1
+            self._bytes_since_index = size
+            self._recent.add(last_offset, position)
+            return True
         self._bytes_since_index += size
         self._recent.add(last_offset, position)
+        return False
 
     def is_full(self, last_offset: int, max_timestamp: int, size: int, now_ms: int) -> bool:
         """Whether a new segment must take a batch of `size` bytes that ends with `last_offset`."""
         own = self.file.size
         if own > self._bytes_max - size or last_offset - self.base_offset > RELATIVE_OFFSET_MAX:
             return True
-        if own == 0:
+        if 0 <= max_timestamp <= self._roll_at_ms or own == 0:
             return False
-        if self._indexes_changed:
-            if self.offset_index.is_full or self.time_index.is_full:
-                return True
-            self._indexes_changed = False
+        if self.offset_index.is_full or self.time_index.is_full:
+            return True
         first = self._first_timestamp
         if first is None or first < 0 or max_timestamp < 0:
             return self.waited_ms(max_timestamp, now_ms) > self._roll_after_ms
-        return max_timestamp - first > self._roll_after_ms
+        self._roll_at_ms = first + self._roll_after_ms
+        return max_timestamp > self._roll_at_ms
 
     def waited_ms(self, max_timestamp: int, now_ms: int) -> int:
         """How long this segment has been filling: by the records' time, else by ours.
@@ -330,7 +335,7 @@ class LogSegment:
             if header.max_timestamp > self.max_timestamp:
                 self.max_timestamp, self._offset_of_max_timestamp = header.max_timestamp, last
         self._bytes_since_index = self.file.size - start
-        self._indexes_changed = True
+        self._roll_at_ms = -1
         self._indexed_size = self.file.size
         self._recent.forget(last + 1)
         return last + 1
@@ -369,7 +374,7 @@ class LogSegment:
         self.max_timestamp, self._offset_of_max_timestamp = -1, self.base_offset
         self._largest_known, self._first_timestamp = True, None
         self._bytes_since_index, self._indexed_size = 0, -1
-        self._indexes_changed = True
+        self._roll_at_ms = -1
         self._recent.forget(self.base_offset)
         next_offset, end = self.base_offset, 0
         for position, header in valid_batches(self.file, 0):
@@ -421,7 +426,7 @@ class LogSegment:
                 self.max_timestamp = header.max_timestamp
                 self._offset_of_max_timestamp = header.last_offset
         self._bytes_since_index = self.file.size - start
-        self._indexes_changed = True
+        self._roll_at_ms = -1
 
     def _ensure_open(self) -> None:
         if not self.offset_index.is_open:
@@ -442,7 +447,7 @@ class LogSegment:
         if not self.offset_index.is_open or self._indexed_size == self.file.size:
             return False
         self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
-        self._indexes_changed = True
+        self._roll_at_ms = -1
         replace = self.filesystem.replace_atomically
         replace(self.path(INDEX_SUFFIX), self.offset_index.encode(), sync=False)
         replace(self.path(TIME_INDEX_SUFFIX), self.time_index.encode(), sync=False)
@@ -488,6 +493,7 @@ class LogSegment:
     def update_config(self, config: LogConfig) -> None:
         """The topic's configs changed."""
         self._roll_after_ms += config.roll_ms - self.config.roll_ms
+        self._roll_at_ms = -1
         self._bytes_max = config.segment_size_bytes
         self._index_interval_bytes = config.index_interval_bytes
         self.config = config

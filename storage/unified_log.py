@@ -51,7 +51,10 @@ _STORAGE_ERROR = FetchDataInfo(b"", error=ErrorCode.KAFKA_STORAGE_ERROR)
 _CORRUPT = FetchDataInfo(b"", error=ErrorCode.CORRUPT_MESSAGE)
 
 _ASSIGNED = Struct(">qii")  # base offset, batch length, leader epoch
+_MAX_TIMESTAMP = Struct(">q")
+_MAX_TIMESTAMP_AT = 35
 _BODY = slice(21, None)
+_AT_LAST = 2**63  # a time by which a segment that is rolled by the broker's clock is full
 _HEADER_LENGTH = 49  # of a batch without records, as its own length counts
 # The smallest record: length, attributes, two deltas, two empty lengths, no header. A batch packed
 # tighter goes the long way, which knows how far its codec can go.
@@ -75,54 +78,71 @@ class UnifiedLog(TransactionalLog):
         """Give a client's batch its offsets (it is written over in place) and append it. `guard` is
         what the log gave out when the coordinator was asked about a transaction that begins.
         """
+        self._timestamp_max = now_ms + self._after_max_ms
+        first = self.append_plain(records, leader_epoch, transactional=True)
+        if first < 0:
+            return self._append_checked(records, leader_epoch, now_ms, origin, guard)
+        (max_timestamp,) = _MAX_TIMESTAMP.unpack_from(records, _MAX_TIMESTAMP_AT)
+        last, start = self.log_end_offset - 1, self.log_start_offset
+        return LogAppendInfo(first, last, max_timestamp, -1, start, len(records))
+
+    def append_plain(
+        self, records: memoryview, leader_epoch: int, *, transactional: bool = False
+    ) -> int:
+        """Append one plain batch, or the next one of a producer, in one go: the common case.
+
+        Gives its first offset, or -1, where nothing was done and `append_as_leader` is to be asked:
+        whatever is not plainly right goes that way, which looks at the clock and finds the words.
+        Here the clock is looked at once an index entry: what a batch's time is held against is
+        that old.
+        """
         size = len(records)
-        if size >= HEADER_SIZE and self._unseen and not self.offline:
-            # The common case in one go: one plain batch, or the next one of an idempotent producer.
-            # Whatever is not plainly right goes the long way, which finds the words for it.
-            (base, length, _, magic, crc, attributes, delta, _, max_timestamp, pid, pid_epoch,
-             sequence, count) = HEADER.unpack_from(records)  # fmt: skip
+        if size < HEADER_SIZE or not self._takes_plain or self.offline:
+            return -1
+        (base, length, _, magic, crc, attributes, delta, _, max_timestamp, pid, pid_epoch,
+         sequence, count) = HEADER.unpack_from(records)  # fmt: skip
+        segment = self._active
+        offset = self.log_end_offset
+        last = offset + delta
+        if (
+            base
+            or length + 12 != size
+            or size > self._max_message_bytes
+            or magic != 2
+            or not (0 <= attributes <= 4 or (transactional and 16 <= attributes <= 20))
+            or not 0 < count == delta + 1
+            or count * _RECORD_BYTES_MIN > length - _HEADER_LENGTH  # unless it is compressed
+            or max_timestamp > self._timestamp_max
+            or leader_epoch != self.leader_epochs.latest
+            or segment.is_full(last, max_timestamp, size, _AT_LAST)
+            or crc32c.crc32c(records[_BODY]) != crc
+            or records.readonly
+        ):
+            return -1
+        producer = None
+        if pid >= 0 or attributes >= 16:
+            producer = self._producers.entries.get(pid)
             if (
-                base == 0
-                and length + 12 == size <= self._max_message_bytes
-                and magic == 2
-                and (0 <= attributes <= 4 or 16 <= attributes <= 20)  # a known codec; transactional
-                and 0 < count == delta + 1
-                and count * _RECORD_BYTES_MIN <= length - _HEADER_LENGTH  # unless it is compressed
-                and max_timestamp - now_ms <= self._after_max_ms
-                and crc32c.crc32c(records[_BODY]) == crc
-                and not records.readonly
+                producer is None
+                or producer.producer_epoch != pid_epoch
+                or sequence != (producer.last_sequence + 1) & SEQUENCE_MASK
+                or (producer.current_txn_first_offset is None) is (attributes >= 16)
             ):
-                producer = None
-                if pid >= 0 or attributes >= 16:
-                    producer = self._producers.entries.get(pid)
-                    if (
-                        producer is None
-                        or producer.producer_epoch != pid_epoch
-                        or sequence != (producer.last_sequence + 1) & SEQUENCE_MASK
-                        or (producer.current_txn_first_offset is None) is (attributes >= 16)
-                    ):
-                        return self._append_checked(records, leader_epoch, now_ms, origin, guard)
-                offset = self.log_end_offset
-                last = offset + delta
-                try:
-                    if leader_epoch != self.leader_epochs.latest:
-                        self.leader_epochs.assign(leader_epoch, offset)
-                    segment = self._active
-                    if segment.is_full(last, max_timestamp, size, now_ms):
-                        segment = self._roll(now_ms)
-                    _ASSIGNED.pack_into(records, 0, offset, length, leader_epoch)
-                    file = segment.file
-                    position = file.size
-                    file.append(records)
-                    segment.note(last, max_timestamp, position, size)
-                except OSError as error:
-                    return self._append_failed(error)
-                self.log_end_offset = last + 1
-                if producer is not None:
-                    producer.add((sequence + delta) & SEQUENCE_MASK, last, delta, max_timestamp)
-                info = LogAppendInfo(offset, last, max_timestamp, -1, self.log_start_offset, size)
-                return self._count_messages(info) if self._counts_messages else info
-        return self._append_checked(records, leader_epoch, now_ms, origin, guard)
+                return -1
+        _ASSIGNED.pack_into(records, 0, offset, length, leader_epoch)
+        file = segment.file
+        position = file.size
+        try:
+            file.append(records)
+        except OSError as error:
+            self._failed("append", error)
+            return -1
+        if segment.note(last, max_timestamp, position, size):
+            self._timestamp_max = self._environment.scheduler.wall_ms() + self._after_max_ms
+        self.log_end_offset = last + 1
+        if producer is not None:
+            producer.add((sequence + delta) & SEQUENCE_MASK, last, delta, max_timestamp)
+        return offset
 
     def _append_checked(
         self,

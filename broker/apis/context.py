@@ -33,7 +33,10 @@ class RequestContext:
 
 
 Handle = Callable[[RequestContext, Any, Respond], None]
-Quick = Callable[[memoryview, int, int, int, Callable[[ResponseParts], None]], bool]
+AtOnce = Callable[[memoryview], bytes | None]
+"""A frame → its answer, empty where there is to be none; None: nothing was done."""
+
+Quick = Callable[[memoryview, int, int, int, Callable[[ResponseParts | None], None]], bool | AtOnce]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,8 @@ class Api:
     top, which is then set.
 
     `quick(frame, position, version, correlation id, reply)` is tried before `handle`, and answers
-    what it knows by itself, messages left out: True; False where it has done nothing.
+    what it knows by itself, messages left out: True; False where it has done nothing. Produce may
+    give, for True, what is to be tried with the connection's next request before anything else.
     """
 
     key: ApiKey

@@ -16,7 +16,13 @@ from __future__ import annotations
 
 from broker.apis.context import Api, RequestContext, Respond
 from broker.apis.current_leader import current_leader, leader_node
-from broker.apis.single_produce import LOOKED_AT, LOW_ATTRIBUTES, SingleProduce, refused
+from broker.apis.single_produce import (
+    LOOKED_AT,
+    LOW_ATTRIBUTES,
+    SingleProduce,
+    refused,
+    refused_without_answer,
+)
 from broker.apis.transactional_produce import TransactionalProduce, VerifiedTransaction
 from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
 from broker.replication.partition import Partition
@@ -144,8 +150,7 @@ class ProduceApi:
         for topic in response.responses:
             for partition in topic.partition_responses:
                 if partition.error_code:
-                    code = ErrorCode(partition.error_code).name
-                    raise ProtocolError(f"a Produce with acks=0 was refused: {code}")
+                    raise refused_without_answer(partition.error_code)
         respond(None)
 
 

@@ -125,12 +125,23 @@ class Connection(asyncio.BufferedProtocol):
         """Bytes have come."""
         self.last_active_s = time.monotonic()
         self.received_bytes += nbytes
+        reader = self.reader
         try:
-            self.reader.buffer_updated(nbytes)
-            if self.state is _READY:
-                self._run()
-            else:
+            if self.state is not _READY:
+                reader.buffer_updated(nbytes)
                 self._pause()
+                return
+            # Nearly all that comes is one request like the one before: its answer is known when
+            # the call returns, and there is nothing to keep in between.
+            if self.context.at_once is not None:
+                frame = reader.only_frame(nbytes)
+                if frame is not None:
+                    answer = self._channel.handle_at_once(self, frame)
+                    if answer is not None:
+                        self._send_at_once(answer)
+                        return
+            reader.buffer_updated(nbytes)
+            self._run()
         except ProtocolError as error:
             self.fail(error)
 
@@ -330,6 +341,18 @@ class Connection(asyncio.BufferedProtocol):
 
     # --- answers -------------------------------------------------------------------------------
 
+    def _send_at_once(self, answer: bytes) -> None:
+        """Send the answer to a request that was never under way; empty: there is none."""
+        sender = self._sender
+        if answer and sender is not None:
+            try:
+                if not sender.send(answer):
+                    self._await_drain()
+            except (OSError, ValueError) as error:
+                self._send_failed(error)
+        if self._channel.answered:
+            self._channel.flush_answered()
+
     def _send_out(self) -> bool:
         """Hand answers to the sender. False: the peer is slow, or gone; wait for `_drained`."""
         sender = self._sender
@@ -337,8 +360,12 @@ class Connection(asyncio.BufferedProtocol):
         out = self._out
         self._out_bytes = 0
         try:
-            if len(out) == 1 and isinstance(out[0], (bytes, bytearray, memoryview)):
-                sent = sender.send(out.pop())  # type: ignore[arg-type]
+            if len(out) == 1:
+                one = out.pop()
+                if isinstance(one, (bytes, bytearray, memoryview)):
+                    sent = sender.send(one)
+                else:
+                    sent = sender.send_parts(one)
             elif out:
                 for parts in out:
                     if isinstance(parts, (bytes, bytearray, memoryview)):

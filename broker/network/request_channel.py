@@ -17,7 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from broker.network.file_send import Bytes, FileSlice
+from broker.network.file_send import Bytes
+from broker.network.file_slice import FileSlice
 from protocol.errors import ProtocolError
 
 ResponseParts = Bytes | Sequence[Bytes | FileSlice]
@@ -40,6 +41,8 @@ class ConnectionContext:
     """From ApiVersions v3 and above (KIP-511); kept by the handler of that API."""
     client_software_version: str = "unknown"
     closed: bool = False
+    at_once: Callable[[memoryview], bytes | None] | None = None
+    """Left by a request: answers the next one if it is of the same kind. See `HandleAtOnce`."""
     attachments: dict[str, object] = field(default_factory=dict)
     """For handlers: state that ends with the connection."""
 
@@ -93,6 +96,11 @@ Handle = Callable[[ConnectionContext, memoryview, Responder], None]
 raise ProtocolError: the connection is closed."""
 
 
+HandleAtOnce = Callable[[ConnectionContext, memoryview], bytes | None]
+"""The answer to one frame, empty where there is to be none; None where nothing was done, and
+`Handle` is to be called. Asked only where `ConnectionContext.at_once` is set."""
+
+
 class HandlerSlots(Protocol):
     """The pool whose jobs hold handler slots (`broker.scheduler.BlockingPool`)."""
 
@@ -113,10 +121,12 @@ class RequestChannel:
         slots: HandlerSlots,
         queued_max_requests: int,
         call_soon: Callable[[Callable[[], None]], object],
+        at_once: HandleAtOnce | None = None,
     ) -> None:
         if queued_max_requests < 1:
             raise ValueError("queued.max.requests is at least 1")
         self._handle = handle
+        self._at_once = at_once
         self._slots = slots
         self._limit = queued_max_requests
         self._call_soon = call_soon
@@ -160,6 +170,27 @@ class RequestChannel:
     def slot_free(self) -> bool:
         """Whether a request could be handled at once."""
         return not self._queue and self._slots.outstanding < self._slots.size
+
+    def handle_at_once(self, requester: Requester, frame: memoryview) -> bytes | None:
+        """The answer to a request that needs no more than a slot; None where it goes the usual
+        way. `flush_answered` follows when it is sent: others may have been answered by it."""
+        slots = self._slots
+        if self._queue or slots.outstanding >= slots.size or self._at_once is None:
+            return None
+        self.handling = True
+        try:
+            answer = self._at_once(requester.context, frame)
+        except ProtocolError as error:
+            requester.fail(error)
+            answer = b""
+        except BaseException as error:
+            requester.fail(error)  # as in handle_now
+            raise
+        finally:
+            self.handling = False
+        if answer is not None:
+            self.request_count += 1
+        return answer
 
     def handle_now(self, requester: Requester, frame: memoryview) -> None:
         """Handle a request in a slot that is free; its answer may come during the call."""

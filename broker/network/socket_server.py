@@ -24,7 +24,7 @@ from itertools import cycle
 
 from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
 from broker.network.processor import Processor
-from broker.network.request_channel import Handle, RequestChannel
+from broker.network.request_channel import Handle, HandleAtOnce, RequestChannel
 from broker.scheduler import BlockingPool
 from protocol.framing import SCRATCH_BYTES
 
@@ -185,13 +185,14 @@ class SocketServer:
         io_pool: BlockingPool,
         loop: asyncio.AbstractEventLoop | None = None,
         on_closed: Callable[[str], None] | None = None,
+        at_once: HandleAtOnce | None = None,
     ) -> None:
         """`io_pool` has `num.io.threads`: its jobs hold the handler slots. `on_closed(connection
         id)` is told when a connection is gone. On the loop's thread."""
         self.loop = loop or asyncio.get_running_loop()
         self.settings = settings
         self.channel = RequestChannel(
-            handle, io_pool, settings.queued_max_requests, self.loop.call_soon
+            handle, io_pool, settings.queued_max_requests, self.loop.call_soon, at_once
         )
         self.quotas = ConnectionQuotas(
             settings.max_connections,

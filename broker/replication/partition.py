@@ -185,6 +185,7 @@ class Partition(PartitionReads):
         """The log is gone: whoever still holds this partition learns it here."""
         self.deleted = True
         self.followers = None
+        self._alone = False
         self._on_change(self)
 
     # --- the ISR -------------------------------------------------------------------------------
@@ -293,6 +294,22 @@ class Partition(PartitionReads):
         elif self.followers is not None:
             self.followers.advance_high_watermark()
         return info
+
+    def append_plain(self, records: memoryview) -> int:
+        """Append one plain batch without a transaction where this is the only replica, so that it
+        is committed at once. Its first offset; -1 where nothing was done: `append_as_leader` does
+        it, or tells why not."""
+        if not self._alone:
+            return -1
+        log = self.log
+        first = log.append_plain(records, self.leader_epoch)
+        if first >= 0:
+            log.high_watermark = end = log.log_end_offset
+            counts = self.counts
+            counts.total_produce_requests += 1
+            counts.messages_in += end - first
+            counts.bytes_in += len(records)
+        return first
 
     def append_end_txn_marker(
         self, marker: TransactionMarkerRequest, now_ms: int

@@ -31,6 +31,7 @@ class Halted(Exception):
 
 
 class Connection:
+    at_once: Any = None
     connection_id = "c"
     client_host = "here"
     listener_name = "PLAINTEXT"

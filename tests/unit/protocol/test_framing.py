@@ -279,3 +279,26 @@ def test_what_was_detached_is_dropped_once_it_is_taken() -> None:
     frames.attach()
     assert frames.reserved_bytes == 0
     assert taken == b"b"
+
+
+def test_only_frame_is_what_has_come_if_that_is_one_whole_frame() -> None:
+    scratch = bytearray(64)
+    frames = FrameReader(20, scratch)
+
+    def come(data: bytes) -> bytes | None:
+        frames.get_buffer()[: len(data)] = data
+        found = frames.only_frame(len(data))
+        assert found is None or found.obj is scratch
+        return None if found is None else bytes(found)
+
+    whole = frame(b"hello")
+    assert come(whole) == b"hello"
+    assert come(frame(b"")) == b""
+    for other in (whole + whole, whole + b"x", whole[:-1], whole[:3], frame(b"x" * 21)):
+        assert come(other) is None
+    for size in range(1, 4):
+        assert come((size - 4).to_bytes(4, "big", signed=True)[:size]) is None
+    assert feed(frames, whole[:6]) == []  # begun: what comes now ends it
+    assert come(whole[6:]) is None
+    frames.buffer_updated(len(whole) - 6)
+    assert frames.next_frame() == b"hello"

@@ -19,7 +19,7 @@ from protocol.messages.produce import (
     TopicProduceResponse,
 )
 from protocol.primitives import MessageBuffer
-from protocol.produce_codec import encode, read_request
+from protocol.produce_codec import AnswerTemplate, encode, layout_of, read_one, read_request
 
 VERSIONS = range(3, 14)
 FLEXIBLE = range(9, 14)
@@ -171,3 +171,34 @@ def test_an_answer_is_written_as_the_generated_class_writes_it(
 @pytest.mark.parametrize("version", FLEXIBLE)
 def test_one_partition_is_answered_the_short_way(version: int) -> None:
     assert type(encode(answer(), version, 5)) is bytes
+
+
+@pytest.mark.parametrize("version", range(7, 14))
+@pytest.mark.parametrize("name", ["t", "a longer name", "é" * 100, "n" * 249])
+def test_a_template_makes_the_answers_that_the_generated_class_writes(
+    version: int, name: str
+) -> None:
+    template = AnswerTemplate.make(version, name, TOPIC_ID, 7)
+    one = PartitionProduceResponse(7, 0, 123_456, -1, 9)
+    response = ProduceResponse([TopicProduceResponse(name, TOPIC_ID, [one])])
+    expected = encode_response(response, version, 5).joined()
+    answered = template.pack(template.size, 5, template.before, 123_456, -1, 9, template.after)
+    assert answered == bytes(expected)
+
+
+@pytest.mark.parametrize("version", range(7, 14))
+@pytest.mark.parametrize("size", [1, 126, 127, 16_382, 16_383])
+def test_a_layout_says_where_the_parts_of_a_request_lie(version: int, size: int) -> None:
+    frame = memoryview(bytearray(b"12345678" + b"client" + written(one(b"r" * size), version)))
+    found = read_one(frame, 14, version)
+    assert found is not None
+    layout = layout_of(frame, version, found[-1])
+    if layout is None:
+        assert size == 16_383 and version >= 9
+        return
+    assert layout.version == version
+    start = 8 + layout.head_bytes + layout.length_bytes
+    assert frame[start : start + size] == b"r" * size
+    assert frame[start + size :] == layout.tail
+    other = memoryview(bytearray(b"12345678" + b"client" + written(one(b"r" * 50), version)))
+    assert other[: 8 + layout.head_bytes] == frame[: 8 + layout.head_bytes]

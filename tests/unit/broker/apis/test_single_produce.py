@@ -8,93 +8,12 @@ from typing import Any
 
 import pytest
 
-from broker.apis.produce import ProduceApi
-from broker.apis.transactional_produce import TransactionalProduce
-from broker.replication.append_verification import AppendVerification
-from broker.request_handler import RequestHandler
-from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode
-from protocol.message_codec import decode_response, encode_request
-from protocol.messages.produce import (
-    PartitionProduceData,
-    PartitionProduceResponse,
-    ProduceRequest,
-    TopicProduceData,
-)
-from tests.unit.broker.replica_fixture import Replicas, topic_id_of
+from protocol.errors import ErrorCode, ProtocolError
+from protocol.message_codec import encode_request
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.unit.broker.apis.produce_fixture import Broker, Connection, Reply
 
-CALLS_MAX = 20  # one of them is the test's own
-
-
-class Connection:
-    connection_id = "c1"
-    client_host = "127.0.0.1"
-    listener_name = "PLAINTEXT"
-
-
-class Reply(list[Any]):
-    closed = False
-
-    def __call__(self, parts: Any) -> None:
-        self.append(parts)
-
-    def close(self) -> None:
-        self.closed = True
-
-
-class Broker:
-    """Two request handlers on one folder: with the short way, and without it."""
-
-    def __init__(self, folder: Path, quick: bool) -> None:
-        self.replicas = Replicas(str(folder))
-        transactions = TransactionalProduce(
-            self.replicas.manager, AppendVerification(None, True), 20, 100
-        )
-        (api,) = ProduceApi(self.replicas.manager, transactions).apis()
-        self.long_way: list[Any] = []
-        self.quick_answers: list[bool] = []
-        self.api = api
-        handle, short = api.handle, api.quick
-        assert short is not None
-
-        def counted_handle(*args: Any) -> None:
-            self.long_way.append(args)
-            handle(*args)
-
-        def counted_quick(*args: Any) -> bool:
-            self.quick_answers.append(short(*args))
-            return self.quick_answers[-1]
-
-        object.__setattr__(api, "handle", counted_handle)
-        object.__setattr__(api, "quick", counted_quick if quick else None)
-        self.handler = RequestHandler([api])
-
-    def send(self, request: ProduceRequest, version: int) -> list[Any]:
-        frame = memoryview(bytearray(encode_request(request, version, 9, "me")))[4:]
-        reply = Reply()
-        self.handler.handle(Connection(), frame, reply)
-        return [
-            decode_response(ApiKey.PRODUCE, memoryview(one)[4:], version) for one in reply if one
-        ]
-
-    def one(
-        self,
-        records: Any,
-        acks: int = 1,
-        topic: str = "t",
-        index: int = 0,
-        version: int = 12,
-        transactional_id: str | None = None,
-    ) -> PartitionProduceResponse:
-        data = [PartitionProduceData(index, records)]
-        topics = [TopicProduceData(topic, topic_id_of(topic), data)]
-        ((correlation_id, response),) = self.send(
-            ProduceRequest(transactional_id, acks, 1000, topics), version
-        )
-        assert correlation_id == 9
-        ((answer,),) = [one.partition_responses for one in response.responses]
-        assert isinstance(answer, PartitionProduceResponse)
-        return answer
+CALLS_MAX = 25  # one of them is the test's own
 
 
 @pytest.fixture
@@ -105,7 +24,7 @@ def broker(tmp_path: Path) -> Broker:
 
 
 @pytest.mark.parametrize("acks", [1, -1])
-@pytest.mark.parametrize("version", [9, 12, 13])
+@pytest.mark.parametrize("version", range(7, 14))
 def test_a_plain_batch_is_appended_and_answered_the_short_way(
     broker: Broker, version: int, acks: int
 ) -> None:
@@ -169,12 +88,24 @@ def test_the_rest_goes_the_long_way(broker: Broker) -> None:
     transactional[22] |= 16
     broker.one(bytes(transactional))
     broker.one(batch(b"x"), transactional_id="t")
-    broker.one(batch(b"x"), version=8)
-    data = [PartitionProduceData(0, batch(b"x"))]
-    without_answer = ProduceRequest(None, 0, 1, [TopicProduceData("t", partition_data=data)])
-    assert broker.send(without_answer, 12) == []
+    broker.one(batch(b"x"), version=6)
+    broker.one(batch(b"x"), acks=2)
     assert broker.quick_answers == [False] * 4
     assert len(broker.long_way) == 4
+
+
+def test_acks_0_has_no_answer_and_a_refusal_closes_the_connection(broker: Broker) -> None:
+    damaged = bytearray(broker.replicas.batch(b"x"))
+    damaged[-1] ^= 1
+    for records, topic in ((broker.replicas.batch(b"x"), "t"), (damaged, "t"), (damaged, "u")):
+        data = [PartitionProduceData(0, records)]
+        request = ProduceRequest(None, 0, 1, [TopicProduceData(topic, partition_data=data)])
+        if records is damaged:
+            with pytest.raises(ProtocolError, match="acks=0 was refused"):
+                broker.send(request, 12)
+        else:
+            assert broker.send(request, 12) == []
+    assert broker.quick_answers == [True, False]  # the second one raised
 
 
 def test_acks_all_waits_for_followers_the_long_way(tmp_path: Path) -> None:

@@ -9,7 +9,12 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import uvloop
 
-from broker.network.request_channel import ConnectionContext, Handle, Responder
+from broker.network.request_channel import (
+    ConnectionContext,
+    Handle,
+    HandleAtOnce,
+    Responder,
+)
 from broker.network.socket_server import Listener, NetworkSettings, SocketServer
 from broker.scheduler import BlockingPool
 
@@ -82,6 +87,7 @@ class Rig:
         num_io_threads: int = 2,
         listeners: list[Listener] | None = None,
         accept: bool = True,
+        at_once: HandleAtOnce | None = None,
         **settings: object,
     ) -> SocketServer:
         loop = asyncio.get_running_loop()
@@ -92,6 +98,7 @@ class Rig:
             NetworkSettings(**settings),
             handle,
             pool,
+            at_once=at_once,
         )
         self.servers.append(server)
         await server.start(accept=accept)

@@ -181,3 +181,44 @@ def test_a_responder_works_once():
 def test_the_queue_needs_room():
     with pytest.raises(ValueError, match="queued.max.requests"):
         Bench(limit=0)
+
+
+def test_what_is_answered_at_once_takes_no_way_back():
+    bench = Bench()
+    requester = bench.requester("a")
+    assert bench.channel.handle_at_once(requester, memoryview(b"x")) is None
+    handling: list[bool] = []
+
+    def at_once(context: ConnectionContext, frame: memoryview) -> bytes | None:
+        handling.append(channel.handling)
+        if frame == b"bad":
+            raise ProtocolError("bad bytes")
+        if frame == b"bug":
+            raise AssertionError("bug")
+        return b"ok" if frame == b"known" else None
+
+    channel = RequestChannel(bench.handle, bench.slots, 2, bench.soon.append, at_once)
+    assert channel.handle_at_once(requester, memoryview(b"known")) == b"ok"
+    assert channel.handle_at_once(requester, memoryview(b"other")) is None
+    assert channel.request_count == 1
+    assert channel.handle_at_once(requester, memoryview(b"bad")) == b""
+    with pytest.raises(AssertionError):
+        channel.handle_at_once(requester, memoryview(b"bug"))
+    assert bench.log == ["a fails: bad bytes", "a fails: bug"]
+    assert handling == [True] * 4
+    assert not channel.handling
+    assert not requester.answers
+
+
+def test_nothing_is_answered_at_once_while_slots_are_taken_or_requests_wait():
+    bench = Bench()
+    channel = RequestChannel(
+        bench.handle, bench.slots, 2, bench.soon.append, lambda _context, _frame: b"ok"
+    )
+    requester = bench.requester("a")
+    bench.slots.outstanding = 1
+    assert channel.handle_at_once(requester, memoryview(b"x")) is None
+    bench.slots.outstanding = 0
+    channel.enqueue(requester, memoryview(b"waits"))
+    assert channel.handle_at_once(requester, memoryview(b"x")) is None
+    assert channel.request_count == 0

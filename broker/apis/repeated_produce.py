@@ -1,0 +1,147 @@
+"""A Produce that begins with the bytes of an earlier one: what is the same in it was read before.
+
+A producer that sends a record a request sends the same client id, topic and partition again and
+again; only the correlation id, the length of the records and the records change. So what lies
+before them is looked up as it stands, and one answer of `broker.apis.single_produce` is patched
+into a template of the next: a third of the steps. What is remembered follows from those bytes alone
+(the names, not the partition), so it never becomes wrong.
+
+Owns: what was remembered, within limits. Never: decides what is right; whatever is not plainly so
+is declined before anything is done, and goes the ways that know all cases and have the words. Tests
+hold the answers equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import TypeAlias
+
+from broker.apis.context import AtOnce
+from broker.replication.partition import Partition
+from broker.replication.replica_manager import ReplicaManager
+from protocol.api_keys import ApiKey
+from protocol.produce_codec import AnswerTemplate, Layout, OnePartition, layout_of
+
+LAYOUTS_MAX = 64
+HEADS_MAX = 512
+"""Of one layout. When there are more, all are forgotten and learned again."""
+HEAD_BYTES_MAX = 512
+
+_Find: TypeAlias = Callable[[str, int], Partition | None] | Callable[[bytes, int], Partition | None]
+_Target: TypeAlias = tuple[_Find, str | bytes, int, AnswerTemplate | None]
+
+# How the length of records is read, as two numbers a and b: a × first + b × second = frame's size
+# minus what is not records. A length of one byte is followed by the first byte of the batch, which
+# is 0, as its base offset is.
+_LENGTHS = {1: (1, 1), 2: (1, 128), 4: (65536, 1)}
+_LENGTH_FORMATS = {1: "BB", 2: "BB", 4: "hH"}
+_RECORDS_MIN = {1: 61, 2: 127, 4: 61}
+_RECORDS_MAX = {1: 126, 2: 16382, 4: 1 << 30}
+
+
+class RepeatedProduce:
+    """What is remembered; one for a broker."""
+
+    def __init__(self, replicas: ReplicaManager) -> None:
+        self._replicas = replicas
+        self._layouts: dict[Layout, _SameLayout] = {}
+
+    def remember(self, frame: memoryview, version: int, request: OnePartition) -> AtOnce | None:
+        """What answers requests that begin as this one, which was appended; None if it is odd."""
+        layout = layout_of(frame, version, request[-1])
+        if layout is None or layout.head_bytes > HEAD_BYTES_MAX:
+            return None
+        same = self._layouts.get(layout)
+        if same is None:
+            if len(self._layouts) >= LAYOUTS_MAX:
+                self._layouts.clear()
+            same = self._layouts[layout] = _SameLayout(self._replicas, layout)
+        same.remember(frame, request)
+        return same.answer
+
+
+class _SameLayout:
+    """Requests of one version whose parts lie in the same places of their frames."""
+
+    __slots__ = (
+        "_api",
+        "_around",
+        "_first_factor",
+        "_first_min",
+        "_heads",
+        "_layout",
+        "_records_at",
+        "_replicas",
+        "_second_factor",
+        "_size_max",
+        "_size_min",
+        "_tail",
+        "_unpack",
+    )
+
+    def __init__(self, replicas: ReplicaManager, layout: Layout) -> None:
+        self._replicas = replicas
+        self._layout = layout
+        width = layout.length_bytes
+        self._api = (int(ApiKey.PRODUCE) << 16) + layout.version
+        # API key and version, correlation id, the same bytes, two numbers for the length.
+        self._unpack = Struct(f">ii{layout.head_bytes}s{_LENGTH_FORMATS[width]}").unpack_from
+        self._records_at = 8 + layout.head_bytes + width
+        self._tail = layout.tail
+        around = self._records_at + len(layout.tail)
+        self._size_min = around + _RECORDS_MIN[width]
+        self._size_max = around + _RECORDS_MAX[width]
+        self._first_factor, self._second_factor = _LENGTHS[width]
+        # A compact length is one more than the records; a byte that is not its last is 128 more.
+        self._around = around - {1: 1, 2: 129, 4: 0}[width]
+        self._first_min = 128 if width == 2 else 0
+        self._heads: dict[bytes, _Target] = {}
+
+    def remember(self, frame: memoryview, request: OnePartition) -> None:
+        """Know this request's head from now on."""
+        head = bytes(frame[8 : 8 + self._layout.head_bytes])
+        if head in self._heads:
+            return
+        if len(self._heads) >= HEADS_MAX:
+            self._heads.clear()
+        acks, _, name, topic_id, index, _ = request
+        version, replicas = self._layout.version, self._replicas
+        template = AnswerTemplate.make(version, name, topic_id, index) if acks else None
+        if name:
+            self._heads[head] = (replicas.partition, name, index, template)
+        else:
+            self._heads[head] = (replicas.partition_by_id, topic_id, index, template)
+
+    def answer(self, frame: memoryview) -> bytes | None:
+        """See `AtOnce`."""
+        size = len(frame)
+        if not self._size_min <= size <= self._size_max:
+            return None
+        api, correlation_id, head, first, second = self._unpack(frame)
+        target = self._heads.get(head)
+        end = size - len(self._tail)
+        if (
+            target is None
+            or api != self._api
+            or first * self._first_factor + second * self._second_factor + self._around != size
+            or first < self._first_min
+            or frame[end:] != self._tail
+        ):
+            return None
+        find, topic, index, template = target
+        partition = find(topic, index)  # type: ignore[arg-type]
+        if partition is None:
+            return None
+        offset = partition.append_plain(frame[self._records_at : end])
+        if offset < 0:
+            return None
+        try:
+            if template is None:
+                return b""
+            pack, answer_size, before, after = template
+            start = partition.log.log_start_offset
+            answer: bytes = pack(answer_size, correlation_id, before, offset, -1, start, after)
+            return answer
+        finally:
+            self._replicas.partition_changed(partition)
