@@ -22,7 +22,7 @@ _SIZE_AND_CORRELATION = Struct(">ii")
 _SIZE = Struct(">i")
 _API_VERSIONS = int(ApiKey.API_VERSIONS)  # comparing enum members takes a call
 
-ResponseParts = bytes | MessageBuffer | Sequence[memoryview | RecordSlice]
+ResponseParts = bytes | MessageBuffer | Sequence[bytes | memoryview | RecordSlice]
 """A whole response for the network: one piece, or parts in their order."""
 
 DECODE_ERRORS = (ProtocolError, IndexError, StructError, UnicodeDecodeError, ValueError)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from broker.apis.context import Api, RequestContext, Respond
 from broker.apis.fetch_reading import ConsumerFetch, FollowerFetch, RackConsumerFetch
+from broker.apis.single_fetch import SingleFetch
 from broker.config import BrokerConfig
 from broker.purgatory.delayed_operations import DelayedFetch
 from broker.replication.fetch_session import (
@@ -46,6 +47,7 @@ class FetchApi:
 
     def __init__(self, config: BrokerConfig, replicas: ReplicaManager) -> None:
         self._replicas = replicas
+        self._quick = SingleFetch(config, replicas).handle
         self._scheduler = replicas.scheduler
         self._max_bytes = config.fetch_max_bytes
         self._inter_broker_listener = config.inter_broker_listener_name
@@ -53,7 +55,7 @@ class FetchApi:
         replicas.sessions.serves_consumers_from_followers = self._selects_replicas
 
     def apis(self) -> list[Api]:
-        return [Api(ApiKey.FETCH, 4, 18, self.handle, refuse_fetch)]
+        return [Api(ApiKey.FETCH, 4, 18, self.handle, refuse_fetch, self._quick)]
 
     def handle(self, context: RequestContext, request: FetchRequest, respond: Respond) -> None:
         replica_id, broker_epoch = _replica(context, request)

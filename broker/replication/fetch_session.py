@@ -205,6 +205,18 @@ class FetchSession:
             return False
         return True
 
+    def answered_one(
+        self, partition: Partition, position: tuple[int, int, int, int], read: PartitionRead
+    ) -> None:
+        """A request that named `partition` alone is answered with `read`. `position`: its offset,
+        most bytes, leader epoch and last fetched epoch."""
+        wanted = self.by_partition[partition]
+        wanted.fetch_offset, wanted.max_bytes = position[:2]
+        wanted.current_leader_epoch, wanted.last_fetched_epoch = position[2:]
+        self.advance_epoch()
+        self.settle(wanted, read)
+        wanted.told(read)
+
     def advance_epoch(self) -> None:
         self.epoch = 1 if self.epoch == LAST_EPOCH else self.epoch + 1
 
@@ -329,9 +341,31 @@ class FetchSessionCache:
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH
         if session.uses_topic_ids != uses_topic_ids:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
-        session.last_used_ms = now_ms
-        self._sessions[session_id] = self._sessions.pop(session_id)
+        self.touch(session, now_ms)
         return session
+
+    def only_reader_of(
+        self, partition: Partition, session_id: int, epoch: int, uses_topic_ids: bool
+    ) -> FetchSession | None:
+        """The consumer's session, where it knows `partition` and has news of no other."""
+        session = self._sessions.get(session_id)
+        if (
+            session is None
+            or session.epoch != epoch
+            or session.replica_id != NO_REPLICA
+            or session.uses_topic_ids != uses_topic_ids
+        ):
+            return None
+        wanted = session.by_partition.get(partition)
+        changed = session.changed
+        if wanted is None or len(changed) > 1 or (changed and wanted.key not in changed):
+            return None
+        return session
+
+    def touch(self, session: FetchSession, now_ms: float) -> None:
+        """`session` is in use: the last one to be evicted."""
+        session.last_used_ms = now_ms
+        self._sessions[session.session_id] = self._sessions.pop(session.session_id)
 
     def remove(self, session_id: int) -> None:
         session = self._sessions.pop(session_id, None)

@@ -102,9 +102,12 @@ class PartitionReads:
         With `min_one_message` a first batch over `max_bytes` is given whole all the same. Without
         `only_leader` a follower answers, too, up to its own high watermark (KIP-392).
         """
-        error = self.check_leader_epoch(current_leader_epoch, only_leader)
-        if error:
-            return PartitionRead(error)
+        if (
+            self.deleted
+            or (current_leader_epoch != NO_EPOCH and current_leader_epoch != self.leader_epoch)
+            or (only_leader and self.leader_id != self.node_id)
+        ):
+            return PartitionRead(self.check_leader_epoch(current_leader_epoch, only_leader))
         if isolation == READ_UNCOMMITTED:
             upper = self.log.high_watermark
             return self._read(fetch_offset, max_bytes, upper, min_one_message, last_fetched_epoch)
@@ -170,8 +173,7 @@ class PartitionReads:
                 data = log.read(fetch_offset, max_bytes, upper, min_one_message)
                 if data.error:
                     return PartitionRead(data.error)
-                records = data.records
-                size = len(records)
+                records, size = data.records, data.size
             else:
                 starved = True
         return PartitionRead(

@@ -1,0 +1,309 @@
+"""The short way answers as the long one does, and leaves to it what it does not know."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.apis.fetch import FetchApi
+from broker.request_handler import RequestHandler
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.message_codec import decode_response, encode_request
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from tests.unit.broker.replica_fixture import Replicas, topic_id_of
+
+MIB = 1 << 20
+SHORT = (11, 12, 13, 16, 18)
+REMEMBERED = (
+    "key",
+    "fetch_offset",
+    "max_bytes",
+    "current_leader_epoch",
+    "last_fetched_epoch",
+    "told_high_watermark",
+    "told_log_start_offset",
+)
+CALLS_MAX = 22  # one of them is the test's own
+
+
+class Connection:
+    connection_id = "c1"
+    client_host = "127.0.0.1"
+    listener_name = "PLAINTEXT"
+    at_once = None
+
+
+class Reply(list[Any]):
+    def __call__(self, parts: Any) -> None:
+        self.append(parts)
+
+    def close(self) -> None:
+        raise AssertionError("not closed here")
+
+
+class Broker:
+    """A request handler on a folder, with the short way or without it, and how often it helped."""
+
+    def __init__(self, folder: Path, quick: bool = True) -> None:
+        self.replicas = Replicas(str(folder))
+        self.replicas.create("t", partitions=3)
+        (api,) = FetchApi(self.replicas.config, self.replicas.manager).apis()
+        handle, short = api.handle, api.quick
+        assert short is not None
+        self.long_way = 0
+        self.short_way = 0
+
+        def counted_handle(*args: Any) -> None:
+            self.long_way += 1
+            handle(*args)
+
+        def counted_quick(*args: Any) -> bool:
+            done = short(*args)
+            assert isinstance(done, bool)
+            self.short_way += done
+            return done
+
+        object.__setattr__(api, "handle", counted_handle)
+        object.__setattr__(api, "quick", counted_quick if quick else None)
+        self.handler = RequestHandler([api])
+        self.replies: list[Reply] = []
+
+    def send(self, frame: bytes) -> Reply:
+        reply = Reply()
+        self.replies.append(reply)
+        self.handler.handle(Connection(), memoryview(bytearray(frame))[4:], reply)
+        return reply
+
+    def frames(self) -> list[list[bytes]]:
+        """All answers so far, request by request, as they go on the wire."""
+        return [[joined(parts) for parts in reply] for reply in self.replies]
+
+    def fetch(self, frame: bytes, version: int) -> FetchResponse:
+        (parts,) = self.send(frame)
+        response = decode_response(ApiKey.FETCH, memoryview(joined(parts))[4:], version)[1]
+        assert isinstance(response, FetchResponse)
+        return response
+
+    def counts(self) -> list[Any]:
+        partitions = [self.replicas.manager.partition("t", index) for index in range(3)]
+        return [one.counts for one in partitions if one is not None]
+
+    def sessions(self) -> list[Any]:
+        """What the sessions remember, in the order in which they would be given up."""
+        return [
+            (
+                session.session_id,
+                session.epoch,
+                session.last_used_ms,
+                list(session.changed),
+                [
+                    [getattr(one, name) for name in REMEMBERED]
+                    for one in session.partitions.values()
+                ],
+            )
+            for session in self.replicas.manager.sessions
+        ]
+
+
+def joined(parts: Any) -> bytes:
+    if isinstance(parts, (bytes, bytearray)):
+        return bytes(parts)
+    return b"".join(p.read() if hasattr(p, "read") else bytes(p) for p in parts)
+
+
+def frame(
+    wanted: dict[int, int],
+    version: int = 12,
+    *,
+    session: tuple[int, int] = (0, -1),
+    partition_max_bytes: int = MIB,
+    leader_epoch: int = -1,
+    fetched_epoch: int = -1,
+    **options: Any,
+) -> bytes:
+    """A Fetch of `{partition: offset}`."""
+    by_id = version >= 13
+    asked = [
+        FetchPartition(
+            index, leader_epoch, offset, fetched_epoch, partition_max_bytes=partition_max_bytes
+        )
+        for index, offset in wanted.items()
+    ]
+    topic = FetchTopic("" if by_id else "t", topic_id_of("t") if by_id else bytes(16), asked)
+    fields = {"min_bytes": 1, "max_bytes": MIB, **options}
+    request = FetchRequest(
+        session_id=session[0],
+        session_epoch=session[1],
+        topics=[topic] if asked else [],
+        **fields,
+    )
+    return encode_request(request, version, 9, "me")
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Broker:
+    return Broker(tmp_path)
+
+
+@pytest.mark.parametrize("version", SHORT)
+def test_records_that_are_there_go_the_short_way(broker: Broker, version: int) -> None:
+    broker.replicas.append("t", b"a")
+    end = broker.replicas.append("t", b"b", b"c")
+    response = broker.fetch(frame({0: 0}, version, max_wait_ms=500), version)
+    (data,) = response.responses[0].partitions
+    assert (data.error_code, data.high_watermark, data.log_start_offset) == (0, 3, 0)
+    assert (broker.short_way, broker.long_way, end) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("version", SHORT)
+def test_a_session_of_one_partition_goes_the_short_way(broker: Broker, version: int) -> None:
+    for value in (b"a", b"b", b"c"):
+        broker.replicas.append("t", value)
+    opened = broker.fetch(frame({0: 0}, version, session=(0, 0), max_bytes=1), version)
+    session = opened.session_id
+    assert session and broker.long_way == 1
+    for offset in (1, 2):
+        broker.fetch(frame({0: offset}, version, session=(session, offset), max_bytes=1), version)
+    assert (broker.short_way, broker.long_way) == (2, 1)
+    # Nothing is there any more: that waits, or is said in no words.
+    assert broker.send(frame({0: 3}, version, session=(session, 3), max_wait_ms=500)) == []
+    assert (broker.short_way, broker.long_way) == (2, 2)
+
+
+def test_news_of_another_partition_go_the_long_way(broker: Broker) -> None:
+    broker.replicas.append("t", b"a")
+    session = broker.fetch(frame({0: 0, 1: 0}, session=(0, 0)), 12).session_id
+    broker.replicas.append("t", b"b", index=1)
+    named = broker.fetch(frame({0: 0}, session=(session, 1)), 12).responses[0].partitions
+    assert sorted(one.partition_index for one in named) == [0, 1]
+    assert broker.short_way == 0
+
+
+def test_what_is_refused_or_unknown_goes_the_long_way(broker: Broker) -> None:
+    broker.replicas.append("t", b"a")
+    errors = [
+        broker.fetch(one, 12).responses[0].partitions[0].error_code
+        for one in (
+            frame({7: 0}),
+            frame({0: 5}),
+            frame({0: 0}, leader_epoch=9),
+            frame({0: 0}, leader_epoch=0, fetched_epoch=5),
+        )
+    ]
+    assert errors[:3] == [
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.OFFSET_OUT_OF_RANGE,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ]
+    assert broker.fetch(frame({0: 0}, session=(5, 1)), 12).error_code
+    assert (broker.short_way, broker.long_way) == (0, 5)
+
+
+def test_a_follower_answers_consumers_the_short_way_too(broker: Broker) -> None:
+    broker.replicas.create("f", replicas=[1, 2], isr=[1, 2])
+    partition = broker.replicas.partition("f")
+    broker.replicas.append("f", b"x")
+    partition.log.high_watermark = 1
+    broker.replicas.move_leader("f", 2)
+    assert not partition.is_leader
+    wanted = FetchPartition(0, -1, 0, partition_max_bytes=MIB)
+    request = FetchRequest(
+        min_bytes=1, topics=[FetchTopic("", topic_id_of("f"), [wanted])], max_bytes=MIB
+    )
+    response = broker.fetch(encode_request(request, 13, 9, "me"), 13)
+    assert response.responses[0].partitions[0].error_code == 0
+    assert broker.short_way == 1
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_both_ways_answer_the_same(tmp_path: Path, seed: int) -> None:
+    """Random loads of two brokers, of which one has the short way: every byte, count, session."""
+    pick = random.Random(seed)
+    both = [Broker(tmp_path / "short"), Broker(tmp_path / "long", quick=False)]
+    session_version: dict[int, int] = {}
+    epochs: dict[int, int] = {}
+    for _ in range(100):
+        if pick.random() < 0.3:
+            index, values = (
+                pick.randrange(3),
+                [b"v" * pick.randrange(1, 300)] * pick.randrange(1, 3),
+            )
+            for broker in both:
+                broker.replicas.append("t", *values, index=index)
+            continue
+        if pick.random() < 0.1:
+            wait_ms = pick.choice([1, 100, 600])
+            for broker in both:
+                broker.replicas.scheduler.run_for(wait_ms)
+            continue
+        version = pick.choice(SHORT)
+        session = (0, pick.choice([-1, 0]))
+        if epochs and pick.random() < 0.6:
+            session_id = pick.choice(list(epochs))
+            version = session_version[session_id]
+            session = session_id, pick.choice([epochs[session_id]] * 8 + [-1, 0, 7])
+        count = pick.choice([1, 1, 1, 1, 0, 2])
+        wanted = {i: pick.randrange(8) for i in pick.sample(range(3), count)}
+        request = frame(
+            wanted,
+            version,
+            session=session,
+            partition_max_bytes=pick.choice([1, 200, MIB]),
+            leader_epoch=pick.choice([-1, 0, 0, 3]),
+            fetched_epoch=pick.choice([-1, -1, 0]) if version >= 12 else -1,
+            max_wait_ms=pick.choice([0, 500]),
+            min_bytes=pick.choice([0, 1, 150, 5000]),
+            max_bytes=pick.choice([1, 300, MIB]),
+            isolation_level=pick.choice([0, 1]),
+        )
+        answers = [broker.send(request) for broker in both]
+        if answers[0]:
+            response = decode_response(
+                ApiKey.FETCH, memoryview(joined(answers[0][0]))[4:], version
+            )[1]
+            if not response.error_code and response.session_id:
+                session_version[response.session_id] = version
+                epochs[response.session_id] = 1 if session[0] == 0 else session[1] + 1
+        assert both[0].frames() == both[1].frames()
+        assert both[0].counts() == both[1].counts()
+        assert both[0].sessions() == both[1].sessions()
+    assert both[0].short_way
+    assert both[0].short_way + both[0].long_way == both[1].long_way
+
+
+def test_a_bug_is_answered_and_the_read_not_tried_again(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> bytes:
+        raise KeyError("missing")
+
+    broker.replicas.append("t", b"a")
+    monkeypatch.setattr("broker.apis.single_fetch.encode_one", broken)
+    answer = broker.fetch(frame({0: 0}), 12)
+    assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert broker.long_way == 0
+
+
+def test_it_takes_few_calls(broker: Broker) -> None:
+    """What such a request costs is the calls around its read: a new one needs a reason."""
+    calls: list[str] = []
+
+    def count(frame: Any, event: str, _argument: Any) -> None:
+        if event == "call":
+            calls.append(frame.f_code.co_qualname)
+
+    broker.replicas.append("t", b"a")
+    request = frame({0: 0})
+    broker.send(request)  # what happens once has happened
+    sys.setprofile(count)
+    try:
+        reply = broker.send(request)
+    finally:
+        sys.setprofile(None)
+    assert len(reply) == 1
+    assert len(calls) <= CALLS_MAX, " ".join(calls)
