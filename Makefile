@@ -75,6 +75,7 @@ $(VENV)/.broker-installed: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.pipeline-installed: pyproject.toml | $(BIN)/python
+	@echo "installing PySpark and what else the pipeline needs: once, some 450 MB, a minute or two"
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[pipeline]'
 	$(COMPILE)
 	@touch $@ $(VENV)/.broker-installed

@@ -68,23 +68,23 @@ def check(options: argparse.Namespace) -> None:
 def run(spark: SparkSession, options: argparse.Namespace) -> int:
     """Look at what the options name; the exit code."""
     audit = Audit(spark, options)
-    if options.topic:
-        audit.topic()
-    if options.table:
-        audit.table()
-    if options.files:
-        audit.files()
-    if options.dead_letters:
-        audit.dead_letters()
-    if options.aggregates or options.results_topic:
-        audit.sums()
+    for wanted, what, look in (
+        (options.topic, f"topic {options.topic}", audit.topic),
+        (options.table, f"table {options.table}", audit.table),
+        (options.files, f"files {options.files}", audit.files),
+        (options.dead_letters, f"topic {options.dead_letters}", audit.dead_letters),
+        (options.aggregates or options.results_topic, "the stream's sums", audit.sums),
+    ):
+        if wanted:
+            _say(f"looking at {what}")
+            look()
     print(terminal(audit.sections, audit.checks), flush=True)
     report = Path(options.report)
     report.parent.mkdir(parents=True, exist_ok=True)
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     about = [f"{now}, {audit.asked()}", *options.note]
     report.write_text(html("Audit", about, audit.sections, audit.checks), "utf-8")
-    print(f"report: {report.resolve()}", file=sys.stderr, flush=True)
+    _say(f"report: {report.resolve()}")
     return 0 if all(check.holds for check in audit.checks) else EXIT_NOT_WHOLE
 
 
@@ -101,6 +101,7 @@ class Audit:
         self.sections: list[Section] = []
         self.checks: list[Check] = []
         if options.against_seed:
+            _say(f"computing from seed {options.seed} what there must be")
             window_ms = window_in_ms(options.window)
             self._expected = expect(generated(spec_of(options)), window_ms)
 
@@ -266,3 +267,7 @@ def window_in_ms(window: str) -> int:
 def _comparable(records: DataFrame, at_ms: str) -> DataFrame:
     """Key, value and timestamp: what a record that is replayed must keep."""
     return records.selectExpr("key", "value", f"{at_ms} AS at_ms")
+
+
+def _say(text: str) -> None:
+    print(f"audit: {text}", file=sys.stderr, flush=True)

@@ -28,6 +28,11 @@ class Files:
         if self._fs.getScheme() == "file":
             self._local = Path(self._fs.makeQualified(self._path("")).toUri().getPath())
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a folder of this machine."""
+        return self._local is not None
+
     def exists(self, name: str = "") -> bool:
         """Whether there is a file or folder."""
         if self._local is not None:

@@ -70,10 +70,13 @@ def view(records: DataFrame, id_field: str, time_field: str) -> RecordsView:
 def _view(looked: DataFrame) -> RecordsView:
     counts = per_partition(looked).orderBy("partition").collect()
     ids = repetitions(looked).collect()[0]
-    lags = looked.agg(F.percentile_approx("lag_ms", [0.5, 0.95, 1.0], 1_000).alias("of")).collect()
-    times = looked.agg(F.min("at_ms").alias("first"), F.max("at_ms").alias("last")).collect()[0]
-    width = bucket_width(times.first or 0, times.last or 0)
-    found = lags[0].of
+    whole = looked.agg(
+        F.percentile_approx("lag_ms", [0.5, 0.95, 1.0], 1_000).alias("lags"),
+        F.min("at_ms").alias("first"),
+        F.max("at_ms").alias("last"),
+    ).collect()[0]
+    width = bucket_width(whole["first"] or 0, whole["last"] or 0)
+    found = whole.lags
     return RecordsView(
         partitions=[
             PartitionCounts(row.partition, row.records, row.offsets, row.first, row.last)

@@ -24,13 +24,15 @@ _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.metricsEnabled": "false",
 }
-# A laptop's: few partitions, no web server, and scratch files where TMPDIR says, as Python's.
-# --conf has the last word.
+# A laptop's: few partitions, no web server, and scratch files where TMPDIR says, as Python's. Java
+# compiles quickly and well enough: its second compiler took as long as all the work of a job that
+# lasts a minute. --conf has the last word.
 _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.extraJavaOptions": shlex.join(
         (
             "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
             f"-Dlog4j2.configurationFile={LOG_SETTINGS}",
             f"-Djava.io.tmpdir={tempfile.gettempdir()}",
         )

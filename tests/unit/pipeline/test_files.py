@@ -19,6 +19,7 @@ def test_files_are_put_in_place_whole_and_once(spark: SparkSession, tmp_path: Pa
     from pipeline.files import Files
 
     files = Files(spark, str(tmp_path / "f"))
+    assert files.is_local
     files.write_json("a/b.json", {"x": [1, "ü"]})
     assert files.read_json("a/b.json") == {"x": [1, "ü"]}
     assert files.names("a") == ["b.json"] and files.files_below("") == ["a/b.json"]
@@ -40,6 +41,7 @@ def test_other_file_systems_are_asked_through_hadoop(spark: SparkSession, tmp_pa
 
     local, other = (Files(spark, str(tmp_path / "f")) for _ in range(2))
     other._local = None
+    assert not other.is_local
     local.write_json("a/b/c.json", 1)
     assert other.files_below("a") == ["b/c.json"] == local.files_below("a")
     other.move("a/b/c.json", "d/e.json")

@@ -28,6 +28,7 @@ def test_a_laptop_without_options() -> None:
     assert settings["spark.master"] == "local[2]"
     assert settings["spark.jars"] == "/kafka.jar"
     assert settings["spark.ui.enabled"] == "false"
+    assert "-XX:TieredStopAtLevel=1" in settings["spark.driver.extraJavaOptions"].split()
 
 
 def test_a_cluster_keeps_its_own_settings() -> None:

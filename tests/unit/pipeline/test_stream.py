@@ -71,7 +71,11 @@ def job(monkeypatch: pytest.MonkeyPatch, *arguments: str, queries: Any = ()) -> 
     monkeypatch.setattr(stream.aggregates, "AggregateTable", lambda *_: table)
     monkeypatch.setattr(stream, "LOOK_S", 0)
     cluster: Any = SimpleNamespace(ends=lambda topic: {0: 5})
-    spark: Any = None
+    settings: dict[str, str] = {}
+    spark: Any = SimpleNamespace(conf=SimpleNamespace(set=settings.__setitem__), settings=settings)
+    monkeypatch.setattr(
+        stream, "Files", lambda _, path: SimpleNamespace(is_local=not path.startswith("hdfs:"))
+    )
     options = parser_for("stream").parse_args(["stream", *arguments])
     made = StreamJob(spark, SECURE, cluster, options)
     made._queries = list(queries)
@@ -111,7 +115,8 @@ def test_source_and_sinks_get_the_connection(monkeypatch: pytest.MonkeyPatch) ->
     assert rows.calls[0][0] == "persist" and rows.calls[-1][0] == "unpersist"
 
 
-def test_once_is_a_trigger(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_frames(monkeypatch: pytest.MonkeyPatch) -> Chain:
+    """One that takes every step of a query."""
     frame = Chain()
     for module, name in (
         (stream.kafka_source, "stream"),
@@ -121,6 +126,21 @@ def test_once_is_a_trigger(monkeypatch: pytest.MonkeyPatch) -> None:
         (stream.aggregates, "summed"),
     ):
         monkeypatch.setattr(module, name, lambda *_: frame)
+    return frame
+
+
+@pytest.mark.parametrize(("checkpoint", "number"), [("cp", 1), ("hdfs:///cp", 0)])
+def test_only_a_checkpoint_on_this_machine_is_written_by_plain_renames(
+    monkeypatch: pytest.MonkeyPatch, checkpoint: str, number: int
+) -> None:
+    without_frames(monkeypatch)
+    started: Any = job(monkeypatch, "--checkpoint", checkpoint)
+    started.start()
+    assert len(started._spark.settings) == number
+
+
+def test_once_is_a_trigger(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = without_frames(monkeypatch)
     job(monkeypatch, "--once").start()
     assert frame.calls.count(("trigger", {"availableNow": True})) == 2
 
