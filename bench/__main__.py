@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 
 from bench.machine import machine
-from bench.peers import ROOT
+from bench.peers import ROOT, can_start
 from bench.picture import picture
 from bench.registry import all_scenarios
 from bench.report import rows
@@ -27,7 +27,7 @@ from bench.table import markdown, terminal
 from bench.turns import Run, say, work_through
 
 COMPILED = ("broker", "controller", "protocol", "storage")
-WINDOW_S = 3.0
+WINDOW_S = 2.5
 ROUNDS = 5
 WARM_UP = 1_000_000
 KEPT = Path(".cache/bench/run.json")
@@ -51,9 +51,13 @@ def main() -> int:
     if options.report:
         return _report(Run.load(options.report), known, options.report, options.markdown)
     try:
+        for peer in options.peers.split(","):
+            can_start(peer, 1)
         run = _begun(options, _chosen(options, known), path)
     except KeyError as error:
         parser.error(f"there is no scenario {error}; --list names them")
+    except ValueError as error:
+        parser.error(str(error))
     for package in COMPILED:
         # As pip does with what it installs, and Kafka's jars are: a start compiles nothing.
         compileall.compile_dir(ROOT / package, quiet=1)
@@ -125,7 +129,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--groups", help="all scenarios of these groups")
     parser.add_argument("--list", action="store_true", help="what there is to choose from")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="alternations")
-    parser.add_argument("--window", type=float, default=WINDOW_S, help="seconds of one window")
+    parser.add_argument(
+        "--window", type=float, default=WINDOW_S, help="seconds; two that agree count"
+    )
     parser.add_argument(
         "--warm-up", type=int, default=WARM_UP, help="requests that a JVM gets first"
     )

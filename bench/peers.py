@@ -178,10 +178,15 @@ class KafkaPeer(Peer):
 class ClusterPeer(Peer):
     """Three nodes of one kind with both roles each: RF 3, min.insync.replicas 2."""
 
-    def __init__(self, name: str, kind: str) -> None:
+    def __init__(self, name: str, kind: str, checkout: Path) -> None:
         super().__init__(name)
         self._cluster = ClusterProcesses(
-            NODES, peer=kind, properties=CLUSTER_PROPERTIES, heap=HEAP, jvm_options=JVM_OPTIONS
+            NODES,
+            peer=kind,
+            properties=CLUSTER_PROPERTIES,
+            heap=HEAP,
+            jvm_options=JVM_OPTIONS,
+            checkout=checkout,
         )
         self.is_jvm = kind == KAFKA
         self.flags = _jvm_flags() if self.is_jvm else f"{sys.executable} -m broker serve"
@@ -235,16 +240,25 @@ def start_peer(name: str, nodes: int = 1) -> Peer:
 
 
 def _started(name: str, nodes: int) -> Peer:
-    kind, _, checkout = name.partition("@")
-    if "=" in name and nodes == 1:
+    kind, _, path = name.partition("@")
+    checkout = Path(path).resolve() if path else ROOT
+    if "=" in name:
         return ForeignPeer(name, name.partition("=")[2])
-    if kind == OTTLA and nodes == 1:
-        return OttlaPeer(name, Path(checkout).resolve() if checkout else ROOT)
-    if name == KAFKA and nodes == 1:
-        return KafkaPeer(name)
-    if name in (OTTLA, KAFKA) and nodes == NODES:
-        return ClusterPeer(name, name)
-    raise ValueError(f"there is no peer {name} of {nodes} nodes")
+    if nodes == NODES:
+        return ClusterPeer(name, kind, checkout)
+    return OttlaPeer(name, checkout) if kind == OTTLA else KafkaPeer(name)
+
+
+def can_start(name: str, nodes: int) -> bool:
+    """Whether it starts so many nodes; ValueError where there is no such peer at all."""
+    kind, _, path = name.partition("@")
+    if "=" in name:
+        return nodes == 1
+    if kind not in (OTTLA, KAFKA) or (path and kind == KAFKA):
+        raise ValueError(f"there is no peer {name}")
+    if path and not (Path(path) / "broker").is_dir():
+        raise ValueError(f"{path} is no checkout of this project")
+    return nodes in (1, NODES)
 
 
 def first_record(port: int) -> None:

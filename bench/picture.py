@@ -15,13 +15,13 @@ from itertools import groupby
 
 from bench.report import Row
 from bench.scenario import LARGER
-from bench.table import load_of, number, of_note
+from bench.table import goal_of, label_of, load_of, number, of_note, rounds_of, short
 from bench.turns import Run
 
-WIDTH = 1160
-LEFT = 400
-PLOT = 480
-VALUES = LEFT + PLOT + 30
+WIDTH = 1240
+LEFT = 250
+PLOT = 500
+RATIO, OURS, THEIRS, GOAL = (LEFT + PLOT + step for step in (84, 170, 256, 276))
 TOP = 96
 ROW = 24
 GROUP = 34
@@ -73,8 +73,8 @@ def picture(run: Run, rows: Sequence[Row]) -> str:
     y = TOP
     for scenario, bars in shown:
         y += GROUP
-        body.append(text(28, y - 12, scenario.title, weight=600))
-        body.append(text(LEFT + PLOT, y - 12, load_of(scenario), size=11, fill=SOFT, anchor="end"))
+        body.append(text(28, y - 12, scenario.title, weight=600, halo=True))
+        body.append(text(LEFT + PLOT + 28, y - 12, load_of(scenario), size=11, fill=SOFT))
         for row, bar in bars:
             body += _row(run, row, bar, axis, y + 6)
             y += ROW
@@ -100,7 +100,7 @@ def _row(run: Run, row: Row, bar: Bar, axis: Axis, y: float) -> list[str]:
     one, low, high, middle = (axis.x(value) for value in (1, bar.low, bar.high, bar.middle))
     start, width = min(one, middle), abs(middle - one)
     parts = [
-        text(46, y + 4, f"{row.figure.name}, {row.figure.unit}", fill=SOFT),
+        text(46, y + 4, f"{label_of(row)}", fill=SOFT),
         rect(start, y - 5, max(width, 0.5), 10, colour, opacity=0.28),
         rect(low, y - 1.25, max(high - low, 1), 2.5, colour),
         f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>',
@@ -110,9 +110,13 @@ def _row(run: Run, row: Row, bar: Bar, axis: Axis, y: float) -> list[str]:
         parts.append(
             f'<path d="M{x:.1f} {y - 9:.1f}v18" stroke="{INK}" stroke-width="2" fill="none"/>'
         )
-    medians = [number(statistics.median(row.values[name])) for name in run.peers[:2]]
-    parts.append(text(VALUES, y + 4, f"{bar.middle:.2f} ×", weight=600, fill=colour))
-    parts.append(text(VALUES + 70, y + 4, f"{medians[0]} to {medians[1]} {row.figure.unit}"))
+    ours, theirs = (number(statistics.median(row.values[name])) for name in run.peers[:2])
+    parts += [
+        text(RATIO, y + 4, f"{bar.middle:.2f} ×", weight=600, fill=colour, anchor="end"),
+        text(OURS, y + 4, ours, anchor="end"),
+        text(THEIRS, y + 4, theirs, anchor="end"),
+        text(GOAL, y + 4, goal_of(row), size=11, fill=SOFT),
+    ]
     return parts
 
 
@@ -125,39 +129,37 @@ def _tick(x: float, tick: float, bottom: float) -> list[str]:
 
 
 def _frame(run: Run, height: float) -> list[str]:
-    first, second = run.peers[:2]
+    first, second = (short(name) for name in run.peers[:2])
     told = [run.machine.get(key, "") for key in ("date", "processor", "system")]
-    told += [f"Python {run.machine.get('Python', '')}", f"{run.rounds} alternations"]
+    told += [f"Python {run.machine.get('Python', '')}", rounds_of(run)]
+    columns = ((RATIO, "better"), (OURS, first), (THEIRS, second))
     return [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
         f'viewBox="0 0 {WIDTH} {height:.0f}" font-family="{FONT}" font-size="13">',
         rect(0, 0, WIDTH, height, "#ffffff"),
-        text(28, 36, f"{name_of(first)} beside {name_of(second)}", size=20, weight=650),
+        text(
+            28, 36, f"{first} beside {second}, on the same machine in one run", size=20, weight=650
+        ),
         text(28, 58, "; ".join(part for part in told if part), size=12, fill=SOFT),
+        *(text(x, TOP - 8, words, size=11, fill=SOFT, anchor="end") for x, words in columns),
+        text(GOAL, TOP - 8, "goal (ratio, value)", size=11, fill=SOFT),
     ]
 
 
 def _legend(run: Run, y: float) -> list[str]:
-    first, second = (name_of(name) for name in run.peers[:2])
     said = (
-        f"times better than {second}: more of a rate, less of a cost or a latency. Dot: ratio of "
-        "medians; line: quartiles; upright: goal."
+        f"Axis: times better than {short(run.peers[1])}, more of a rate or less of a cost or "
+        "latency. Dot: ratio of the medians. Line: quartiles of the ratios. Upright: goal."
     )
-    return [
-        text(28, y, said, size=12, fill=SOFT),
-        f'<circle cx="34" cy="{y + 20}" r="5" fill="{MET}"/>',
-        text(46, y + 24, "goal met", size=12, fill=SOFT),
-        f'<circle cx="124" cy="{y + 20}" r="5" fill="{MISSED}"/>',
-        text(136, y + 24, "not met", size=12, fill=SOFT),
-        f'<circle cx="208" cy="{y + 20}" r="5" fill="{NEUTRAL}"/>',
-        text(220, y + 24, "no goal", size=12, fill=SOFT),
-        text(VALUES, y + 24, f"right: {first} to {second}, medians", size=12, fill=SOFT),
-    ]
-
-
-def name_of(peer: str) -> str:
-    """As people write it."""
-    return {"ottla": "Ottla", "kafka": "Apache Kafka 4.3"}.get(peer, peer)
+    parts = [text(28, y, said, size=12, fill=SOFT)]
+    for x, colour, words in (
+        (34, MET, "goal met"),
+        (124, MISSED, "not met"),
+        (208, NEUTRAL, "no goal"),
+    ):
+        parts.append(f'<circle cx="{x}" cy="{y + 20}" r="5" fill="{colour}"/>')
+        parts.append(text(x + 12, y + 24, words, size=12, fill=SOFT))
+    return parts
 
 
 def text(
@@ -169,11 +171,13 @@ def text(
     fill: str = INK,
     anchor: str = "start",
     weight: int = 400,
+    halo: bool = False,
 ) -> str:
-    """One line of text."""
+    """One line of text; with a halo it is read upon lines, too."""
+    around = ' stroke="#ffffff" stroke-width="5" paint-order="stroke"' if halo else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{fill}" text-anchor="{anchor}" '
-        f'font-weight="{weight}">{escape(words)}</text>'
+        f'font-weight="{weight}"{around}>{escape(words)}</text>'
     )
 
 

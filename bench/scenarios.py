@@ -59,7 +59,7 @@ def single_record(connections: int) -> Run:
     def run(peer: Peer, window_s: float) -> list[Figure]:
         topic = f"single-{connections}"
         create_topic(peer.port, topic, connections)
-        produce_one(peer.port, topic)
+        produce_one(peer.port, topic, connections)
         targets = [
             Target(peer.port, [produce_frame(topic, index, VALUE_BYTES)])
             for index in range(connections)

@@ -17,15 +17,14 @@ def head(run: Run) -> list[str]:
     """What was measured on, and with which flags."""
     lines = [f"{key}: {value}" for key, value in run.machine.items()]
     lines += [f"{name}: {flags}" for name, flags in run.flags.items()]
-    rounds = "alternation" if run.rounds == 1 else "alternations"
-    lines.append(f"{run.rounds} {rounds}, windows of {run.window_s:g} s")
+    lines.append(f"{rounds_of(run)}, windows of {run.window_s:g} s")
     return lines
 
 
 def terminal(run: Run, rows: Sequence[Row]) -> str:
     """Medians of each peer, the ratio of medians, its quartiles, the goal and whether it is met."""
     lines = [*head(run), ""]
-    lines.append(f"{'':32}" + "".join(f"{name[:12]:>13}" for name in run.peers))
+    lines.append(f"{'':32}" + "".join(f"{short(name)[:12]:>13}" for name in run.peers))
     lines[-1] += "      ratio  quartiles"
     for scenario, its in groupby(rows, lambda row: row.scenario):
         lines.append(f"{scenario.name}: {scenario.title}; {load_of(scenario)}")
@@ -38,7 +37,7 @@ def terminal(run: Run, rows: Sequence[Row]) -> str:
 
 
 def _line(run: Run, row: Row) -> str:
-    line = f"  {row.figure.name + ', ' + row.figure.unit:30}"
+    line = f"  {label_of(row):30}"
     for name in run.peers:
         values = row.values.get(name)
         line += f"{number(statistics.median(values)) if values else '–':>13}"
@@ -53,7 +52,7 @@ def _line(run: Run, row: Row) -> str:
 
 def markdown(run: Run, rows: Sequence[Row]) -> str:
     """What has a goal, and the first figures of what has none; medians and quartiles."""
-    first, second = (run.peers + ["–"])[:2]
+    first, second = [*map(short, run.peers), "–"][:2]
     lines = [
         f"| load | figure | {first} | {second} | ratio (quartiles) | goal | met |",
         "| --- | --- | --- | --- | --- | --- | --- |",
@@ -113,8 +112,28 @@ def failures(run: Run) -> list[str]:
     ]
 
 
+def rounds_of(run: Run) -> str:
+    """`5 alternations`."""
+    return _counted(run.rounds, "alternation")
+
+
+def label_of(row: Row) -> str:
+    """`rate, req/s`."""
+    return ", ".join(filter(None, (row.figure.name, row.figure.unit)))
+
+
+def short(peer: str) -> str:
+    """As people write it; of another checkout or somebody's broker what tells it from others."""
+    kind, _, checkout = peer.partition("@")
+    if checkout:
+        return f"{kind}@{checkout.rstrip('/').rpartition('/')[2]}"
+    return {"ottla": "Ottla", "kafka": "Kafka 4.3"}.get(peer, peer.partition("=")[0])
+
+
 def number(value: float) -> str:
     """Three digits, and all those before the point."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
+    if abs(value) >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if abs(value) >= 1 else f"{value:.3g}"

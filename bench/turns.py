@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.peers import Peer, start_peer
+from bench.peers import Peer, can_start, start_peer
 from bench.replayer import Target, replay_targets
 from bench.scenario import MEMORY, SMALLER, Figure, Scenario
 from bench.watch import watched
@@ -100,6 +100,8 @@ def work_through(run: Run, known: dict[str, Scenario], path: Path) -> None:
     for number in range(1, run.rounds + 1):
         for batch in batches:
             for peer in run.peers:
+                if not batch or not can_start(peer, batch[0].nodes):
+                    continue
                 while missing := [one for one in batch if not run.has(peer, number, one.name)]:
                     _turn(run, peer, number, missing, path)
     run.finished = True
@@ -138,8 +140,9 @@ def _turn(run: Run, name: str, number: int, scenarios: list[Scenario], path: Pat
 def _warm_up(peer: Peer, requests: int) -> None:
     """So many Produces, several under way at each node: a JVM compiles what it runs often."""
     with watched(peer, WARM_UP_S):
-        create_topic(peer.port, WARM_UP, WARM_UP_PARTITIONS * peer.nodes)
-        produce_one(peer.port, WARM_UP)
+        partitions = WARM_UP_PARTITIONS * peer.nodes
+        create_topic(peer.port, WARM_UP, partitions)
+        produce_one(peer.port, WARM_UP, partitions)
         targets = [
             Target(port, [produce_frame(WARM_UP, index, 100)])
             for index, port in enumerate(leader_ports(peer.port, WARM_UP))

@@ -151,24 +151,27 @@ def batch_frame(topic: str, partition: int, batch: bytes, acks: int = 1) -> byte
     return encode_request(ProduceRequest(None, acks, 30_000, data), PRODUCE_VERSION, 1, "bench")
 
 
-def produce_one(port: int, topic: str) -> None:
-    """One Produce whose answer is looked at: what is measured afterwards is real.
+def produce_one(port: int, topic: str, partitions: int = 1) -> None:
+    """One record into each partition, whose answer is looked at: what is measured then is real.
 
     Metadata may name a leader that has not opened yet: that one is asked again.
     """
-    wire = Wire(port)
-    for _ in range(1_000):
-        wire.socket.sendall(produce_frame(topic, 0, 100))
-        size = int.from_bytes(wire._exactly(4), "big")
-        frame = memoryview(wire._exactly(size))
-        _, response = decode_response(ApiKey.PRODUCE, frame, PRODUCE_VERSION)
-        error = ErrorCode(response.responses[0].partition_responses[0].error_code)
-        if not error.retriable:
-            break
-        time.sleep(0.01)
-    wire.close()
-    if error:
-        raise RuntimeError(f"produce is refused: {error.name}")
+    for partition, leader_port in enumerate(leader_ports(port, topic)[:partitions]):
+        wire = Wire(leader_port)
+        deadline = time.monotonic() + TOPIC_WAIT_S
+        while error := _produce_error(wire, produce_frame(topic, partition, 100)):
+            if not error.retriable or time.monotonic() > deadline:
+                raise RuntimeError(f"produce to {topic}-{partition} is refused: {error.name}")
+            time.sleep(0.01)
+        wire.close()
+
+
+def _produce_error(wire: Wire, request: bytes) -> ErrorCode:
+    wire.socket.sendall(request)
+    size = int.from_bytes(wire._exactly(4), "big")
+    frame = memoryview(wire._exactly(size))
+    _, response = decode_response(ApiKey.PRODUCE, frame, PRODUCE_VERSION)
+    return ErrorCode(response.responses[0].partition_responses[0].error_code)
 
 
 def fetch_frame(topic: str, partition: int, offset: int, max_bytes: int, wait_ms: int = 0) -> bytes:

@@ -95,6 +95,7 @@ class ClusterProcesses:
     `proxied`     put `links` between clients and nodes and among nodes
     `heap`        -Xms and -Xmx of an Apache Kafka node
     `folder`      where files lie; a temporary one, removed by `close()`, where it is None
+    `checkout`    whose Ottla runs; this one by default
     """
 
     def __init__(
@@ -108,9 +109,11 @@ class ClusterProcesses:
         heap: str = "320m",
         jvm_options: Sequence[str] = FAST_START,
         folder: Path | None = None,
+        checkout: Path = ROOT,
         start_timeout_s: float = 90,
     ) -> None:
         self.peer = peer
+        self._checkout = checkout
         self._properties = dict(properties or {})
         self._jvm = [*(o for o in jvm_options if not o.startswith("-Xm"))]
         self._jvm += [f"-Xms{heap}", f"-Xmx{heap}"]
@@ -350,7 +353,7 @@ class ClusterProcesses:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=ROOT,
+                cwd=self._checkout,
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
             )
         node.paused = False

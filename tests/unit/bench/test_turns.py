@@ -46,6 +46,14 @@ def log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return events
 
 
+def test_a_peer_of_one_node_takes_no_part_in_three(log: list[str], tmp_path: Path) -> None:
+    run = run_of(["a", "b"])
+    run.peers = ["ottla", "other=127.0.0.1:9092/7"]
+    work_through(run, known(log, "a") | known(log, "b", nodes=3), tmp_path / "run.json")
+    starts = [event for event in log if " of " in event]
+    assert starts == ["ottla of 1", "other=127.0.0.1:9092/7 of 1", "ottla of 3"]
+
+
 def known(log: list[str], *names: str, nodes: int = 1, run: Measure | None = None) -> dict:
     def measured(name: str) -> Measure:
         def measure(peer: Peer, _window_s: float) -> list[Figure]:
