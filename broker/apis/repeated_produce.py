@@ -77,6 +77,8 @@ class _SameLayout:
         "_size_max",
         "_size_min",
         "_tail",
+        "_tail_at",
+        "_tail_bytes",
         "_unpack",
     )
 
@@ -88,7 +90,9 @@ class _SameLayout:
         # API key and version, correlation id, the same bytes, two numbers for the length.
         self._unpack = Struct(f">ii{layout.head_bytes}s{_LENGTH_FORMATS[width]}").unpack_from
         self._records_at = 8 + layout.head_bytes + width
-        self._tail = layout.tail
+        self._tail = (layout.tail,)
+        self._tail_bytes = len(layout.tail)
+        self._tail_at = Struct(f"{len(layout.tail)}s").unpack_from  # less than a view to compare
         around = self._records_at + len(layout.tail)
         self._size_min = around + _RECORDS_MIN[width]
         self._size_max = around + _RECORDS_MAX[width]
@@ -120,13 +124,13 @@ class _SameLayout:
             return None
         api, correlation_id, head, first, second = self._unpack(frame)
         target = self._heads.get(head)
-        end = size - len(self._tail)
+        end = size - self._tail_bytes
         if (
             target is None
             or api != self._api
             or first * self._first_factor + second * self._second_factor + self._around != size
             or first < self._first_min
-            or frame[end:] != self._tail
+            or self._tail_at(frame, end) != self._tail
         ):
             return None
         find, topic, index, template = target

@@ -25,6 +25,9 @@ ResponseParts = Bytes | Sequence[Bytes | FileSlice]
 """A whole response as it goes on the wire, its int32 size first: one piece, or parts in order.
 It is the network's from then on, and must not be a view of the request's frame."""
 
+AtOnceAnswer = bytes | Sequence[Bytes | FileSlice]
+"""The same, given at once; empty where there is to be none."""
+
 
 @dataclass(slots=True, eq=False)
 class ConnectionContext:
@@ -41,7 +44,7 @@ class ConnectionContext:
     """From ApiVersions v3 and above (KIP-511); kept by the handler of that API."""
     client_software_version: str = "unknown"
     closed: bool = False
-    at_once: Callable[[memoryview], bytes | None] | None = None
+    at_once: Callable[[memoryview], AtOnceAnswer | None] | None = None
     """Left by a request: answers the next one if it is of the same kind. See `HandleAtOnce`."""
     attachments: dict[str, object] = field(default_factory=dict)
     """For handlers: state that ends with the connection."""
@@ -96,9 +99,14 @@ Handle = Callable[[ConnectionContext, memoryview, Responder], None]
 raise ProtocolError: the connection is closed."""
 
 
-HandleAtOnce = Callable[[ConnectionContext, memoryview], bytes | None]
+HandleAtOnce = Callable[[ConnectionContext, memoryview], AtOnceAnswer | None]
 """The answer to one frame, empty where there is to be none; None where nothing was done, and
 `Handle` is to be called. Asked only where `ConnectionContext.at_once` is set."""
+
+
+def never_at_once(_context: ConnectionContext, _frame: memoryview) -> AtOnceAnswer | None:
+    """Where each request goes the usual way."""
+    return None
 
 
 class HandlerSlots(Protocol):
@@ -121,7 +129,7 @@ class RequestChannel:
         slots: HandlerSlots,
         queued_max_requests: int,
         call_soon: Callable[[Callable[[], None]], object],
-        at_once: HandleAtOnce | None = None,
+        at_once: HandleAtOnce = never_at_once,
     ) -> None:
         if queued_max_requests < 1:
             raise ValueError("queued.max.requests is at least 1")
@@ -171,11 +179,11 @@ class RequestChannel:
         """Whether a request could be handled at once."""
         return not self._queue and self._slots.outstanding < self._slots.size
 
-    def handle_at_once(self, requester: Requester, frame: memoryview) -> bytes | None:
+    def handle_at_once(self, requester: Requester, frame: memoryview) -> AtOnceAnswer | None:
         """The answer to a request that needs no more than a slot; None where it goes the usual
         way. `flush_answered` follows when it is sent: others may have been answered by it."""
         slots = self._slots
-        if self._queue or slots.outstanding >= slots.size or self._at_once is None:
+        if self._queue or slots.outstanding >= slots.size:
             return None
         self.handling = True
         try:

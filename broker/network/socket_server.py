@@ -24,7 +24,7 @@ from itertools import cycle
 
 from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
 from broker.network.processor import Processor
-from broker.network.request_channel import Handle, HandleAtOnce, RequestChannel
+from broker.network.request_channel import Handle, HandleAtOnce, RequestChannel, never_at_once
 from broker.scheduler import BlockingPool
 from protocol.framing import SCRATCH_BYTES
 
@@ -185,7 +185,7 @@ class SocketServer:
         io_pool: BlockingPool,
         loop: asyncio.AbstractEventLoop | None = None,
         on_closed: Callable[[str], None] | None = None,
-        at_once: HandleAtOnce | None = None,
+        at_once: HandleAtOnce = never_at_once,
     ) -> None:
         """`io_pool` has `num.io.threads`: its jobs hold the handler slots. `on_closed(connection
         id)` is told when a connection is gone. On the loop's thread."""

@@ -14,6 +14,7 @@ from broker.network.request_channel import (
     Handle,
     HandleAtOnce,
     Responder,
+    never_at_once,
 )
 from broker.network.socket_server import Listener, NetworkSettings, SocketServer
 from broker.scheduler import BlockingPool
@@ -87,7 +88,7 @@ class Rig:
         num_io_threads: int = 2,
         listeners: list[Listener] | None = None,
         accept: bool = True,
-        at_once: HandleAtOnce | None = None,
+        at_once: HandleAtOnce = never_at_once,
         **settings: object,
     ) -> SocketServer:
         loop = asyncio.get_running_loop()
