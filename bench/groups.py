@@ -27,6 +27,7 @@ from protocol.messages.join_group import (
     JoinGroupRequestProtocol,
     JoinGroupResponse,
 )
+from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -42,7 +43,7 @@ STABLE = "time to Stable"
 HEARTBEAT_S = 0.02
 SESSION_MS = 300_000
 STABLE_TIMEOUT_S = 120.0
-JOIN_VERSION, SYNC_VERSION, HEARTBEAT_VERSION, COMMIT_VERSION = 9, 5, 4, 9
+JOIN_VERSION, SYNC_VERSION, HEARTBEAT_VERSION, LEAVE_VERSION, COMMIT_VERSION = 9, 5, 4, 5, 9
 TOPIC = "grouped"
 
 _PROTOCOL = JoinGroupRequestProtocol(
@@ -189,6 +190,13 @@ class Group:
         for member in self.members:
             if member.waiting and now >= member.heartbeat_at_s:
                 member.beat()
+
+    def leave(self) -> None:
+        """All leave; nothing is to be under way."""
+        for member in self.members:
+            identities = [MemberIdentity(member.member_id)]
+            request = LeaveGroupRequest(member.group, members=identities)
+            member.wire.ask(request, LEAVE_VERSION)
 
     def quiet(self) -> None:
         """Wait for the answers that are under way: afterwards no request is."""

@@ -14,6 +14,7 @@ MODULES = (
     "bench.burst",
     "bench.idle",
     "bench.groups",
+    "bench.memory",
     "bench.transactions",
 )
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench import burst, fan_out, groups, idle, transactions
+from bench import burst, fan_out, groups, idle, memory, transactions
 from bench.peers import Peer, start_peer
 from bench.scenario import Scenario
 from bench.wire import delete_topics
 
 WINDOW_S = 0.2
-MODULES = (burst, fan_out, groups, idle)
+MODULES = (burst, fan_out, groups, idle, memory)
 CHOSEN = [scenario for module in MODULES for scenario in module.SCENARIOS]
 CHOSEN += [one for one in transactions.SCENARIOS if one.name == "transactions-confluent-1"]
 
@@ -33,6 +33,7 @@ def test_a_scenario_gives_its_figures(
     monkeypatch.setattr(idle, "IDLE_PARTITIONS", 20)
     monkeypatch.setattr(idle, "ACTIVE_CONNECTIONS", 10)
     monkeypatch.setattr(groups, "GROUPS_MIN", 3)
+    monkeypatch.setattr(memory, "WINDOWS", 5)
     # A transaction may take long where the machine is busy, and one has to end in each window.
     figures = scenario.run(peer, WINDOW_S if scenario.group != "transactions" else 5 * WINDOW_S)
     delete_topics(peer.port)
