@@ -46,6 +46,7 @@ class Peer:
     `start_s`  from the command to its first acknowledged record (cluster: to all nodes seen)
     `idle_mib` its memory then
     `flags`    how it was started, for the report
+    `unsteady` how many loads upon it did not become steady
     `is_jvm`   whether it compiles on the way and is to be warmed with many requests first
     """
 
@@ -58,6 +59,7 @@ class Peer:
         self.idle_mib = float("nan")
         self.flags = ""
         self.is_jvm = False
+        self.unsteady = 0
 
     @property
     def nodes(self) -> int:

@@ -135,7 +135,7 @@ def steady(peer: Peer, load: Load, window_s: float, *, windows_max: int = WINDOW
     """Load until two successive windows differ by less than `STEADY`; what these two did.
 
     At least two windows and at most `windows_max`; where none differ so little, the last two count
-    and `is_steady` is false.
+    `is_steady` is false and `peer.unsteady` one more.
     """
     before = _window(peer, load, window_s)
     for number in range(2, windows_max + 1):
@@ -144,6 +144,7 @@ def steady(peer: Peer, load: Load, window_s: float, *, windows_max: int = WINDOW
         if is_steady or number >= windows_max:
             break
         before = now
+    peer.unsteady += not is_steady
     return Measured(
         before.units + now.units,
         before.seconds + now.seconds,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -104,12 +105,15 @@ def goal_of(row: Row) -> str:
 
 
 def failures(run: Run) -> list[str]:
-    """What could not be measured, a line each."""
-    return [
+    """What could not be measured, a line each, and what did not become steady."""
+    failed = [
         f"FAILED: {one.scenario} on {one.peer}, round {one.round}: {one.error}"
         for one in run.records
         if one.error
     ]
+    shaky = Counter(f"{one.scenario} on {short(one.peer)}" for one in run.records if one.unsteady)
+    told = [f"{name} ({count} of {run.rounds})" for name, count in shaky.items()]
+    return failed + ([f"not steady after all windows: {', '.join(told)}"] if told else [])
 
 
 def rounds_of(run: Run) -> str:

@@ -44,6 +44,7 @@ class Record:
     error: str | None = None
     began: str = ""
     seconds: float = 0.0
+    unsteady: int = 0
 
 
 @dataclass(slots=True)
@@ -156,7 +157,7 @@ def _warm_up(peer: Peer, requests: int) -> None:
 def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Record:
     """Its figures, or why there are none."""
     record = Record(peer.name, number, scenario.name, [], None, _now())
-    began = time.monotonic()
+    began, unsteady = time.monotonic(), peer.unsteady
     try:
         with watched(peer, scenario.timeout_s):
             figures = scenario.run(peer, window_s)
@@ -165,6 +166,7 @@ def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Re
     except Exception as error:  # noqa: BLE001 - one scenario less, and the report says so
         record.error = one_line(error)
     record.seconds = time.monotonic() - began
+    record.unsteady = peer.unsteady - unsteady
     first = record.figures[0] if record.figures else None
     told = f"{first.name} {first.value:.4g} {first.unit}" if first else record.error
     say(f"    {scenario.name}: {told} ({record.seconds:.0f} s)")

@@ -31,6 +31,7 @@ def test_it_is_given_up_after_some_windows_and_said() -> None:
     measured = steady(peer, loads(peer, *units), 1.0)
     assert measured.units == sum(units[-2:])
     assert not measured.is_steady
+    assert peer.unsteady == 1
 
 
 def test_a_window_without_work_is_refused() -> None:

@@ -46,6 +46,12 @@ def test_what_failed_is_said() -> None:
     assert wanted in markdown(run, found)
 
 
+def test_what_did_not_become_steady_is_said() -> None:
+    run = run_of()
+    run.records[0].unsteady = 1
+    assert "not steady after all windows: one on Ottla (1 of 1)" in terminal(run, [])
+
+
 def test_markdown_has_what_has_a_goal() -> None:
     run = run_of()
     told = markdown(run, rows(run, {"one": ONE})).splitlines()
