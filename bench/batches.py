@@ -13,7 +13,7 @@ CLIENT = f"confluent-kafka {confluent_kafka.__version__}"
 # librdkafka's queue is never empty and never full, and soon sent when a window is over.
 QUEUED_MAX = 100_000
 QUEUED_KIB = 16_384
-FLUSH_S = 60.0
+FLUSH_S = 130.0
 
 
 class BatchProducer:
@@ -29,7 +29,7 @@ class BatchProducer:
                 "batch.num.messages": 100_000,
                 "queue.buffering.max.messages": 2 * QUEUED_MAX,
                 "queue.buffering.max.kbytes": 4 * QUEUED_KIB,
-                "message.timeout.ms": 30_000,
+                "message.timeout.ms": 120_000,
                 "delivery.report.only.error": True,
                 # Refers not to self: the producer goes as soon as nobody refers to it.
                 "on_delivery": lambda error, _: failed.append(error) if error else None,

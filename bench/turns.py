@@ -165,6 +165,8 @@ def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Re
             record.figures = _finite(figures)
     except Exception as error:  # noqa: BLE001 - one scenario less, and the report says so
         record.error = one_line(error)
+        if (death := peer.death()) is not None and death not in record.error:
+            record.error += f"; {peer.name} {death}"
     record.seconds = time.monotonic() - began
     record.unsteady = peer.unsteady - unsteady
     first = record.figures[0] if record.figures else None

@@ -134,6 +134,9 @@ def test_after_a_death_another_start_goes_on(log: list[str], tmp_path: Path) -> 
     run.peers = ["ottla"]
     work_through(run, known(log, "a", run=deadly) | known(log, "b"), tmp_path / "run.json")
     assert log == ["ottla of 1", "ottla stopped", "ottla of 1", "ottla b", "ottla stopped"]
+    assert run.records[0].error == (
+        "ConnectionError: the broker closed the connection; ottla ended with code 1"
+    )
 
 
 def test_a_warm_up_that_fails_does_not_go_on_for_ever(
