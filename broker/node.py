@@ -123,6 +123,11 @@ class Node:
         if self.broker is not None:
             self.broker.begin_stop()
 
+    def flush_logs(self, done: Callable[[], None]) -> None:
+        """When nothing is appended any more: leave the quorum and bring the logs to disk; then
+        `done`, and the stop can be finished soon."""
+        self.shared.begin_close(done)
+
     def finish_stop(self) -> None:
-        """Leave the quorum, close the logs and leave them clean; no job is under way any more."""
+        """Close the logs and leave them clean; no job is under way any more."""
         self.shared.close(self.broker_epoch())

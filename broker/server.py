@@ -195,7 +195,7 @@ class Server:
     async def stop(self) -> None:
         """Answer what is under way, close the logs, give everything back."""
         if self._serving:
-            await self._hand_over()
+            await self._run(self.node.hand_over)
             await self._let_clients_go()
         for sockets in self._both():
             sockets.stop_accepting()
@@ -209,14 +209,16 @@ class Server:
             if pool is not None:
                 await pool.close(STOP_TIMEOUT_S)
         await self.cleaner.close(STOP_TIMEOUT_S)
+        if self._started:
+            await self._run(self.node.flush_logs)
         await self.background_pool.close(STOP_TIMEOUT_S)
         if self._started:
             self.node.finish_stop()
 
-    async def _hand_over(self) -> None:
-        """Let others lead what is led here; the node bounds the time that this may take."""
+    async def _run(self, step: Callable[[Callable[[], None]], None]) -> None:
+        """One step of the stop; the node bounds the time that it may take."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.node.hand_over(lambda: _settle(done, None))
+        step(lambda: _settle(done, None))
         await done
 
     async def _let_clients_go(self) -> None:

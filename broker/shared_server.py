@@ -107,6 +107,7 @@ class SharedServer:
             ports.network,
         )
         self._ways: list[NodeToController] = []
+        self._left_quorum = False
         self.controller.on_leader_change(self._leader_changed)
 
     @property
@@ -138,12 +139,23 @@ class SharedServer:
         for way in self._ways:
             way.controller_changed()
 
+    def begin_close(self, done: Callable[[], None]) -> None:
+        """Leave the quorum and bring the logs to disk, elsewhere; then `done`, for `close`."""
+        self._leave_quorum()
+        self.logs.begin_close(done)
+
     def close(self, broker_epoch: int) -> None:
         """Leave the quorum and close the logs; no job is under way any more."""
+        self._leave_quorum()
+        self.logs.close(broker_epoch)
+
+    def _leave_quorum(self) -> None:
+        if self._left_quorum:
+            return
+        self._left_quorum = True
         for way in self._ways:
             way.close()
         self.controller.close()
-        self.logs.close(broker_epoch)
 
     # --- disks ---------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from storage.log_dirs import (
 from storage.log_environment import LogEnvironment
 from storage.log_manager_settings import LogManagerSettings
 from storage.log_upkeep import LogUpkeep
+from storage.logs_closing import LogsClosing
 from storage.logs_loading import IsStray, LogsLoading
 from storage.ports import Blocking
 from storage.topic_partition import (
@@ -370,6 +371,16 @@ class LogManager:
             log.offline = True
             self._logs.pop(partition, None)
         self.future_logs.dir_failed(path)
+
+    def begin_close(self, done: Callable[[], None]) -> None:
+        """Make what `close` will write durable, several logs at a time; then `done`."""
+        self.upkeep.stop()
+        logs = [
+            (*log_dir.logs.values(), *self.future_logs.logs_in(log_dir.path))
+            for log_dir in (self._online() if self._loaded else ())
+        ]
+        at_once = self._settings.num_recovery_threads_per_data_dir
+        LogsClosing(logs, at_once, done).begin()
 
     def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> bool:
         """Close every log, write the checkpoints, leave the marker where all of it went well.

@@ -432,18 +432,35 @@ class RecoverableLog:
         """Forget producers that were silent for `producer.id.expiration.ms`; gives how many."""
         return self._producers.remove_expired(now_ms)
 
+    def begin_close(self, done: Callable[[Exception | None], None]) -> bool:
+        """Flush, elsewhere, what `close` would; then `done(error)` runs. False, and no `done`,
+        where nothing needs it. Raises LogDirFailure."""
+        if self.offline:
+            return False
+        try:
+            needed = self._write_last_files()
+        except OSError as error:
+            raise self._failed("closing", error) from error
+        if needed:
+            self._flush_from(self._active.base_offset, done)
+        return needed
+
     def close(self) -> None:
         """A clean end: everything on disk and fsynced. Raises LogDirFailure."""
         try:
-            self._producers.map_end_offset = self.log_end_offset
-            self._snapshots.take(self._producers)
-            indexes_are_new = self._local.write_indexes()
-            if indexes_are_new or self.recovery_point < self.log_end_offset:
+            if self._write_last_files():
                 self._sync_job(self._active.base_offset)()
                 self.recovery_point = self.log_end_offset
             self._local.close()
         except OSError as error:
             raise self._failed("closing", error) from error
+
+    def _write_last_files(self) -> bool:
+        """What a start after a clean stop reads; whether anything is to be fsynced."""
+        self._producers.map_end_offset = self.log_end_offset
+        self._snapshots.take(self._producers)
+        indexes_are_new = self._local.write_indexes()
+        return indexes_are_new or self.recovery_point < self.log_end_offset
 
     def copy_topic_id(self, directory: str) -> None:
         """Put the file that names the topic into another folder. Raises OSError."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from broker.config import BrokerConfig
@@ -255,7 +256,12 @@ class SimBroker:
             return
         self.serving = False
         node.begin_stop()
-        self._when_idle(life, lambda: self._finish(life, node, done))
+        self._when_idle(life, lambda: self._flush(life, node, done))
+
+    def _flush(self, life: int, node: Node, done: Callable[[], None]) -> None:
+        if life == self.life and self.node is not None:
+            finish = partial(self._finish, life, node, done)
+            node.flush_logs(lambda: self._when_idle(life, finish))
 
     def _when_idle(self, life: int, then: Callable[[], None]) -> None:
         if life != self.life or self.node is None:

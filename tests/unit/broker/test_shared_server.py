@@ -49,6 +49,22 @@ def test_each_way_to_the_controller_ends_with_the_node(tmp_path: Path) -> None:
     assert answers == []
 
 
+def test_who_brings_its_logs_to_disk_has_left_the_quorum(tmp_path: Path) -> None:
+    """Else a node of one would see its broker's session end while that is flushed."""
+    running = Running(tmp_path)
+    shared = running.node.shared
+    way = shared.to_controller(lambda *_: None, timeout_ms=500)
+    flushed: list[str] = []
+    shared.begin_close(lambda: flushed.append("done"))
+    answers: list[Any] = []
+    way.send(BrokerHeartbeatRequest(1, 0), answers.append)
+    running.scheduler.run_for(20_000)
+    assert (flushed, answers) == (["done"], [])
+    assert not running.node.image.brokers[1].fenced
+    running.stop()
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+
+
 def test_a_failed_directory_goes_offline_and_is_counted(tmp_path: Path) -> None:
     first, second = tmp_path / "a", tmp_path / "b"
     running = Running(first, **{"log.dirs": f"{first},{second}", "metadata.log.dir": str(first)})
