@@ -10,12 +10,12 @@ Follows Kafka's `TransactionCoordinator`; KIP-98, KIP-360, KIP-664, KIP-890.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from broker.replication.coordinator_log import CoordinatorLog
 from broker.replication.coordinator_partitions import partition_for
 from broker.replication.coordinator_runtime import CoordinatorRuntime, Done
+from broker.transactions.id_pattern import InvalidPattern, whole_match
 from broker.transactions.marker_sender import MarkerSender
 from broker.transactions.producer_identity import NOBODY, Identity
 from broker.transactions.transaction_config import TransactionConfig
@@ -259,11 +259,11 @@ class TransactionCoordinator:
             return ListTransactionsResponse(error_code=int(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         if self._runtime.is_loading():
             return ListTransactionsResponse(error_code=int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
-        pattern = None
+        matches = None
         if request.transactional_id_pattern:
             try:
-                pattern = re.compile(request.transactional_id_pattern)
-            except re.error:
+                matches = whole_match(request.transactional_id_pattern)
+            except InvalidPattern:
                 return ListTransactionsResponse(
                     error_code=int(ErrorCode.INVALID_REGULAR_EXPRESSION)
                 )
@@ -279,7 +279,7 @@ class TransactionCoordinator:
                     or metadata.producer_id in request.producer_id_filters
                 )
                 and (longest < 0 or now - metadata.start_ms > longest)
-                and (pattern is None or pattern.fullmatch(name) is not None)
+                and (matches is None or matches(name))
             )
 
         return ListTransactionsResponse(
