@@ -58,9 +58,10 @@ def main() -> int:
         parser.error(f"there is no scenario {error}; --list names them")
     except ValueError as error:
         parser.error(str(error))
-    for package in COMPILED:
-        # As pip does with what it installs, and Kafka's jars are: a start compiles nothing.
-        compileall.compile_dir(ROOT / package, quiet=1)
+    for checkout in {ROOT, *(Path(name.partition("@")[2]) for name in run.peers if "@" in name)}:
+        for package in COMPILED:
+            # As pip does with what it installs, and Kafka's jars are: a start compiles nothing.
+            compileall.compile_dir(checkout / package, quiet=1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     try:

@@ -16,9 +16,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("cc") is None, reason="the replayer is C: cc is missing"
-)
+pytestmark = [
+    pytest.mark.skipif(shutil.which("cc") is None, reason="the replayer is C: cc is missing"),
+    pytest.mark.timeout(300),  # a few seconds where the machine is free
+]
 
 
 def command(*words: str) -> list[str]:
@@ -37,7 +38,7 @@ def test_a_quick_run(tmp_path: Path) -> None:
         env=environment(tmp_path),
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=280,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     run = json.loads(told.read_text())
@@ -66,11 +67,11 @@ def test_a_run_that_is_ended_leaves_nothing_and_goes_on(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not told.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     harness.send_signal(signal.SIGTERM)
-    said, complaint = harness.communicate(timeout=60)
+    said, complaint = harness.communicate(timeout=120)
     assert harness.returncode == 1, said + complaint
     assert "the same command goes on" in complaint
     assert list(folder.iterdir()) == []
