@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from broker.apis.context import Api, AtOnce, RequestContext
+from broker.apis.context import Api, AtOnce, AtOnceAnswer, RequestContext
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import (
@@ -35,6 +35,8 @@ Encode = Callable[[Any, int, int], ResponseParts]
 """A response, the version and the correlation id → its frame."""
 
 _API_VERSIONS = int(ApiKey.API_VERSIONS)
+_LOW_API_KEY = 1
+"""Where a frame has the lower byte of its API key: all of it, for what is tried at once."""
 
 
 class Connection(Protocol):
@@ -101,16 +103,13 @@ class RequestHandler:
     def __init__(self, apis: Iterable[Api]) -> None:
         self.apis: dict[int, Api] = {int(api.key): api for api in apis}
         self._served = {key: _Served(api) for key, api in self.apis.items()}
-        # No API but Produce gives what is tried at once.
-        produce = self._served.get(int(ApiKey.PRODUCE))
-        self._at_once_metrics = produce.metrics if produce is not None else RequestMetrics()
 
     @property
     def metrics(self) -> dict[int, RequestMetrics]:
         """Counts by API key."""
         return {key: served.metrics for key, served in self._served.items()}
 
-    def handle_at_once(self, connection: Connection, frame: memoryview) -> bytes | None:
+    def handle_at_once(self, connection: Connection, frame: memoryview) -> AtOnceAnswer | None:
         """The answer to a request that is like one before it, empty where there is to be none; None
         where `handle` is to be asked. `frame` is used only until this returns.
 
@@ -129,7 +128,7 @@ class RequestHandler:
             self.handle(connection, frame, _Collected(answers), error)
             return bytes(answers[0])
         if answer is not None:
-            self._at_once_metrics.requests += 1
+            self._served[frame[_LOW_API_KEY]].metrics.requests += 1
         return answer
 
     def handle(

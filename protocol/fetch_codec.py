@@ -4,7 +4,8 @@ Around the records of such a Fetch, which `sendfile` sends, there are a few numb
 reading and writing of nested arrays, a call each, costs more than finding the records. So a frame
 of v11 and above with one topic of one partition, no partition to forget, no rack and no tagged
 field is read by two or three `struct` calls, and an answer without an error or aborted
-transactions is written the same way.
+transactions is written the same way. What a reader repeats in each frame, and what we repeat in
+each answer, is compared and copied as bytes (`SameFetch`, `FetchAnswer`).
 
 Everything else goes to the generated classes, which stay the definition: tests hold both equal.
 Never does I/O.
@@ -13,6 +14,7 @@ Never does I/O.
 from __future__ import annotations
 
 from struct import Struct
+from typing import Final
 
 from protocol.message_codec import DECODE_ERRORS
 from protocol.primitives import ZERO_UUID, RecordSlice, uvarint
@@ -38,24 +40,33 @@ _END_12 = b"\0\0\1\1\0"  # tags of the partition and the topic, the same, tags o
 _BY_ID = Struct(">iiibiiB16sBiiqiqi5s")
 _BY_ID_BYTES = _BY_ID.size
 
-# Size, correlation id, (tags,) throttle time, error code, session's id, topics, and the name.
-_HEAD_11 = Struct(">iiihiih")
-_HEAD_12 = Struct(">iiBihiBB")
-_HEAD_BY_ID = Struct(">iiBihiB16s")
-# Partitions, index, error code, high watermark, last stable offset, log start offset, aborted
-# transactions, preferred replica; the length of the records comes next.
-_ANSWER_11 = Struct(">iihqqqiii")
-_ANSWER_12 = Struct(">BihqqqBi")
-_HEAD_11_BYTES = _HEAD_11.size - 4 + _ANSWER_11.size  # the size does not count itself
-_HEAD_12_BYTES = _HEAD_12.size - 4 + _ANSWER_12.size
-_HEAD_BY_ID_BYTES = _HEAD_BY_ID.size - 4 + _ANSWER_12.size
+# Of an answer: tags of the header, throttle time, error code, session's id, topics, and the name;
+# partitions, index and error code; then, after three offsets, aborted transactions and preferred
+# replica. The length of the records comes last.
+_BEFORE_11 = Struct(">ihiih")
+_BEFORE_12 = Struct(">BihiBB")
+_BEFORE_BY_ID = Struct(">BihiB16s")
+_PARTITION_BEFORE_11 = Struct(">iih")
+_PARTITION_BEFORE_12 = Struct(">Bih")
+_AFTER_11 = Struct(">ii")
+_AFTER_12 = Struct(">Bi")
+_LENGTH_11 = Struct(">i")
 _TAIL_12 = bytes(3)  # tags of the partition, of the topic and of the response
 _NO_REPLICA = -1
+_SIZE_BYTES = 4  # which a size does not count
+
+# Where the session's epoch and the offset stand in a frame: after the body's start, before the end.
+_EPOCH_AT = 21
+_EPOCH_AT_WITHOUT_REPLICA_ID = 17
+_OFFSET_BEFORE_END_11 = 26
+_OFFSET_BEFORE_END_12 = 29
 
 OneFetch = tuple[int, int, int, int, int, int, str, bytes, int, int, int, int, int]
 """Most wait in ms, least and most bytes of the request, isolation level, session's id and epoch;
 the topic's name or id, the partition's index, its leader epoch, the offset, the last fetched epoch
 and the most bytes of this partition."""
+SESSION_EPOCH: Final = 5
+OFFSET: Final = 10
 
 
 def read_one(buf: memoryview, pos: int, version: int) -> OneFetch | None:
@@ -122,45 +133,89 @@ def _read_by_name(buf: memoryview, pos: int, version: int) -> OneFetch | None:
     )  # fmt: skip
 
 
-def encode_one(
-    version: int,
-    correlation_id: int,
-    session_id: int,
-    name: str,
-    topic_id: bytes,
-    index: int,
-    bounds: tuple[int, int, int],
-    committed_only: bool,
-    records: RecordSlice,
-) -> list[bytes | RecordSlice]:
-    """The frame that gives `records` of one partition, in parts, for what `read_one` reads.
+class SameFetch:
+    """What repeats in the frames of one reader: all but the correlation id, the session's epoch and
+    the offset."""
 
-    `bounds` are the high watermark, the last stable offset and the log's start. `committed_only`
-    where the reader asked so: no transaction in these records was aborted, which differs from none
-    being told.
+    __slots__ = ("_parts", "_size", "_unpack")
+
+    def __init__(self, frame: memoryview, pos: int, version: int) -> None:
+        """From a frame that `read_one` has read, with its body at `pos`."""
+        without_replica_id = version >= _NO_REPLICA_ID_FROM
+        epoch_at = pos + (_EPOCH_AT_WITHOUT_REPLICA_ID if without_replica_id else _EPOCH_AT)
+        size = len(frame)
+        rest = _OFFSET_BEFORE_END_11 if version == OLDEST else _OFFSET_BEFORE_END_12
+        between = size - rest - epoch_at - 4
+        form = f">4si{epoch_at - 8}si{between}sq{rest - 8}s"
+        self._unpack = Struct(form).unpack_from
+        self._size = size
+        api, _, first, _, second, _, third = self._unpack(frame)
+        self._parts = api, first, second, third
+
+    def read(self, frame: memoryview) -> tuple[int, int, int] | None:
+        """Correlation id, session's epoch and offset of a frame that is the same in all else."""
+        if len(frame) != self._size:
+            return None
+        api, correlation_id, first, session_epoch, second, offset, third = self._unpack(frame)
+        if (api, first, second, third) != self._parts:
+            return None
+        return correlation_id, session_epoch, offset
+
+
+class FetchAnswer:
+    """Writes the frames that give one partition's records, for what `read_one` reads.
+
+    `committed_only` where the reader asked so: no transaction in these records was aborted, which
+    differs from none being told.
     """
-    size = records.size
-    if version == OLDEST:
+
+    __slots__ = ("_after", "_before", "_by_varint", "_fixed_bytes", "_pack")
+
+    def __init__(
+        self,
+        version: int,
+        session_id: int,
+        name: str,
+        topic_id: bytes,
+        index: int,
+        committed_only: bool,
+    ) -> None:
         known_as = name.encode()
-        head = _HEAD_11.pack(
-            _HEAD_11_BYTES + len(known_as) + size, correlation_id, 0, 0, session_id, 1,
-            len(known_as),
-        )  # fmt: skip
-        aborted = 0 if committed_only else -1
-        answer = _ANSWER_11.pack(1, index, 0, *bounds, aborted, -1, size)
-        return [head + known_as + answer, records]
-    answer = _ANSWER_12.pack(_ONE, index, 0, *bounds, committed_only, -1)
-    length = uvarint(size + 1)
-    size += len(length) + 3
-    if version >= TOPIC_IDS_FROM:
-        head = _HEAD_BY_ID.pack(
-            _HEAD_BY_ID_BYTES + size, correlation_id, 0, 0, 0, session_id, _ONE, topic_id
-        )
-    else:
-        known_as = name.encode()
-        size += len(known_as)
-        head = _HEAD_12.pack(
-            _HEAD_12_BYTES + size, correlation_id, 0, 0, 0, session_id, _ONE, len(known_as) + 1
-        )
-        head += known_as
-    return [head + answer + length, records, _TAIL_12]
+        self._by_varint = version != OLDEST
+        if version == OLDEST:
+            before = _BEFORE_11.pack(0, 0, session_id, 1, len(known_as)) + known_as
+            before += _PARTITION_BEFORE_11.pack(1, index, 0)
+            self._after = _AFTER_11.pack(0 if committed_only else -1, -1)
+        else:
+            if version >= TOPIC_IDS_FROM:
+                before = _BEFORE_BY_ID.pack(0, 0, 0, session_id, _ONE, topic_id)
+            else:
+                before = _BEFORE_12.pack(0, 0, 0, session_id, _ONE, len(known_as) + 1) + known_as
+            before += _PARTITION_BEFORE_12.pack(_ONE, index, 0)
+            self._after = _AFTER_12.pack(committed_only, -1)
+        self._before = before
+        form = Struct(f">ii{len(before)}sqqq{len(self._after)}s")
+        self._pack = form.pack
+        self._fixed_bytes = form.size - _SIZE_BYTES
+
+    def parts(
+        self,
+        correlation_id: int,
+        high_watermark: int,
+        last_stable_offset: int,
+        log_start_offset: int,
+        records: RecordSlice,
+    ) -> list[bytes | RecordSlice]:
+        """A whole frame."""
+        size = records.size
+        if self._by_varint:
+            length = uvarint(size + 1)
+            size += self._fixed_bytes + len(length) + 3
+        else:
+            length = _LENGTH_11.pack(size)
+            size += self._fixed_bytes + 4
+        head = self._pack(
+            size, correlation_id, self._before,
+            high_watermark, last_stable_offset, log_start_offset, self._after,
+        ) + length  # fmt: skip
+        return [head, records, _TAIL_12] if self._by_varint else [head, records]

@@ -7,7 +7,7 @@ for a request that it refuses: refusals are error codes in the response.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,8 +33,10 @@ class RequestContext:
 
 
 Handle = Callable[[RequestContext, Any, Respond], None]
-AtOnce = Callable[[memoryview], bytes | None]
-"""A frame → its answer, empty where there is to be none; None: nothing was done."""
+AtOnceAnswer = bytes | Sequence[Any]
+"""A whole response, in one piece or in parts (`ResponseParts`); empty where there is to be none."""
+AtOnce = Callable[[memoryview], AtOnceAnswer | None]
+"""A frame → its answer; None: nothing was done."""
 
 Quick = Callable[[memoryview, int, int, int, Callable[[ResponseParts | None], None]], bool | AtOnce]
 
@@ -48,7 +50,7 @@ class Api:
     top, which is then set.
 
     `quick(frame, position, version, correlation id, reply)` is tried before `handle`, and answers
-    what it knows by itself, messages left out: True; False where it has done nothing. Produce may
+    what it knows by itself, messages left out: True; False where it has done nothing. It may
     give, for True, what is to be tried with the connection's next request before anything else.
     """
 

@@ -11,13 +11,24 @@ that there is an answer, nothing changes here. Tests hold both to the same answe
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from broker.apis.context import AtOnce
 from broker.config import BrokerConfig
 from broker.replication.fetch_session import FINAL_EPOCH, NO_SESSION
 from broker.replication.partition_reads import NO_EPOCH, READ_COMMITTED
 from broker.replication.replica_manager import ReplicaManager
-from protocol.fetch_codec import TOPIC_IDS_FROM, encode_one, read_one
+from protocol.fetch_codec import (
+    OFFSET,
+    SESSION_EPOCH,
+    TOPIC_IDS_FROM,
+    FetchAnswer,
+    OneFetch,
+    SameFetch,
+    read_one,
+)
 from protocol.message_codec import ResponseParts
+from protocol.primitives import RecordSlice
 from storage.file_records import FileRecords
 
 
@@ -25,9 +36,7 @@ class SingleFetch:
     """See the module."""
 
     def __init__(self, config: BrokerConfig, replicas: ReplicaManager) -> None:
-        self._replicas = replicas
-        self._sessions = replicas.sessions
-        self._now_ms = replicas.scheduler.monotonic_ms
+        self.replicas = replicas
         self._max_bytes = config.fetch_max_bytes
 
     def handle(
@@ -37,51 +46,112 @@ class SingleFetch:
         version: int,
         correlation_id: int,
         reply: Callable[[ResponseParts], None],
-    ) -> bool:
-        """Answer the request whose body is at `pos`. False: nothing was done."""
+    ) -> bool | AtOnce:
+        """Answer the request whose body is at `pos`: what answers the next one like it. False:
+        nothing was done."""
         request = read_one(frame, pos, version)
         if request is None:
             return False
+        wanted = _OnePartition(self.replicas, version, request, self._max_bytes)
+        parts = wanted.answer(correlation_id, request[SESSION_EPOCH], request[OFFSET])
+        if parts is None:
+            return False
+        wanted.same = SameFetch(frame, pos, version)
+        reply(parts)
+        return wanted.answer_next
+
+
+class _OnePartition:
+    """What one reader asks again and again, going on with the offset.
+
+    It remembers what the bytes say (names, not the partition), so it never becomes wrong.
+    """
+
+    __slots__ = (
+        "_fetched_epoch",
+        "_find",
+        "_index",
+        "_isolation",
+        "_leader_epoch",
+        "_min_bytes",
+        "_partition_max_bytes",
+        "_replicas",
+        "_room",
+        "_session_id",
+        "_template",
+        "_topic",
+        "_uses_topic_ids",
+        "same",
+    )
+
+    def __init__(
+        self, replicas: ReplicaManager, version: int, request: OneFetch, fetch_max_bytes: int
+    ) -> None:
         (
-            _, min_bytes, max_bytes, isolation, session_id, session_epoch, name, topic_id,
-            index, leader_epoch, offset, fetched_epoch, partition_max_bytes,
+            _, min_bytes, max_bytes, isolation, session_id, _, name, topic_id,
+            index, leader_epoch, _, fetched_epoch, partition_max_bytes,
         ) = request  # fmt: skip
-        if name:
-            partition = self._replicas.partition(name, index)
-        else:
-            partition = self._replicas.partition_by_id(topic_id, index)
+        self._replicas = replicas
+        self._find: Any = replicas.partition if name else replicas.partition_by_id
+        self._topic = name or topic_id
+        self._index = index
+        max_bytes = min(max_bytes, fetch_max_bytes)
+        self._min_bytes = min(min_bytes, max_bytes)
+        self._room = max(min(partition_max_bytes, max_bytes), 0)
+        self._partition_max_bytes = partition_max_bytes
+        self._isolation = isolation
+        self._leader_epoch = max(leader_epoch, NO_EPOCH)  # any negative epoch is none
+        self._fetched_epoch = max(fetched_epoch, NO_EPOCH)
+        self._session_id = session_id
+        self._uses_topic_ids = version >= TOPIC_IDS_FROM
+        committed = isolation == READ_COMMITTED
+        self._template = FetchAnswer(version, session_id, name, topic_id, index, committed)
+        self.same: SameFetch | None = None
+
+    def answer_next(self, frame: memoryview) -> list[bytes | RecordSlice] | None:
+        """See `AtOnce`."""
+        assert self.same is not None
+        read = self.same.read(frame)
+        return None if read is None else self.answer(*read)
+
+    def answer(
+        self, correlation_id: int, session_epoch: int, offset: int
+    ) -> list[bytes | RecordSlice] | None:
+        """The answer in parts; None where nothing was done."""
+        partition = self._find(self._topic, self._index)
         if partition is None or offset >= partition.log.high_watermark:
-            return False
+            return None
         session = None
-        if session_epoch != FINAL_EPOCH or session_id != NO_SESSION:
-            by_id = version >= TOPIC_IDS_FROM
-            session = self._sessions.only_reader_of(partition, session_id, session_epoch, by_id)
+        if session_epoch != FINAL_EPOCH or self._session_id != NO_SESSION:
+            session = self._replicas.sessions.only_reader_of(
+                partition, self._session_id, session_epoch, self._uses_topic_ids
+            )
             if session is None:
-                return False
-        leader_epoch = max(leader_epoch, NO_EPOCH)  # any negative epoch is none
-        fetched_epoch = max(fetched_epoch, NO_EPOCH)
-        max_bytes = min(max_bytes, self._max_bytes)
-        room = max(min(partition_max_bytes, max_bytes), 0)
+                return None
         # Not only from the leader: since v11 a follower answers, too.
-        read = partition.read(offset, room, isolation, True, leader_epoch, fetched_epoch, False)
-        records = read.records
-        if (
-            not isinstance(records, FileRecords)
-            or read.size < min(min_bytes, max_bytes)
-            or read.aborted
-        ):
-            return False
+        read = partition.read(
+            offset,
+            self._room,
+            self._isolation,
+            True,
+            self._leader_epoch,
+            self._fetched_epoch,
+            False,
+        )
+        records, size = read.records, read.size
+        if not isinstance(records, FileRecords) or size < self._min_bytes or read.aborted:
+            return None
         if session is not None:
-            self._sessions.touch(session, self._now_ms())
-            position = offset, partition_max_bytes, leader_epoch, fetched_epoch
+            self._replicas.sessions.touch(session, self._replicas.scheduler.monotonic_ms())
+            position = offset, self._partition_max_bytes, self._leader_epoch, self._fetched_epoch
             session.answered_one(partition, position, read)
         counts = partition.counts
         counts.total_fetch_requests += 1
-        counts.bytes_out += read.size
-        bounds = read.high_watermark, read.last_stable_offset, read.log_start_offset
-        answer = encode_one(
-            version, correlation_id, session_id, name, topic_id, index, bounds,
-            isolation == READ_COMMITTED, records,
-        )  # fmt: skip
-        reply(answer)
-        return True
+        counts.bytes_out += size
+        return self._template.parts(
+            correlation_id,
+            read.high_watermark,
+            read.last_stable_offset,
+            read.log_start_offset,
+            records,
+        )

@@ -29,7 +29,12 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
 from broker.network.file_send import ResponseSender
-from broker.network.request_channel import ConnectionContext, RequestChannel, ResponseParts
+from broker.network.request_channel import (
+    AtOnceAnswer,
+    ConnectionContext,
+    RequestChannel,
+    ResponseParts,
+)
 from protocol.errors import ProtocolError
 from protocol.framing import FrameReader
 
@@ -341,12 +346,16 @@ class Connection(asyncio.BufferedProtocol):
 
     # --- answers -------------------------------------------------------------------------------
 
-    def _send_at_once(self, answer: bytes) -> None:
+    def _send_at_once(self, answer: AtOnceAnswer) -> None:
         """Send the answer to a request that was never under way; empty: there is none."""
         sender = self._sender
         if answer and sender is not None:
             try:
-                if not sender.send(answer):
+                if isinstance(answer, bytes):
+                    sent = sender.send(answer)
+                else:
+                    sent = sender.send_parts(answer)
+                if not sent:
                     self._await_drain()
             except (OSError, ValueError) as error:
                 self._send_failed(error)

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from protocol.errors import ProtocolError
-from protocol.fetch_codec import OneFetch, encode_one, read_one
+from protocol.fetch_codec import OFFSET, SESSION_EPOCH, FetchAnswer, OneFetch, SameFetch, read_one
 from protocol.message_codec import decode, encode_response
 from protocol.messages.fetch import (
     FetchableTopicResponse,
@@ -158,10 +158,39 @@ def test_an_answer_is_written_as_the_generated_class_writes_it(
     by_id = version >= 13
     name, topic_id = ("", TOPIC_ID) if by_id else ("topic-é", ZERO_UUID)
     records = Slice(size)
-    parts = encode_one(version, 99, 5, name, topic_id, 7, (1 << 40, 12, 3), committed, records)
+    answer = FetchAnswer(version, 5, name, topic_id, 7, committed)
+    parts = answer.parts(99, 1 << 40, 12, 3, records)
     data = PartitionData(7, 0, 1 << 40, 12, 3, records=records)
     data.aborted_transactions = [] if committed else None
     topic = FetchableTopicResponse(name, topic_id, [data])
     expected = encode_response(FetchResponse(session_id=5, responses=[topic]), version, 99)
     assert b"".join(p if isinstance(p, bytes) else p.read() for p in parts) == expected.joined()
     assert parts[1] is records
+
+
+@pytest.mark.parametrize("version", SHORT)
+def test_the_next_frame_of_a_reader_is_known_by_what_repeats(version: int) -> None:
+    frame = bytearray(b"\0\1" + version.to_bytes(2, "big") + b"\0\0\0\5" + b"\0\2me")
+    pos = len(frame)
+    frame += written(request(version), version)
+    read = read_one(memoryview(frame), pos, version)
+    assert read is not None
+    same = SameFetch(memoryview(frame), pos, version)
+
+    def rest(one: OneFetch) -> tuple[object, ...]:
+        return tuple(one[i] for i in range(len(one)) if i not in (SESSION_EPOCH, OFFSET))
+
+    assert same.read(memoryview(frame)) == (5, 5, 1 << 40)
+    for position in range(len(frame)):
+        other = bytearray(frame)
+        other[position] ^= 1
+        known = same.read(memoryview(other))
+        changed = read_one(memoryview(other), pos, version)
+        if 4 <= position < 8:
+            assert known == (int.from_bytes(other[4:8], "big"), 5, 1 << 40)
+        elif changed is None or position < pos or changed == read or rest(changed) != rest(read):
+            assert known is None
+        else:
+            assert known == (5, changed[SESSION_EPOCH], changed[OFFSET])
+    assert same.read(memoryview(frame + b"\0")) is None
+    assert same.read(memoryview(frame[:-1])) is None

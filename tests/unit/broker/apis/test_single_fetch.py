@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from broker.apis.context import AtOnce
 from broker.apis.fetch import FetchApi
 from broker.request_handler import RequestHandler
 from protocol.api_keys import ApiKey
@@ -28,14 +29,16 @@ REMEMBERED = (
     "told_high_watermark",
     "told_log_start_offset",
 )
-CALLS_MAX = 22  # one of them is the test's own
+CALLS_MAX = 19  # one of them is the test's own
 
 
 class Connection:
     connection_id = "c1"
     client_host = "127.0.0.1"
     listener_name = "PLAINTEXT"
-    at_once = None
+
+    def __init__(self) -> None:
+        self.at_once: AtOnce | None = None
 
 
 class Reply(list[Any]):
@@ -62,21 +65,30 @@ class Broker:
             self.long_way += 1
             handle(*args)
 
-        def counted_quick(*args: Any) -> bool:
+        def counted_quick(*args: Any) -> Any:
             done = short(*args)
-            assert isinstance(done, bool)
-            self.short_way += done
+            self.short_way += bool(done)
             return done
 
         object.__setattr__(api, "handle", counted_handle)
         object.__setattr__(api, "quick", counted_quick if quick else None)
         self.handler = RequestHandler([api])
         self.replies: list[Reply] = []
+        self.connections = [Connection(), Connection()]
+        self.at_once = 0
 
-    def send(self, frame: bytes) -> Reply:
+    def send(self, frame: bytes, connection: int = 0) -> Reply:
+        """One request, as `broker.network.connection` has it handled."""
         reply = Reply()
         self.replies.append(reply)
-        self.handler.handle(Connection(), memoryview(bytearray(frame))[4:], reply)
+        view, by = memoryview(bytearray(frame))[4:], self.connections[connection]
+        if by.at_once is not None:
+            answer = self.handler.handle_at_once(by, view)
+            if answer is not None:
+                self.at_once += 1
+                reply.append(answer)
+                return reply
+        self.handler.handle(by, view, reply)
         return reply
 
     def frames(self) -> list[list[bytes]]:
@@ -154,10 +166,13 @@ def broker(tmp_path: Path) -> Broker:
 def test_records_that_are_there_go_the_short_way(broker: Broker, version: int) -> None:
     broker.replicas.append("t", b"a")
     end = broker.replicas.append("t", b"b", b"c")
-    response = broker.fetch(frame({0: 0}, version, max_wait_ms=500), version)
-    (data,) = response.responses[0].partitions
-    assert (data.error_code, data.high_watermark, data.log_start_offset) == (0, 3, 0)
-    assert (broker.short_way, broker.long_way, end) == (1, 0, 1)
+    for offset in (0, end):  # and the second time at once, as only the offset is another
+        response = broker.fetch(frame({0: offset}, version, max_wait_ms=500), version)
+        (data,) = response.responses[0].partitions
+        assert (data.error_code, data.high_watermark, data.log_start_offset) == (0, 3, 0)
+    assert (broker.short_way, broker.at_once, broker.long_way, end) == (1, 1, 0, 1)
+    assert broker.fetch(frame({1: 0}, version), version).responses[0].partitions[0].records == b""
+    assert (broker.short_way, broker.at_once, broker.long_way) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("version", SHORT)
@@ -169,10 +184,10 @@ def test_a_session_of_one_partition_goes_the_short_way(broker: Broker, version: 
     assert session and broker.long_way == 1
     for offset in (1, 2):
         broker.fetch(frame({0: offset}, version, session=(session, offset), max_bytes=1), version)
-    assert (broker.short_way, broker.long_way) == (2, 1)
+    assert (broker.short_way, broker.at_once, broker.long_way) == (1, 1, 1)
     # Nothing is there any more: that waits, or is said in no words.
     assert broker.send(frame({0: 3}, version, session=(session, 3), max_wait_ms=500)) == []
-    assert (broker.short_way, broker.long_way) == (2, 2)
+    assert (broker.short_way, broker.at_once, broker.long_way) == (1, 1, 2)
 
 
 def test_news_of_another_partition_go_the_long_way(broker: Broker) -> None:
@@ -227,7 +242,9 @@ def test_both_ways_answer_the_same(tmp_path: Path, seed: int) -> None:
     both = [Broker(tmp_path / "short"), Broker(tmp_path / "long", quick=False)]
     session_version: dict[int, int] = {}
     epochs: dict[int, int] = {}
-    for _ in range(100):
+    options: dict[str, int] = {}
+    sessionless_version = 12
+    for _ in range(120):
         if pick.random() < 0.3:
             index, values = (
                 pick.randrange(3),
@@ -241,27 +258,30 @@ def test_both_ways_answer_the_same(tmp_path: Path, seed: int) -> None:
             for broker in both:
                 broker.replicas.scheduler.run_for(wait_ms)
             continue
-        version = pick.choice(SHORT)
-        session = (0, pick.choice([-1, 0]))
-        if epochs and pick.random() < 0.6:
+        if pick.random() < 0.1:
+            sessionless_version = pick.choice(SHORT)
+        version = sessionless_version
+        session = (0, pick.choice([-1, -1, -1, 0]))
+        if epochs and pick.random() < 0.4:
             session_id = pick.choice(list(epochs))
             version = session_version[session_id]
             session = session_id, pick.choice([epochs[session_id]] * 8 + [-1, 0, 7])
         count = pick.choice([1, 1, 1, 1, 0, 2])
-        wanted = {i: pick.randrange(8) for i in pick.sample(range(3), count)}
-        request = frame(
-            wanted,
-            version,
-            session=session,
-            partition_max_bytes=pick.choice([1, 200, MIB]),
-            leader_epoch=pick.choice([-1, 0, 0, 3]),
-            fetched_epoch=pick.choice([-1, -1, 0]) if version >= 12 else -1,
-            max_wait_ms=pick.choice([0, 500]),
-            min_bytes=pick.choice([0, 1, 150, 5000]),
-            max_bytes=pick.choice([1, 300, MIB]),
-            isolation_level=pick.choice([0, 1]),
-        )
-        answers = [broker.send(request) for broker in both]
+        partitions = pick.sample(range(3), count) if pick.random() < 0.3 else [0]
+        wanted = {i: pick.randrange(8) for i in partitions}
+        if pick.random() < 0.15:
+            options = {
+                "partition_max_bytes": pick.choice([1, 200, MIB]),
+                "leader_epoch": pick.choice([-1, 0, 0, 3]),
+                "fetched_epoch": pick.choice([-1, -1, 0]),
+                "max_wait_ms": pick.choice([0, 500]),
+                "min_bytes": pick.choice([0, 1, 150, 5000]),
+                "max_bytes": pick.choice([1, 300, MIB]),
+                "isolation_level": pick.choice([0, 1]),
+            }
+        request = frame(wanted, version, session=session, **options)
+        connection = int(pick.random() < 0.2)
+        answers = [broker.send(request, connection) for broker in both]
         if answers[0]:
             response = decode_response(
                 ApiKey.FETCH, memoryview(joined(answers[0][0]))[4:], version
@@ -273,7 +293,8 @@ def test_both_ways_answer_the_same(tmp_path: Path, seed: int) -> None:
         assert both[0].counts() == both[1].counts()
         assert both[0].sessions() == both[1].sessions()
     assert both[0].short_way
-    assert both[0].short_way + both[0].long_way == both[1].long_way
+    assert both[0].short_way + both[0].at_once + both[0].long_way == both[1].long_way
+    assert both[0].handler.metrics == both[1].handler.metrics
 
 
 def test_a_bug_is_answered_and_the_read_not_tried_again(
@@ -283,10 +304,24 @@ def test_a_bug_is_answered_and_the_read_not_tried_again(
         raise KeyError("missing")
 
     broker.replicas.append("t", b"a")
-    monkeypatch.setattr("broker.apis.single_fetch.encode_one", broken)
+    monkeypatch.setattr("broker.apis.single_fetch.FetchAnswer.parts", broken)
     answer = broker.fetch(frame({0: 0}), 12)
     assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert broker.long_way == 0
+
+
+def test_a_bug_at_once_is_answered_and_the_read_not_tried_again(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> bytes:
+        raise KeyError("missing")
+
+    broker.replicas.append("t", b"a")
+    assert not broker.fetch(frame({0: 0}), 12).error_code
+    monkeypatch.setattr("broker.apis.single_fetch.FetchAnswer.parts", broken)
+    assert broker.fetch(frame({0: 0}), 12).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert (broker.short_way, broker.long_way) == (1, 0)
+    assert broker.handler.metrics[1].requests == 2
 
 
 def test_it_takes_few_calls(broker: Broker) -> None:
