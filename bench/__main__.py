@@ -24,10 +24,10 @@ from bench.registry import all_scenarios
 from bench.report import rows
 from bench.scenario import Scenario
 from bench.table import markdown, terminal
-from bench.turns import Run, say, work_through
+from bench.turns import Run, one_line, say, work_through
 
 COMPILED = ("broker", "controller", "protocol", "storage")
-WINDOW_S = 2.5
+WINDOW_S = 2.0
 ROUNDS = 5
 WARM_UP = 1_000_000
 KEPT = Path(".cache/bench/run.json")
@@ -69,7 +69,7 @@ def main() -> int:
     except KeyboardInterrupt:
         say(f"broken off; the same command goes on ({path})")
     except (RuntimeError, OSError) as error:
-        say(f"broken off: {error}")
+        say(f"broken off: {one_line(error)}")
     return _report(run, known, path, options.markdown)
 
 

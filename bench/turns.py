@@ -31,6 +31,7 @@ WARM_UP_DEPTH = 8
 CLEAN_UP_S = 120.0
 FOLDER_SETTLE_S = 15.0
 FOLDER_LEFT_BYTES = 64 << 20
+LINES_MAX = 4
 
 
 @dataclass(slots=True)
@@ -99,12 +100,16 @@ def work_through(run: Run, known: dict[str, Scenario], path: Path) -> None:
     batches = [[one for one in shared if one.nodes == nodes] for nodes in (1, 3)]
     batches += [[one] for one in chosen if one.fresh]
     for number in range(1, run.rounds + 1):
+        began = time.monotonic()
         for batch in batches:
             for peer in run.peers:
                 if not batch or not can_start(peer, batch[0].nodes):
                     continue
                 while missing := [one for one in batch if not run.has(peer, number, one.name)]:
                     _turn(run, peer, number, missing, path)
+        minutes = (time.monotonic() - began) / 60
+        left = minutes * (run.rounds - number)
+        say(f"round {number} took {minutes:.1f} minutes; some {left:.0f} minutes to go")
     run.finished = True
     run.save(path)
 
@@ -202,8 +207,11 @@ def _size(folders: Iterable[Path]) -> int:
 
 
 def one_line(error: Exception) -> str:
-    """What went wrong."""
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    """What went wrong; of a whole log its first line and its last."""
+    lines = [" ".join(line.split()) for line in str(error).splitlines() if line.strip()]
+    if len(lines) > LINES_MAX:
+        lines = [lines[0], "…", *lines[1 - LINES_MAX :]]
+    return f"{type(error).__name__}: {' | '.join(lines)}"
 
 
 def _finite(figures: Iterable[Figure]) -> list[Figure]:

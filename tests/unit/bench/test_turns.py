@@ -114,14 +114,20 @@ def test_a_failure_is_told_on_one_line_and_costs_one_scenario(
     log: list[str], tmp_path: Path
 ) -> None:
     def failing(_peer: Peer, _window_s: float) -> list[Figure]:
-        raise RuntimeError("the disk\nis full")
+        raise RuntimeError("the disk\n  is   full")
 
     run = run_of(["a", "b"])
     work_through(run, known(log, "a", run=failing) | known(log, "b"), tmp_path / "run.json")
     assert [(one.scenario, one.error) for one in run.records[:2]] == [
-        ("a", "RuntimeError: the disk is full"),
+        ("a", "RuntimeError: the disk | is full"),
         ("b", None),
     ]
+
+
+def test_of_a_whole_log_the_ends_are_told() -> None:
+    lines = "\n".join(["it does not start:", *map(str, range(100))])
+    told = turns.one_line(RuntimeError(lines))
+    assert told == "RuntimeError: it does not start: | … | 97 | 98 | 99"
 
 
 def test_after_a_death_another_start_goes_on(log: list[str], tmp_path: Path) -> None:
