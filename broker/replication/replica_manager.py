@@ -18,7 +18,7 @@ from broker.dynamic_config import move_rate, topic_defaults
 from broker.metrics import Metrics
 from broker.purgatory.purgatory import Purgatory
 from broker.replication.assignments_manager import AssignmentsManager
-from broker.replication.fetch_session import FetchSession, FetchSessionCache
+from broker.replication.fetch_session import FetchSessionCache
 from broker.replication.followers import LeaderView
 from broker.replication.partition import Partition
 from broker.replication.replica_mover import ReplicaMover
@@ -29,6 +29,7 @@ from broker.replication.replication_quota import (
     LEADER_REPLICAS,
     ReplicationQuota,
 )
+from broker.replication.session_waking import SessionWaking
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, PartitionRegistration, ResourceType
 from protocol.errors import ErrorCode
@@ -91,7 +92,7 @@ class ReplicaManager:
             config.max_incremental_fetch_session_cache_slots,
             SESSION_EVICTION_MS,
             random_bytes,
-            self._session_changed,
+            SessionWaking(self.fetch_purgatory, scheduler).session_changed,
         )
         clock = scheduler.monotonic_ms
         self.leader_quota = ReplicationQuota(LEADER_RATE, LEADER_REPLICAS, config, clock)
@@ -319,9 +320,6 @@ class ReplicaManager:
             self.fetch_purgatory.check(partition)
         if self.produce_purgatory.waiting:
             self.produce_purgatory.check(partition)
-
-    def _session_changed(self, session: FetchSession, _partition: Partition) -> None:
-        self.fetch_purgatory.check(session)
 
     # --- followers -----------------------------------------------------------------------------
 

@@ -141,6 +141,7 @@ def test_an_append_wakes_a_parked_follower_and_its_next_fetch_an_ack(leader: Lea
     follower.fetch(None, wait_ms=500)
     assert len(follower.answers) == 1
     leader.append(1)
+    leader.replicas.scheduler.run_for(0)
     assert offsets(follower.one()) == [0]
     assert leader.partition.is_replicated_to(1) is None
     follower.fetch(1, wait_ms=500)
@@ -253,6 +254,7 @@ def test_a_follower_is_told_at_once_where_the_log_starts_now(leader: Leader) -> 
     follower.open(2)
     follower.fetch(None, wait_ms=500)
     leader.partition.delete_records(1)
+    leader.replicas.scheduler.run_for(0)
     assert follower.one().log_start_offset == 1
 
 
@@ -354,6 +356,7 @@ def test_a_follower_is_told_of_the_watermark_at_once_where_consumers_read_it(
     two.fetch(None, wait_ms=500)
     answered = len(two.answers)
     three.fetch(4)
+    racks.replicas.scheduler.run_for(0)
     assert len(two.answers) == answered + 1
     assert two.one().high_watermark == 4
 

@@ -1,0 +1,36 @@
+"""When a parked fetch of a session looks at what changed: a consumer's at once, a follower's soon.
+
+What many clients append in one turn of the loop goes to each follower in one response, and comes
+back as one fetch: with twenty transactional producers that is most of what replication costs.
+A consumer's fetch waits for nobody. Owns which followers are to be woken. Never reads.
+"""
+
+from __future__ import annotations
+
+from broker.purgatory.purgatory import Purgatory
+from broker.replication.fetch_session import NO_REPLICA, FetchSession
+from broker.replication.partition import Partition
+from storage.ports import Scheduler
+
+
+class SessionWaking:
+    """Of the sessions whose fetches wait in `purgatory`."""
+
+    def __init__(self, purgatory: Purgatory, scheduler: Scheduler) -> None:
+        self._purgatory = purgatory
+        self._scheduler = scheduler
+        self._followers: dict[FetchSession, None] = {}
+
+    def session_changed(self, session: FetchSession, _partition: Partition) -> None:
+        """A partition of `session` has news."""
+        if session.replica_id == NO_REPLICA:
+            self._purgatory.check(session)
+        elif self._purgatory.is_watched(session):
+            if not self._followers:
+                self._scheduler.call_soon(self._wake_followers)
+            self._followers[session] = None
+
+    def _wake_followers(self) -> None:
+        followers, self._followers = self._followers, {}
+        for session in followers:
+            self._purgatory.check(session)
