@@ -138,6 +138,7 @@ class Connection(asyncio.BufferedProtocol):
                 return
             # Nearly all that comes is one request like the one before: its answer is known when
             # the call returns, and there is nothing to keep in between.
+            tried = False
             if self.context.at_once is not None:
                 frame = reader.only_frame(nbytes)
                 if frame is not None:
@@ -145,8 +146,9 @@ class Connection(asyncio.BufferedProtocol):
                     if answer is not None:
                         self._send_at_once(answer)
                         return
+                    tried = True
             reader.buffer_updated(nbytes)
-            self._run()
+            self._run(tried)
         except ProtocolError as error:
             self.fail(error)
 
@@ -269,8 +271,9 @@ class Connection(asyncio.BufferedProtocol):
 
     # --- requests ------------------------------------------------------------------------------
 
-    def _run(self) -> None:
-        """Take the frames that are there, one after the other, then send the answers."""
+    def _run(self, tried: bool = False) -> None:
+        """Take the frames that are there, one after the other, then send the answers. `tried`: the
+        first one cannot be answered at once."""
         reader = self.reader
         channel = self._channel
         frames = FRAMES_PER_TURN
@@ -290,7 +293,14 @@ class Connection(asyncio.BufferedProtocol):
                     room_bytes -= len(frame)
                     self.state = _PENDING
                     if slot_free:
-                        channel.handle_now(self, frame)
+                        answer = None
+                        if not tried and self.context.at_once is not None:
+                            answer = channel.handle_at_once(self, frame)
+                        tried = False
+                        if answer is None:
+                            channel.handle_now(self, frame)
+                        else:
+                            self.answer(answer or None)
                     else:
                         channel.enqueue(self, reader.keep(frame))
                     if self._close_wanted or (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.network.connection import FRAMES_PER_TURN, INCOMPLETE_PROGRESS_BYTES, State
+from broker.network.connection import FRAMES_PER_TURN, INCOMPLETE_PROGRESS_BYTES
 from broker.network.request_channel import ConnectionContext, Responder
 from protocol.errors import ProtocolError
 from tests.unit.broker.network.conftest import Client, Rig, framed, until
@@ -492,97 +492,3 @@ async def test_no_descriptor_is_left_behind(rig: Rig, tmp_path: Path):
         await until(lambda: server.connection_count == 0)
         await asyncio.sleep(0.01)
     await until(lambda: len(os.listdir("/proc/self/fd")) == before)
-
-
-def _known(context: ConnectionContext, frame: memoryview) -> bytes | None:
-    """Answers at once what begins with k; b"" where no answer is wanted."""
-    if frame[:1] == b"k":
-        return framed(b"at once " + bytes(frame))
-    return b"" if frame == b"no answer" else None
-
-
-def _echo_and_know(context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
-    context.at_once = lambda _frame: None  # what it would be is `_known`'s business here
-    respond(framed(bytes(frame)))
-
-
-async def test_a_request_like_the_one_before_is_answered_at_once(rig: Rig):
-    server = await rig.serve(_echo_and_know, at_once=_known)
-    client = await rig.client(server)
-    assert await client.ask(b"k1") == b"k1"  # nothing is known yet
-    assert await client.ask(b"k2") == b"at once k2"
-    assert await client.ask(b"other") == b"other"
-    client.send(b"no answer")
-    await until(lambda: server.channel.request_count == 4)
-    assert await client.ask(b"k3") == b"at once k3"
-    assert server.channel.request_count == 5
-
-
-async def test_pipelined_and_torn_requests_keep_their_order_beside_it(rig: Rig):
-    server = await rig.serve(_echo_and_know, at_once=_known)
-    client = await rig.client(server)
-    await client.ask(b"k")
-    client.send(b"k1", b"k2", b"k3")
-    assert [await client.receive() for _ in range(3)] == [b"k1", b"k2", b"k3"]
-    whole = framed(b"k4")
-    client.writer.write(whole[:3])
-    await until(lambda: _connection(server).reader.in_progress)
-    client.writer.write(whole[3:])
-    assert await client.receive() == b"k4"
-    assert not _connection(server).reader.in_progress
-    assert await client.ask(b"k5") == b"at once k5"
-
-
-async def test_a_slow_reader_of_what_is_answered_at_once_is_not_read_from(rig: Rig):
-    large = bytes(20_000_000)
-
-    def at_once(_context: ConnectionContext, frame: memoryview) -> bytes | None:
-        return framed(large if frame == b"large" else bytes(frame))
-
-    server = await rig.serve(_echo_and_know, at_once=at_once)
-    client = await rig.client(server)
-    await client.ask(b"first")
-    client.send(b"large")
-    await until(lambda: _connection(server).state is State.SENDING)
-    client.send(b"behind")
-    await until(lambda: server.processors[0].paused_count == 1)
-    assert await client.receive() == large
-    assert await client.receive() == b"behind"
-    assert server.processors[0].paused_count == 0
-
-
-async def test_others_that_it_answers_hear_after_it(rig: Rig):
-    parking = Parking()
-    order: list[bytes] = []
-
-    def handle(context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
-        if frame == b"parked":
-            parking(context, frame, respond)
-        else:
-            _echo_and_know(context, frame, respond)
-
-    def at_once(_context: ConnectionContext, _frame: memoryview) -> bytes | None:
-        parking.responders[0](framed(b"woken"))
-        order.append(b"told")
-        return framed(b"own")
-
-    server = await rig.serve(handle, at_once=at_once)
-    waiting, client = await rig.client(server), await rig.client(server)
-    waiting.send(b"parked")
-    await until(lambda: len(parking.responders) == 1)
-    await client.ask(b"first")
-    assert await client.ask(b"again") == b"own"
-    assert await waiting.receive() == b"woken"
-    assert order == [b"told"]
-
-
-async def test_a_failure_at_once_closes_the_connection(rig: Rig):
-    def at_once(_context: ConnectionContext, _frame: memoryview) -> bytes | None:
-        raise ProtocolError("bad bytes")
-
-    server = await rig.serve(_echo_and_know, at_once=at_once)
-    client = await rig.client(server)
-    await client.ask(b"first")
-    client.send(b"again")
-    assert await client.closed_by_server()
-    assert server.processors[0].failed_count == 1
