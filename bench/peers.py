@@ -22,7 +22,7 @@ from tests.cluster_processes import KAFKA, OTTLA, ClusterProcesses
 ROOT = Path(__file__).resolve().parent.parent
 HEAP = "1G"
 NODES = 3
-START_TIMEOUT_S = 90.0
+START_TIMEOUT_S = 180.0
 LOG_LINES = 3
 
 # Deleted data goes at once instead of after a minute: scenarios follow each other on one disk.
@@ -153,7 +153,12 @@ class KafkaPeer(Peer):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._kafka = ApacheKafka(properties=PROPERTIES, heap=HEAP, jvm_options=JVM_OPTIONS)
+        self._kafka = ApacheKafka(
+            properties=PROPERTIES,
+            heap=HEAP,
+            jvm_options=JVM_OPTIONS,
+            start_timeout_s=START_TIMEOUT_S,
+        )
         self.flags, self.is_jvm = _jvm_flags(), True
         try:
             self._kafka.format()  # its tool is a JVM of its own, which the start does not count
@@ -189,6 +194,7 @@ class ClusterPeer(Peer):
             heap=HEAP,
             jvm_options=JVM_OPTIONS,
             checkout=checkout,
+            start_timeout_s=START_TIMEOUT_S,
         )
         self.is_jvm = kind == KAFKA
         self.flags = _jvm_flags() if self.is_jvm else f"{sys.executable} -m broker serve"
