@@ -79,7 +79,9 @@ class UnifiedLog(TransactionalLog):
         what the log gave out when the coordinator was asked about a transaction that begins.
         """
         self._timestamp_max = now_ms + self._after_max_ms
-        first = self.append_plain(records, leader_epoch, transactional=True)
+        # What a coordinator builds is looked at by nobody, though its topic is compacted.
+        own = origin is AppendOrigin.COORDINATOR and not self._counts_messages
+        first = self.append_plain(records, leader_epoch, transactional=True, own=own)
         if first < 0:
             return self._append_checked(records, leader_epoch, now_ms, origin, guard)
         (max_timestamp,) = _MAX_TIMESTAMP.unpack_from(records, _MAX_TIMESTAMP_AT)
@@ -87,7 +89,7 @@ class UnifiedLog(TransactionalLog):
         return LogAppendInfo(first, last, max_timestamp, -1, start, len(records))
 
     def append_plain(
-        self, records: memoryview, leader_epoch: int, *, transactional: bool = False
+        self, records: memoryview, leader_epoch: int, transactional: bool = False, own: bool = False
     ) -> int:
         """Append one plain batch, or the next one of a producer, in one go: the common case.
 
@@ -97,7 +99,7 @@ class UnifiedLog(TransactionalLog):
         that old.
         """
         size = len(records)
-        if size < HEADER_SIZE or not self._takes_plain or self.offline:
+        if size < HEADER_SIZE or not (self._takes_plain or own) or self.offline:
             return -1
         (base, length, _, magic, crc, attributes, delta, _, max_timestamp, pid, pid_epoch,
          sequence, count) = HEADER.unpack_from(records)  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
 from protocol.records import Record, build_batch
 from storage.log_append_info import AppendOrigin
+from storage.unified_log import UnifiedLog
 from tests.unit.broker.replica_fixture import Replicas
 
 TOPIC = "__consumer_offsets"
@@ -77,6 +79,31 @@ def test_records_are_appended_as_one_batch_with_the_present_time(log: Log) -> No
     headers = [header for _, header in iterate_batches(batches)]
     assert [(h.base_offset, h.last_offset) for h in headers] == [(0, 1), (2, 2)]
     assert headers[0].max_timestamp == log.replicas.scheduler.wall_ms()
+
+
+@pytest.mark.parametrize(
+    ("configs", "checked"),
+    [({}, 0), ({"message_timestamp_type": "LogAppendTime"}, 0), ({"flush_messages": "2"}, 3)],
+)
+def test_what_is_built_here_is_not_looked_at_again(
+    log: Log, monkeypatch: pytest.MonkeyPatch, configs: dict[str, str], checked: int
+) -> None:
+    """But where messages are counted for a flush."""
+    partition = log.replicas.create(TOPIC, cleanup_policy="compact", **configs)
+    looked: list[object] = []
+    check = UnifiedLog._append_checked
+
+    def counted(self: UnifiedLog, *arguments: Any) -> Any:
+        looked.append(self)
+        return check(self, *arguments)
+
+    monkeypatch.setattr(UnifiedLog, "_append_checked", counted)
+    for key in (b"a", b"b", b"c"):
+        assert log.append(key).error is ErrorCode.NONE
+    assert (len(looked), partition.log.log_end_offset) == (checked, 3)
+    log.load()
+    log.run()
+    assert [record[1] for one in log.slices for record in one] == [b"a", b"b", b"c"]
 
 
 def test_records_are_compressed_where_the_config_says_so(tmp_path: Path) -> None:
