@@ -23,7 +23,7 @@ from pipeline.expected import AggregateKey, Expected, Sums, expect
 from pipeline.generate import add_spec_arguments, spec_of
 from pipeline.generator import HOUR_MS, generated
 from pipeline.loaded_table import LoadedTable, Manifest
-from pipeline.records_view import RecordsView, last_per_key, view
+from pipeline.records_view import Content, last_per_key, last_values, view
 from pipeline.report import Section, html, terminal
 from pipeline.topics import Cluster
 
@@ -97,7 +97,7 @@ class Audit:
         self._there = connection.connection_of(options)
         self._cluster = Cluster(self._there)
         self._expected: Expected | None = None
-        self._topic: RecordsView | None = None
+        self._topic: Content | None = None
         self.sections: list[Section] = []
         self.checks: list[Check] = []
         if options.against_seed:
@@ -117,15 +117,16 @@ class Audit:
         options, topic = self._options, self._options.topic
         offsets = self._cluster.offsets(topic)
         records = self._records(topic).persist()
-        found = self._topic = view(records, options.id_field, options.time_field)
+        found = view(records, options.id_field, options.time_field)
+        self._topic = last_values(records) if options.compacted else found.content
         section = audit_sections.of_records(f"topic {topic}", found, offsets)
         if options.compacted:
-            last = last_per_key(records)
-            keys, gone = last.count(), last.where("value IS NULL").count()
+            keys, kept = last_per_key(records).count(), self._topic.records
             section.lines.append(
-                f"{keys:,} keys, {keys - gone:,} with a last value, {gone:,} with a tombstone, "
+                f"{keys:,} keys, {kept:,} with a last value, {keys - kept:,} with a tombstone, "
                 f"{found.records - keys:,} records that a later one replaces"
             )
+            self.checks.append(audit_checks.compacted_is_sound(topic, found, offsets))
         else:
             self.checks.append(audit_checks.topic_is_whole(topic, found, offsets))
         self.sections.append(section)
@@ -141,7 +142,8 @@ class Audit:
         manifests = table.manifests()
         if not manifests:
             raise PipelineError(f"{options.table} is no table that load wrote")
-        found = view(table.read(), options.id_field, options.time_field)
+        rows = table.read()
+        found = view(rows, options.id_field, options.time_field)
         ranges, holes = loaded_ranges(manifests)
         self.sections.append(
             audit_sections.of_records(
@@ -150,10 +152,12 @@ class Audit:
                 None,
             )
         )
-        self.checks.append(audit_checks.table_is_whole("table", found, ranges, holes))
+        self.checks.append(audit_checks.table_is_whole(found, ranges, holes, options.compacted))
         if self._topic is not None:
-            name = f"table: the same records as {options.topic}"
-            self.checks.append(audit_checks.same_records(name, found, self._topic))
+            what = "last values" if options.compacted else "records"
+            content = last_values(rows) if options.compacted else found.content
+            name = f"table: the same {what} as {options.topic}"
+            self.checks.append(audit_checks.same_records(name, content, self._topic))
 
     def files(self) -> None:
         """The records against the rows of the files that they came from."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipeline.expected import AggregateKey, Expected, Sums
-from pipeline.records_view import RecordsView
+from pipeline.records_view import Content, PartitionCounts, RecordsView
 from pipeline.topics import Offsets
 
 _NAMED_MAX = 3
@@ -39,27 +39,44 @@ def topic_is_whole(topic: str, found: RecordsView, offsets: Mapping[int, Offsets
     return Check(f"{topic}: a record at every offset", not wrong, _told(wrong) or good)
 
 
+def compacted_is_sound(topic: str, found: RecordsView, offsets: Mapping[int, Offsets]) -> Check:
+    """No offset twice and none outside; which of them compaction has left is its affair."""
+    wrong = []
+    for one in found.partitions:
+        there = offsets.get(one.partition)
+        wrong += _repeated(one)
+        if there is None or one.first < there.start or one.last >= there.end:
+            wrong.append(f"partition {one.partition} has records outside its offsets")
+    good = f"{found.records:,} records in {len(offsets)} partitions"
+    return Check(f"{topic}: no offset twice", not wrong, _told(wrong) or good)
+
+
 def table_is_whole(
-    name: str, found: RecordsView, ranges: Mapping[int, tuple[int, int]], covered: list[str]
+    found: RecordsView,
+    ranges: Mapping[int, tuple[int, int]],
+    holes: list[str],
+    compacted: bool = False,
 ) -> Check:
-    """Every offset of the runs' manifests is in the table once; `covered`: holes between runs."""
-    wrong = list(covered)
+    """Every offset of the runs' manifests is in the table once; of a `compacted` topic at most
+    once. `holes` are those between runs."""
+    wrong = list(holes)
     by_partition = {one.partition: one for one in found.partitions}
     for partition, (start, end) in ranges.items():
-        one = by_partition.get(partition)
-        records, offsets = (one.records, one.offsets) if one else (0, 0)
-        if records != offsets:
-            wrong.append(f"partition {partition} has {records - offsets:,} rows twice")
-        if offsets != end - start:
-            wrong.append(f"partition {partition} has {offsets:,} of {end - start:,} offsets")
+        one = by_partition.get(partition) or PartitionCounts(partition, 0, 0, start, start)
+        wrong += _repeated(one)
+        if one.offsets > end - start or (one.offsets < end - start and not compacted):
+            wrong.append(f"partition {partition} has {one.offsets:,} of {end - start:,} offsets")
     wrong += [f"partition {one} is in no manifest" for one in by_partition if one not in ranges]
-    good = f"{found.records:,} rows, each offset of {len(ranges)} partitions once"
-    return Check(f"{name}: every offset loaded once", not wrong, _told(wrong) or good)
+    name = "table: no offset loaded twice" if compacted else "table: every offset loaded once"
+    each = "no offset" if compacted else "each offset"
+    twice = "twice" if compacted else "once"
+    good = f"{found.records:,} rows, {each} of {len(ranges)} partitions {twice}"
+    return Check(name, not wrong, _told(wrong) or good)
 
 
-def same_records(name: str, left: RecordsView, right: RecordsView) -> Check:
+def same_records(name: str, left: Content, right: Content) -> Check:
     """Two places hold the same keys and values."""
-    same = (left.records, left.checksum) == (right.records, right.checksum)
+    same = left == right
     detail = f"{left.records:,} and {right.records:,} records, "
     detail += "the same checksum" if left.checksum == right.checksum else "another checksum"
     return Check(name, same, detail)
@@ -119,6 +136,11 @@ def same_rows(name: str, missing: int, extra: int, rows: int) -> Check:
 def reasons(headers: list[bytes]) -> Counter[str]:
     """How often each reason was given."""
     return Counter(one.decode("utf-8", "replace") for one in headers)
+
+
+def _repeated(one: PartitionCounts) -> list[str]:
+    twice = one.records - one.offsets
+    return [f"partition {one.partition} has {twice:,} rows twice"] if twice else []
 
 
 def _differences(

@@ -83,15 +83,15 @@ def spec_of(options: argparse.Namespace) -> GeneratorSpec:
 def run(options: argparse.Namespace) -> int:
     """Generate; the exit code."""
     spec = spec_of(options)
-    there_is = connection.connection_of(options)
-    cluster = Cluster(there_is)
+    target = connection.connection_of(options)
+    cluster = Cluster(target)
     if cluster.ensure(options.topic, options.partitions, KEPT_FOR_EVER):
         _say(f"made topic {options.topic} with {options.partitions} partitions")
     else:
         there = sum(one.end - one.start for one in cluster.offsets(options.topic).values())
         if there:
             _say(f"topic {options.topic} holds {there:,} records already; these are appended")
-    sender = Sender(there_is.client(), options.topic)
+    sender = Sender(target.client(), options.topic)
     began = time.monotonic()
     send_paced(generated(spec), sender, options.rate, Progress(spec.events))
     spent = time.monotonic() - began

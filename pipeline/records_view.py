@@ -37,12 +37,21 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
+class Content:
+    """Whether two sets of records hold the same keys and values: these are equal then."""
+
+    records: int
+    checksum: int
+    """Sum of the CRC-32 of key and value of each record."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecordsView:
     """Everything about one set of records."""
 
     partitions: list[PartitionCounts]
     checksum: int
-    """Sum of the CRC-32 of key and value of each record."""
+    """As in `Content`."""
     ids: int
     """Different ids; 0 where the values have none."""
     repeated: int
@@ -56,6 +65,11 @@ class RecordsView:
     def records(self) -> int:
         """Of all partitions."""
         return sum(one.records for one in self.partitions)
+
+    @property
+    def content(self) -> Content:
+        """To be compared with another's."""
+        return Content(self.records, self.checksum)
 
 
 def view(records: DataFrame, id_field: str, time_field: str) -> RecordsView:
@@ -92,6 +106,15 @@ def _view(looked: DataFrame) -> RecordsView:
             for row in over_time(looked, width).orderBy("start_ms").collect()
         ],
     )
+
+
+def last_values(records: DataFrame) -> Content:
+    """What a compacted topic comes to, wherever compaction has come: the last values, without
+    tombstones."""
+    last = last_per_key(records).where("value IS NOT NULL").select(checksum().alias("checksum"))
+    row = last.agg(F.count(F.lit(1)).alias("records"), F.sum("checksum").alias("checksum"))
+    (found,) = row.collect()
+    return Content(found.records, found.checksum or 0)
 
 
 def with_fields(records: DataFrame, id_field: str, time_field: str) -> DataFrame:

@@ -43,6 +43,8 @@ class Section:
 def verdict(checks: Sequence[Check]) -> str:
     """One line for all."""
     failed = sum(not check.holds for check in checks)
+    if not checks:
+        return "nothing was compared: name with --topic also a --table, --files or --against-seed"
     if not failed:
         return f"{WHOLE}: {len(checks)} checks hold"
     return f"{failed} of {len(checks)} checks do not hold"

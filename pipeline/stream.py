@@ -23,7 +23,7 @@ from pipeline.errors import PipelineError, told
 from pipeline.files import Files
 from pipeline.generate import TOPIC
 from pipeline.stream_identity import StreamIdentity, claim
-from pipeline.stream_progress import QueryView, look
+from pipeline.stream_progress import QueryView, Teller, look
 from pipeline.topics import Cluster
 
 if TYPE_CHECKING:
@@ -75,9 +75,7 @@ def check(options: argparse.Namespace) -> None:
 def run(spark: SparkSession, options: argparse.Namespace) -> int:
     """Run until it is stopped, or as the options say; the exit code."""
     there = connection.connection_of(options)
-    cluster = Cluster(there)
-    cluster.partitions(options.topic)
-    job = StreamJob(spark, there, cluster, options)
+    job = StreamJob(spark, there, Cluster(there), options)
     job.claim()
     job.start()
     ended = job.watch(_stopped_by_signal())
@@ -102,6 +100,7 @@ class StreamJob:
         self._table = aggregates.AggregateTable(spark, options.table)
         self._queries: list[StreamingQuery] = []
         self._alerted: set[tuple[str, str]] = set()
+        self._teller = Teller()
 
     def claim(self) -> None:
         """PipelineError where checkpoint, table or topic belong to something else."""
@@ -231,7 +230,7 @@ class StreamJob:
         progress = [(query.name or "", query.lastProgress) for query in self._queries]
         views = [look(name, one, self._options.topic, ends) for name, one in progress if one]
         for view in views:
-            line = view.line()
+            line = self._teller.line(view)
             if line is not None:
                 _say(line)
         return views if len(views) == len(self._queries) else []

@@ -1,7 +1,7 @@
 """What a running query tells of itself, as one line for a person.
 
-Pure: from Spark's progress and the topic's ends to numbers. A line comes once a batch, and again
-when the distance to the topic's end has changed.
+Pure: from Spark's progress and the topic's ends to numbers. `Teller` keeps what was said: a line
+comes once a batch, and again when the distance to the topic's end has changed.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-_said: dict[str, tuple[int, int]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +26,29 @@ class QueryView:
     """Rows that the watermark dropped in this batch: they are in no sum."""
     watermark: str
 
-    def line(self) -> str | None:
-        """Where something changed since it was last asked."""
-        state = (self.batch, self.behind)
-        if _said.get(self.name) == state:
-            return None
-        _said[self.name] = state
+    def line(self) -> str:
+        """For a person."""
         dropped = f", {self.late:,} TOO LATE FOR THE WATERMARK" if self.late else ""
         mark = f", watermark {self.watermark[:16].replace('T', ' ')}" if self.watermark else ""
         return (
             f"{self.name}: batch {self.batch}, {self.rows:,} records at {self.rows_per_s:,.0f}/s, "
             f"{self.behind:,} behind{mark}{dropped}"
         )
+
+
+class Teller:
+    """Of each query what was said last."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, tuple[int, int]] = {}
+
+    def line(self, view: QueryView) -> str | None:
+        """Its line where something changed since the last one."""
+        state = (view.batch, view.behind)
+        if self._said.get(view.name) == state:
+            return None
+        self._said[view.name] = state
+        return view.line()
 
 
 def look(name: str, progress: Any, topic: str, ends: Mapping[int, int]) -> QueryView:

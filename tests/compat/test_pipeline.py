@@ -105,6 +105,17 @@ def test_from_the_generator_to_the_audit(
     page = Path(n["report"]).read_text()
     assert "nothing lost" in page and page.count("<svg") >= 6 and "http" not in page
 
+    # The compacted topic of sums as one, with a table of it.
+    kept = str(tmp_path / "kept")
+    assert job("load", "--topic", n["results"], "--table", kept) == 0
+    compacted = ("--compacted", "--table", kept, "--report", n["report"])
+    assert job("audit", "--topic", n["results"], *compacted) == 0
+    said = capsys.readouterr().out
+    assert re.search(
+        r"keys, [\d,]+ with a last value, 0 with a tombstone, [\d,]+ records that", said
+    )
+    assert f"table: the same last values as {n['results']}" in said and "3 checks hold" in said
+
     # A checkpoint of another topic, and a topic of other records.
     with pytest.raises(PipelineError, match=f"is of topic {n['topic']}, not of {n['results']}"):
         job("stream", *streaming(n, topic=n["results"]))

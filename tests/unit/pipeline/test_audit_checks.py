@@ -10,7 +10,7 @@ pytest.importorskip("pyspark")
 
 from pipeline import audit_checks
 from pipeline.expected import Expected
-from pipeline.records_view import PartitionCounts, RecordsView
+from pipeline.records_view import Content, PartitionCounts, RecordsView
 from pipeline.topics import Offsets
 
 VIEW = RecordsView(
@@ -35,19 +35,29 @@ def test_a_record_at_every_offset() -> None:
 
 def test_every_offset_loaded_once() -> None:
     ranges = {0: (10, 15), 1: (0, 2)}
-    assert audit_checks.table_is_whole("t", VIEW, ranges, []).holds
-    assert "partition 0 has 1 rows twice" in (
-        audit_checks.table_is_whole("t", TWICE, ranges, []).detail
-    )
-    assert not audit_checks.table_is_whole("t", VIEW, {**ranges, 1: (0, 3)}, []).holds
-    assert not audit_checks.table_is_whole("t", VIEW, {0: (10, 15)}, []).holds
-    assert not audit_checks.table_is_whole("t", VIEW, ranges, ["a hole"]).holds
+    assert audit_checks.table_is_whole(VIEW, ranges, []).holds
+    assert "partition 0 has 1 rows twice" in (audit_checks.table_is_whole(TWICE, ranges, []).detail)
+    assert not audit_checks.table_is_whole(VIEW, {**ranges, 1: (0, 3)}, []).holds
+    assert not audit_checks.table_is_whole(VIEW, {0: (10, 15)}, []).holds
+    assert not audit_checks.table_is_whole(VIEW, ranges, ["a hole"]).holds
 
 
 def test_the_same_records() -> None:
-    assert audit_checks.same_records("n", VIEW, VIEW).holds
-    assert not audit_checks.same_records("n", VIEW, replace(VIEW, checksum=98)).holds
-    assert not audit_checks.same_records("n", VIEW, TWICE).holds
+    assert audit_checks.same_records("n", VIEW.content, VIEW.content).holds
+    assert not audit_checks.same_records("n", VIEW.content, Content(7, 98)).holds
+    assert not audit_checks.same_records("n", VIEW.content, TWICE.content).holds
+
+
+def test_a_compacted_topic_may_have_gaps_but_no_offset_twice() -> None:
+    assert audit_checks.compacted_is_sound("t", VIEW, {**OFFSETS, 1: Offsets(0, 30)}).holds
+    assert not audit_checks.compacted_is_sound("t", TWICE, OFFSETS).holds
+    for there in (Offsets(0, 1), Offsets(1, 2)):
+        assert not audit_checks.compacted_is_sound("t", VIEW, {**OFFSETS, 1: there}).holds
+    ranges = {0: (10, 15), 1: (0, 30)}
+    assert audit_checks.table_is_whole(VIEW, ranges, [], compacted=True).holds
+    assert not audit_checks.table_is_whole(VIEW, ranges, []).holds
+    assert not audit_checks.table_is_whole(TWICE, ranges, [], compacted=True).holds
+    assert not audit_checks.table_is_whole(VIEW, {0: (11, 15), 1: (0, 2)}, [], True).holds
 
 
 def test_against_the_seed() -> None:

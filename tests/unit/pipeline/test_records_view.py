@@ -32,6 +32,16 @@ def test_the_view_of_records(spark: SparkSession) -> None:
     assert bucket_width(0, 3_600_000) == 61_000
 
 
+def test_the_last_values_are_the_same_before_and_after_compaction(spark: SparkSession) -> None:
+    from pipeline.records_view import Content, last_values
+
+    frame = records(spark, b"old", b"new")
+    assert last_values(frame) == Content(1, zlib.crc32(b"S1new"))
+    assert last_values(frame.where("offset = 1")) == last_values(frame)
+    gone = records(spark, b"old", None)
+    assert last_values(gone) == last_values(gone.limit(0)) == Content(0, 0)
+
+
 def test_values_without_the_fields_are_counted_all_the_same(spark: SparkSession) -> None:
     from pipeline.records_view import view
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.stream_progress import look
+from pipeline.stream_progress import Teller, look
 
 
 def progress(batch: int, offsets: Any, late: int = 0) -> Any:
@@ -31,10 +31,12 @@ def test_how_far_behind_it_is(form: Any) -> None:
 
 def test_a_line_comes_once() -> None:
     view = look("once", progress(3, {"t": {"0": 5}}), "t", {0: 5})
-    line = view.line()
+    teller = Teller()
+    line = teller.line(view)
     assert line == "once: batch 3, 1,500 records at 750/s, 0 behind, watermark 2026-03-02 10:11"
-    assert view.line() is None
-    assert look("once", progress(3, {"t": {"0": 5}}), "t", {0: 6}).line() is not None
+    assert teller.line(view) is None
+    moved = look("once", progress(3, {"t": {"0": 5}}), "t", {0: 6})
+    assert teller.line(moved) is not None and Teller().line(view) == line
 
 
 def test_rows_that_came_too_late_are_said_aloud() -> None:
