@@ -1,11 +1,13 @@
-"""The jobs against a broker that wants a password: Apache Kafka, for Ottla has no SASL yet.
+"""The jobs against a broker that wants a password, or TLS: Apache Kafka, for Ottla has neither yet.
 
 One file of settings, as Kafka's own tools take it, reaches Spark's source and sink and librdkafka.
 """
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.apache_kafka import HOST, ApacheKafka, free_port
-from tests.java_tools import FAST_START
+from tests.java_tools import FAST_START, java_home_bin
 
 if TYPE_CHECKING:
     from tests.compat.spark_session import Kafka
@@ -28,23 +30,81 @@ pytestmark = [
 ]
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+SECRET = "se;cret"
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A broker whose two listeners let in ann alone: with her password, or with her certificate."""
+
+    password: str
+    """`host:port`"""
+    tls: str
+    stores: Path
+
+    def settings(self, how: str) -> tuple[str, str]:
+        """Where, and the file of settings that opens it."""
+        if how == "password":
+            return self.password, (
+                "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+                f'sasl.jaas.config={PLAIN} \\\n  username="ann" password="{SECRET}";\n'
+            )
+        return self.tls, (
+            "security.protocol=SSL\n"
+            f"ssl.truststore.type=PEM\nssl.truststore.location={self.stores / 'broker.pem'}\n"
+            f"ssl.keystore.type=PKCS12\nssl.keystore.location={self.stores / 'ann.p12'}\n"
+            f"ssl.keystore.password={SECRET}\n"
+        )
+
+
+def make_stores(folder: Path) -> None:
+    """Keys and self-signed certificates of broker and ann; each believes the other's."""
+
+    def keytool(*arguments: str, store: str) -> None:
+        subprocess.run(
+            [
+                *(java_home_bin("keytool") or "keytool", *arguments, "-storetype", "PKCS12"),
+                *("-keystore", f"{store}.p12", "-storepass", SECRET),
+            ],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+        )
+
+    for name in ("broker", "ann"):
+        keytool(
+            *("-genkeypair", "-alias", name, "-keyalg", "EC", "-dname", f"CN={name}"),
+            *("-ext", f"san=ip:{HOST}", "-validity", "2"),
+            store=name,
+        )
+        keytool("-exportcert", "-rfc", "-alias", name, "-file", f"{name}.pem", store=name)
+    keytool("-importcert", "-noprompt", "-alias", "ann", "-file", "ann.pem", store="believed")
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[str]:
-    """`host:port` of a listener that lets in ann alone."""
-    port, controller, guarded = free_port(), free_port(), free_port()
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    stores = tmp_path_factory.mktemp("stores")
+    make_stores(stores)
+    port, controller, password, tls = (free_port() for _ in range(4))
     listeners = (
-        f"PLAINTEXT://{HOST}:{port},SASL://{HOST}:{guarded},CONTROLLER://{HOST}:{controller}"
+        f"PLAINTEXT://{HOST}:{port},SASL://{HOST}:{password},SSL://{HOST}:{tls},"
+        f"CONTROLLER://{HOST}:{controller}"
     )
     properties = {
         "listeners": listeners,
         "advertised.listeners": listeners,
         "listener.security.protocol.map": (
-            "PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT"
+            "PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,SSL:SSL,CONTROLLER:PLAINTEXT"
         ),
         "sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.sasl.plain.sasl.jaas.config": f'{PLAIN} user_ann="se;cret";',
+        "listener.name.sasl.plain.sasl.jaas.config": f'{PLAIN} user_ann="{SECRET}";',
+        "ssl.keystore.type": "PKCS12",
+        "ssl.keystore.location": str(stores / "broker.p12"),
+        "ssl.keystore.password": SECRET,
+        "ssl.truststore.type": "PKCS12",
+        "ssl.truststore.location": str(stores / "believed.p12"),
+        "ssl.truststore.password": SECRET,
+        "ssl.client.auth": "required",
     }
     with ApacheKafka(
         port=port,
@@ -53,23 +113,39 @@ def guarded() -> Iterator[str]:
         jvm_options=FAST_START,
         heap="320m",
     ):
-        yield f"{HOST}:{guarded}"
+        yield Guarded(f"{HOST}:{password}", f"{HOST}:{tls}", stores)
 
 
-@pytest.fixture
-def job(kafka: Kafka, guarded: str, tmp_path: Path) -> Callable[..., int]:
-    """`job("load", "--topic", "t")` with ann's settings."""
+@pytest.mark.parametrize("how", ["password", "tls"])
+def test_source_sink_and_sender_are_let_in(
+    kafka: Kafka, guarded: Guarded, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = jobs(kafka, *guarded.settings(how), tmp_path)
+    topic, results, dead = f"cdr-{how}", f"sums-{how}", f"dead-{how}"
+    sums, events = str(tmp_path / "sums"), str(tmp_path / "events")
+    written = ("--results-topic", results, "--dead-letters", dead)
+    checkpoint = ("--checkpoint", str(tmp_path / "checkpoint"))
+    assert job("generate", "--topic", topic, "--events", "300") == 0
+    assert job("stream", "--topic", topic, "--once", "--table", sums, *checkpoint, *written) == 0
+    assert job("load", "--topic", topic, "--table", events) == 0
+    # An executor sends these.
+    assert job("replay", "--files", events, "--topic", f"again-{how}") == 0
+    everything = ("--topic", topic, "--table", events, "--aggregates", sums, *written)
+    seed = ("--against-seed", "--events", "300", "--report", str(tmp_path / "report.html"))
+    assert job("audit", *everything, *seed) == 0
+    assert "nothing lost, nothing duplicated: 8 checks hold" in capsys.readouterr().out
+
+
+def jobs(kafka: Kafka, servers: str, settings: str, folder: Path) -> Callable[..., int]:
+    """`job("load", "--topic", "t")` with these settings."""
     from pipeline.command import parser_for
 
-    file = tmp_path / "client.properties"
-    file.write_text(
-        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
-        f'sasl.jaas.config={PLAIN} \\\n  username="ann" password="se;cret";\n'
-    )
+    file = folder / "client.properties"
+    file.write_text(settings)
     kafka.spark.conf.set("spark.sql.session.timeZone", "UTC")
 
     def run(name: str, *arguments: str) -> int:
-        reach = ("--bootstrap-server", guarded, "--command-config", str(file))
+        reach = ("--bootstrap-server", servers, "--command-config", str(file))
         options = parser_for(name).parse_args([name, *reach, *arguments])
         module = import_module(f"pipeline.{name}")
         if name == "generate":
@@ -80,20 +156,7 @@ def job(kafka: Kafka, guarded: str, tmp_path: Path) -> Callable[..., int]:
     return run
 
 
-def test_source_sink_and_sender_are_let_in(
-    job: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sums, events = str(tmp_path / "sums"), str(tmp_path / "events")
-    assert job("generate", "--events", "300") == 0
-    assert job("stream", "--once", "--table", sums, "--checkpoint", str(tmp_path / "cp")) == 0
-    assert job("load", "--table", events) == 0
-    written = (*("--aggregates", sums, "--results-topic", "cdr-aggregates"), "--against-seed")
-    report = ("--events", "300", "--report", str(tmp_path / "report.html"))
-    assert job("audit", "--topic", "cdr", "--table", events, *written, *report) == 0
-    assert "nothing lost, nothing duplicated" in capsys.readouterr().out
-
-
-def test_a_wrong_password_is_told_from_a_broker_that_is_away(guarded: str) -> None:
+def test_who_is_not_let_in_is_told_so_and_not_that_the_broker_is_away(guarded: Guarded) -> None:
     from pipeline.connection import Connection
     from pipeline.errors import PipelineError
     from pipeline.topics import Cluster
@@ -106,4 +169,11 @@ def test_a_wrong_password_is_told_from_a_broker_that_is_away(guarded: str) -> No
     with pytest.raises(
         PipelineError, match=r"lets nobody in with these settings \(.*uthentication"
     ):
-        Cluster(Connection(guarded, wrong), timeout_s=5).cluster_id()
+        Cluster(Connection(guarded.password, wrong), timeout_s=5).cluster_id()
+    believes_another = {
+        "kafka.security.protocol": "SSL",
+        "kafka.ssl.truststore.type": "PEM",
+        "kafka.ssl.truststore.location": str(guarded.stores / "ann.pem"),
+    }
+    with pytest.raises(PipelineError, match=r"lets nobody in .*certificate"):
+        Cluster(Connection(guarded.tls, believes_another), timeout_s=5).cluster_id()
