@@ -9,7 +9,7 @@ Owns how these parts reach the rest of the node. Never decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from storage.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
+    from broker.apis.transactions import TransactionsApi
     from broker.broker_server import BrokerServer
     from broker.replication.add_partitions_to_txn_manager import AddPartitionsToTxnManager
     from broker.replication.transaction_verification import (
@@ -30,10 +31,7 @@ if TYPE_CHECKING:
     )
     from broker.transactions.marker_sender import Leader, MarkerSender, NoLeader
     from broker.transactions.transaction_coordinator import TransactionCoordinator
-    from protocol.messages.add_partitions_to_txn import (
-        AddPartitionsToTxnRequest,
-        AddPartitionsToTxnResponse,
-    )
+    from protocol.errors import ErrorCode
     from protocol.messages.write_txn_markers import (
         WriteTxnMarkersRequest,
         WriteTxnMarkersResponse,
@@ -154,12 +152,21 @@ class NodeTransactions:
     ) -> None:
         self._ask_here(ApiKey.WRITE_TXN_MARKERS, request, respond)
 
+    @cached_property
+    def _local_api(self) -> TransactionsApi:
+        from broker.apis.transactions import TransactionsApi
+
+        return TransactionsApi(self._node, self.coordinator, self._node.groups.partition_for)
+
     def _add_partitions_here(
         self,
-        request: AddPartitionsToTxnRequest,
-        respond: Callable[[AddPartitionsToTxnResponse], None],
+        transactional_id: str,
+        identity: tuple[int, int],
+        partitions: Sequence[TopicPartition],
+        verify_only: bool,
+        done: Callable[[Mapping[TopicPartition, ErrorCode]], None],
     ) -> None:
-        self._ask_here(ApiKey.ADD_PARTITIONS_TO_TXN, request, respond)
+        self._local_api.ask_here(transactional_id, identity, partitions, verify_only, done)
 
     def _ask_here(self, key: ApiKey, request: object, respond: Callable[..., None]) -> None:
         config = self._node.config

@@ -14,7 +14,7 @@ with (transactions protocol version 2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC
@@ -101,27 +101,64 @@ class TransactionsApi:
         done: Callable[[_Errors], None],
     ) -> None:
         partitions = _partitions(transaction.topics)
-        refused = self._refused(partitions, from_client=version < BATCHED_FROM)
-        if refused:
-            untried = ErrorCode.OPERATION_NOT_ATTEMPTED
-            done({one: refused.get(one, untried) for one in partitions})
-            return
         name = transaction.transactional_id
         identity = (transaction.producer_id, transaction.producer_epoch)
-        if transaction.verify_only:
-            done(self._coordinator.verify_partitions(name, identity, partitions))
+        if version >= BATCHED_FROM:
+            self._ask(name, identity, partitions, transaction.verify_only, BROKER_HOLD_MS, done)
             return
-        client_version = NEWEST_PROTOCOL if version >= BATCHED_FROM else 0
+        refused = self._refused(partitions, from_client=True)
+        if refused:
+            done(refused)
+            return
         self._coordinator.add_partitions(
             name,
             identity,
             partitions,
-            client_version,
+            0,
             lambda error: done(dict.fromkeys(partitions, _known(error, version))),
-            BROKER_HOLD_MS if version >= BATCHED_FROM else CLIENT_HOLD_MS,
+            CLIENT_HOLD_MS,
         )
 
+    def ask_here(
+        self,
+        transactional_id: str,
+        identity: tuple[int, int],
+        partitions: Sequence[TopicPartition],
+        verify_only: bool,
+        done: Callable[[Mapping[TopicPartition, ErrorCode]], None],
+    ) -> None:
+        """What a leader on this broker asks: AddPartitionsToTxn with no messages in between.
+
+        Nobody else waits for this answer, as somebody does where brokers ask.
+        """
+        self._ask(transactional_id, identity, partitions, verify_only, CLIENT_HOLD_MS, done)
+
+    def _ask(
+        self,
+        transactional_id: str,
+        identity: tuple[int, int],
+        partitions: Sequence[TopicPartition],
+        verify_only: bool,
+        hold_ms: int,
+        done: Callable[[_Errors], None],
+    ) -> None:
+        refused = self._refused(partitions, from_client=False)
+        if refused:
+            done(refused)
+        elif verify_only:
+            done(self._coordinator.verify_partitions(transactional_id, identity, partitions))
+        else:
+            self._coordinator.add_partitions(
+                transactional_id,
+                identity,
+                partitions,
+                NEWEST_PROTOCOL,
+                lambda error: done(dict.fromkeys(partitions, error)),
+                hold_ms,
+            )
+
     def _refused(self, partitions: Sequence[TopicPartition], from_client: bool) -> _Errors:
+        """Where one may not be added, none is: an error for each of them."""
         topics = self._metadata.image.topics
         refused: _Errors = {}
         for partition in partitions:
@@ -130,7 +167,10 @@ class TransactionsApi:
                 refused[partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             elif topic is None or partition.partition not in topic.partitions:
                 refused[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return refused
+        if not refused:
+            return refused
+        untried = ErrorCode.OPERATION_NOT_ATTEMPTED
+        return {one: refused.get(one, untried) for one in partitions}
 
     # -- AddOffsetsToTxn, EndTxn ---------------------------------------------------------------
 

@@ -36,8 +36,17 @@ Coordinator = tuple[int, str, int]
 
 CoordinatorOf = Callable[[str], Coordinator | None]
 LocalCoordinator = Callable[
-    [AddPartitionsToTxnRequest, Callable[[AddPartitionsToTxnResponse], None]], None
+    [
+        str,
+        tuple[int, int],
+        Sequence[TopicPartition],
+        bool,
+        Callable[[Mapping[TopicPartition, ErrorCode]], None],
+    ],
+    None,
 ]
+"""Transactional id, producer id and epoch, partitions, whether to verify only, and who is given the
+answer for each partition: as by an AddPartitionsToTxn, with no messages in between."""
 
 
 class VerificationConfig(Protocol):
@@ -62,6 +71,12 @@ class _Asked:
 
     def refuse(self, error: ErrorCode) -> None:
         self.done(dict.fromkeys(self.partitions, error))
+
+    def answer(self, errors: Mapping[TopicPartition, ErrorCode]) -> None:
+        """What the coordinator says of each partition."""
+        self.done(
+            {one: _for_client(error, self.operation) for one, error in errors.items() if error}
+        )
 
 
 _Batch = dict[str, _Asked]
@@ -120,8 +135,13 @@ class AddPartitionsToTxnManager:
             return
         node_id, host, port = coordinator
         if node_id == self._config.node_id:
-            batch = {transactional_id: asked}
-            self._local(_request(batch), lambda response: _settle(node_id, batch, response, None))
+            self._local(
+                transactional_id,
+                (producer_id, producer_epoch),
+                asked.partitions,
+                not operation.supports_epoch_bump,
+                asked.answer,
+            )
             return
         node = self._node(node_id, (host, port))
         before = node.waiting.get(transactional_id)
@@ -240,15 +260,13 @@ def _hand_out(batch: _Batch, results: Mapping[str, AddPartitionsToTxnResult]) ->
         if result is None:
             asked.refuse(ErrorCode.NETWORK_EXCEPTION)  # what became of it is not known
             continue
-        refused = {
-            TopicPartition(topic.name, one.partition_index): _for_client(
-                ErrorCode(one.partition_error_code), asked.operation
-            )
-            for topic in result.topic_results
-            for one in topic.results_by_partition
-            if one.partition_error_code
-        }
-        asked.done(refused)
+        asked.answer(
+            {
+                TopicPartition(topic.name, one.partition_index): ErrorCode(one.partition_error_code)
+                for topic in result.topic_results
+                for one in topic.results_by_partition
+            }
+        )
 
 
 def _for_client(error: ErrorCode, operation: TransactionSupportedOperation) -> ErrorCode:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from protocol.messages.add_partitions_to_txn import (
 from storage.ports import Answered, ChannelFailure
 from storage.topic_partition import TopicPartition
 
+Answer = Callable[[Mapping[TopicPartition, ErrorCode]], None]
 OLD = TransactionSupportedOperation.DEFAULT_ERROR
 GENERIC = TransactionSupportedOperation.GENERIC_ERROR_SUPPORTED
 ADD = TransactionSupportedOperation.ADD_PARTITION
@@ -64,7 +65,8 @@ class World:
         self.config = Config()
         self.sent: list[tuple[str, AddPartitionsToTxnRequest]] = []
         self.channels: list[Channel] = []
-        self.local_waiting: list[Callable[[Any], None]] = []
+        self.asked_here: list[tuple[str, bool]] = []
+        self.waiting_here: list[Answer] = []
         self.there: tuple[int, str, int] | None = (THERE, "there", 9092)
         self.told: list[tuple[str, dict[TopicPartition, ErrorCode]]] = []
         self.manager = AddPartitionsToTxnManager(
@@ -79,9 +81,17 @@ class World:
     def where(self, transactional_id: str) -> tuple[int, str, int] | None:
         return (HERE, "here", 9092) if transactional_id.startswith("local") else self.there
 
-    def local(self, request: AddPartitionsToTxnRequest, respond: Callable[[Any], None]) -> None:
-        self.sent.append(("local", request))
-        self.local_waiting.append(respond)
+    def local(
+        self,
+        name: str,
+        identity: tuple[int, int],
+        partitions: Sequence[TopicPartition],
+        verify_only: bool,
+        done: Answer,
+    ) -> None:
+        assert (identity, list(partitions)) == ((7, 0), [A0])
+        self.asked_here.append((name, verify_only))
+        self.waiting_here.append(done)
 
     def ask(
         self,
@@ -158,15 +168,16 @@ def test_one_request_at_a_time_to_a_broker_carries_all_that_wait(world: World) -
     world.ask("y")
     world.ask("z", operation=ADD)
     world.ask("local")
-    assert [where for where, _ in world.sent] == ["there", "local"]
+    assert [where for where, _ in world.sent] == ["there"]
+    assert world.asked_here == [("local", True)]
     assert len(world.manager) == 2
     world.channels[0].answer(answering(("x", {})))
-    assert [where for where, _ in world.sent] == ["there", "local", "there"]
+    assert [where for where, _ in world.sent] == ["there", "there"]
     assert world.names() == ["y", "z"]
     assert [one.verify_only for one in world.sent[-1][1].transactions] == [True, False]
     world.channels[0].answer(answering(("z", {A0: ErrorCode.INVALID_TXN_STATE}), ("y", {})))
     assert world.taken() == [("x", {}), ("y", {}), ("z", {A0: ErrorCode.INVALID_TXN_STATE})]
-    assert len(world.sent) == 3
+    assert len(world.sent) == 2
     assert len(world.channels) == 1
 
 
@@ -174,7 +185,7 @@ def test_a_coordinator_of_this_broker_needs_no_network() -> None:
     world = World(with_network=False)
     world.ask("local")
     assert not world.told
-    world.local_waiting.pop()(answering(("local", {A0: ErrorCode.NONE})))
+    world.waiting_here.pop()({A0: ErrorCode.NONE})
     assert world.taken() == [("local", {})]
     world.ask("x")
     assert world.taken() == [("x", {A0: ErrorCode.NETWORK_EXCEPTION})]
@@ -263,24 +274,25 @@ def test_a_coordinator_that_moved_is_asked_at_its_new_place(world: World) -> Non
 def test_a_coordinator_of_this_broker_may_take_its_time_over_one(world: World) -> None:
     for name in ("local-1", "local-2", "local-2"):
         world.ask(name)
-    assert [world.names(index) for index in range(3)] == [["local-1"], ["local-2"], ["local-2"]]
-    for name in ("local-2", "local-2", "local-1"):
-        world.local_waiting.pop()(answering((name, {})))
+    assert [name for name, _ in world.asked_here] == ["local-1", "local-2", "local-2"]
+    while world.waiting_here:
+        world.waiting_here.pop()({A0: ErrorCode.NONE})
     assert world.taken() == [("local-2", {}), ("local-2", {}), ("local-1", {})]
 
 
 def test_a_coordinator_that_answers_at_once(world: World) -> None:
-    def at_once(request: AddPartitionsToTxnRequest, respond: Callable[[Any], None]) -> None:
-        respond(answering(*[(one.transactional_id, {}) for one in request.transactions]))
+    def at_once(name: str, _i: object, _p: object, verify_only: bool, done: Answer) -> None:
+        done({A0: ErrorCode.PRODUCER_FENCED if verify_only else ErrorCode.NONE})
 
     world.manager = AddPartitionsToTxnManager(world.config, world, world.where, at_once)
-    world.ask("local-1")
+    world.ask("local-1", operation=ADD)
     world.ask("local-2")
-    assert world.taken() == [("local-1", {}), ("local-2", {})]
+    fenced = ErrorCode.INVALID_PRODUCER_EPOCH  # as a producer knows it
+    assert world.taken() == [("local-1", {}), ("local-2", {A0: fenced})]
 
 
 def test_a_coordinator_that_fails_is_asked_again_by_the_next(world: World) -> None:
-    def fail(request: AddPartitionsToTxnRequest, respond: Callable[[Any], None]) -> None:
+    def fail(name: str, _i: object, _p: object, verify_only: bool, done: Answer) -> None:
         raise AssertionError("a bug")
 
     world.manager = AddPartitionsToTxnManager(world.config, world, world.where, fail)
