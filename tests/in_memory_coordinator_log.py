@@ -23,6 +23,7 @@ class InMemoryCoordinatorLog:
     def __init__(self, *, commit_at_once: bool = True) -> None:
         self.commit_at_once = commit_at_once
         self.append_error = ErrorCode.NONE
+        self.appends = 0
         self.load_error = ErrorCode.NONE
         self.hold_loads = False
         self.records: dict[int, list[LogRecord | TransactionMarker]] = {}
@@ -46,6 +47,7 @@ class InMemoryCoordinatorLog:
         """Append unless `append_error` says otherwise."""
         if self.append_error is not ErrorCode.NONE:
             return AppendResult(self.append_error)
+        self.appends += 1
         log = self.records.setdefault(partition, [])
         first = len(log)
         producer_id = -1 if transaction is None else transaction.producer.producer_id

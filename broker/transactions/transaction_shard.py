@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from broker.replication.coordinator_log import LogRecord, Record, TransactionMarker
 from broker.replication.coordinator_runtime import Done, ShardContext
-from broker.transactions.held_requests import HeldRequests
+from broker.transactions.held_requests import Addition, HeldRequests
 from broker.transactions.marker_sender import MarkerSender, PendingMarkers
 from broker.transactions.producer_identity import NOBODY, Identity
 from broker.transactions.transaction_config import TransactionConfig
@@ -91,20 +91,16 @@ class TransactionShard:
         self.transactions: dict[str, Transaction] = {}
         self._ongoing: dict[str, None] = {}
         self._sending: dict[str, PendingMarkers] = {}
-        self._held = HeldRequests(scheduler)
-        self._written: tuple[bytes, Replayed] | None = (
-            None  # value and meaning, while it is written
-        )
+        self._held = HeldRequests(scheduler, self._add_again)
+        self._written: dict[bytes, Replayed] = {}  # what values mean while they are written
 
     # -- replay --------------------------------------------------------------------------------
 
     def replay(self, record: LogRecord) -> None:
         """Apply one record of the log."""
         assert record.key is not None
-        written = self._written
-        if written is not None and record.value is written[0]:
-            found: Replayed | None = written[1]  # what its bytes say, and the last epoch
-        else:
+        found = self._written.get(record.value or b"")  # what its bytes say, and the last epoch
+        if found is None:
             found = read_transaction_record(record.key, record.value)
         if found is None:
             return
@@ -149,12 +145,20 @@ class TransactionShard:
         name: str,
         metadata: TransactionMetadata,
         then: Callable[[Transaction], None] | None = None,
+        before: TransactionMetadata | None = None,
     ) -> ErrorCode:
-        """Append a version; with its commit it stands, and `then` is called."""
-        record = transaction_record(name, metadata, self._version())
-        self._written = record[1], (name, metadata)
-        error = self._context.append([record])
-        self._written = None
+        """Append a version; with its commit it stands, and `then` is called.
+
+        `before` is a version that comes first, in the same batch: both are there, or neither.
+        """
+        versions = (metadata,) if before is None else (before, metadata)
+        records = [transaction_record(name, one, self._version()) for one in versions]
+        for (_, value), one in zip(records, versions, strict=True):
+            self._written[value] = name, one
+        try:
+            error = self._context.append(records)
+        finally:
+            self._written.clear()
         if error is not ErrorCode.NONE:
             return error
         written = self.transactions[name]
@@ -234,16 +238,17 @@ class TransactionShard:
         if isinstance(following, TransactionMetadata):
             self._answer(self._write(transactional_id, following), done)
             return
+        if following is busy and hold_ms > 0:
+            addition = Addition(identity, partitions, client_version, done)
+            if self._held.hold(transactional_id, addition, hold_ms):
+                return
+        done(following)
 
-        def again() -> None:
-            if self.transactions.get(transactional_id) is transaction:
-                self.add_partitions(transactional_id, identity, partitions, client_version, done)
-            else:
-                done(ErrorCode.NOT_COORDINATOR)
-
-        early = following is busy and hold_ms > 0
-        if not (early and self._held.hold(transactional_id, again, hold_ms)):
-            done(following)
+    def _add_again(self, transactional_id: str, addition: Addition) -> None:
+        if transactional_id in self.transactions:
+            self.add_partitions(transactional_id, *addition)
+        else:
+            addition.done(ErrorCode.NOT_COORDINATOR)
 
     def verify_partition_errors(
         self, transactional_id: str, identity: Identity, partitions: Sequence[TopicPartition]
@@ -320,7 +325,18 @@ class TransactionShard:
         if self.transactions.get(transaction.id) is not transaction:
             return
         self._sending.pop(transaction.id, None)
-        following = decide_complete(transaction.current, self._scheduler.wall_ms())
+        now = self._scheduler.wall_ms()
+        following = decide_complete(transaction.current, now)
+        held = self._held.peek(transaction.id)
+        if held is not None:
+            added = decide_add(following, held.identity, held.partitions, held.client_version, now)
+            if isinstance(added, TransactionMetadata):
+                # One batch and one round of replication for the end and the next beginning.
+                self._held.take(transaction.id)
+                error = self._write(transaction.id, added, before=following)
+                self._answer(error and ErrorCode.CONCURRENT_TRANSACTIONS, held.done)
+                if error is ErrorCode.NONE:
+                    return
         error = self._write(transaction.id, following)
         if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
             log.info("%s not completed yet: %s", transaction.id, error.name)

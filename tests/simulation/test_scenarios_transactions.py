@@ -51,13 +51,17 @@ def test_t3_while_the_first_ones_requests_are_under_way(protocol: int, seed: int
             first.init()
             txn = first.begin()
             assert first.write(txn, *PLACES[:2])
-            late = [first.produce(first.batch(txn, PLACES[0]))]
+            batch = first.batch(txn, PLACES[0])
+            late = [first.produce(batch)]
             if protocol == 1:
                 late.append(first.adding(txn, PLACES[2]))
             late.append(first.ending(txn))
             second.init()
-            for exchange in late:
-                error_of(story, exchange)
+            told = [error_of(story, exchange) for exchange in late]
+            if told[0]:
+                # It came after the end, which no producer asks for before it has this answer.
+                for value in batch.values:
+                    del txn.values[value.rstrip(b".")]
         txn = second.begin()
         assert second.write(txn, *PLACES)
         assert second.end(txn)
