@@ -6,19 +6,17 @@ high watermark, is placed without touching the disk. Closed segments keep nothin
 
 Never: decides when to roll (it says when it is full), assigns offsets, or syncs on its own.
 
+Reading is in `storage.segment_reads`, aborted transactions are in `storage.segment_transactions`.
+
 Kafka's class: `LogSegment` 4.3.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from protocol.control_records import EndTransactionMarker, read_transaction_marker
-from protocol.record_batch import CorruptBatch, RecordBatchHeader
+from protocol.record_batch import RecordBatchHeader
 from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers, valid_batches
-from storage.fetch_data import NO_RECORDS, FetchDataInfo
-from storage.file_records import FileRecords
 from storage.filesystem import BytesLike, File, Filesystem
 from storage.index_check import check_last_entries
 from storage.indexes import RELATIVE_OFFSET_MAX, OffsetIndex, TimeIndex
@@ -29,15 +27,17 @@ from storage.segment_names import (
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
+    segment_path,
 )
-from storage.transaction_index import AbortedTxn, decode_transactions, encode_transactions
+from storage.segment_reads import SegmentReads
+from storage.segment_transactions import SegmentTransactions
+from storage.transaction_index import AbortedTxn
 
 
-class LogSegment:
+class LogSegment(SegmentReads, SegmentTransactions):
     """Batches from `base_offset` on. Offsets are absolute, positions are bytes in the file."""
 
     __slots__ = (
-        "_aborted",
         "_bytes_since_index",
         "_bytes_max",
         "_first_timestamp",
@@ -49,7 +49,6 @@ class LogSegment:
         "_recent",
         "_roll_after_ms",
         "_roll_at_ms",
-        "_transactions_unsynced",
         "base_offset",
         "config",
         "created_ms",
@@ -98,7 +97,7 @@ class LogSegment:
 
     def path(self, suffix: str) -> str:
         """Where the file of this segment with `suffix` lies."""
-        return f"{self.directory}/{self.base_offset:020d}{suffix}"
+        return segment_path(self.directory, self.base_offset, suffix)
 
     @property
     def _beyond(self) -> int:
@@ -179,67 +178,6 @@ class LogSegment:
 
     # ---- reading ------------------------------------------------------------------------------
 
-    def locate(self, offset: int) -> tuple[int, int] | None:
-        """(position, size) of the first batch that ends at or after `offset`; None past the end.
-
-        Raises CorruptBatch where the way there leads over damage.
-        """
-        recent = self._recent
-        if offset >= recent.from_offset:
-            return recent.locate(offset, self.file.size)
-        start = self.offset_index.lookup(self.path(INDEX_SUFFIX), offset)
-        if start and not self._leads_before(start, offset):
-            start = 0  # a damaged entry, by which records would be passed over: look without it
-        for position, header in iterate_headers(
-            self.file, start, self.file.size, LOOKUP_CHUNK_BYTES
-        ):
-            if header.last_offset >= offset:
-                return position, header.size_in_bytes
-        return None
-
-    def _leads_before(self, position: int, offset: int) -> bool:
-        """Whether a batch begins at `position` that does not lie beyond `offset`."""
-        try:
-            return self.header_at(position).base_offset <= offset
-        except (CorruptBatch, StopIteration):
-            return False
-
-    def read(
-        self, offset: int, max_bytes: int, upper_offset: int | None, min_one_message: bool
-    ) -> FetchDataInfo | None:
-        """A slice from the batch that holds `offset`, or None when this segment ends before it.
-
-        `upper_offset` bounds the slice to batches wholly below it; None where the whole segment is
-        below the bound. With `min_one_message` the first batch comes whole, however large.
-        """
-        found = self.locate(offset)
-        if found is None:
-            return None
-        position, first_size = found
-        end = self.file.size
-        if upper_offset is not None:
-            bound = self.locate(upper_offset)
-            if bound is not None:
-                end = bound[0]
-        size = end - position
-        if max_bytes < size:
-            size = max(max_bytes, first_size) if min_one_message else max_bytes
-        if size <= 0:
-            return NO_RECORDS
-        records = FileRecords(self.file, position, size)
-        return FetchDataInfo(records, size, first_batch_incomplete=size < first_size)
-
-    def offset_beyond(self, position: int) -> int | None:
-        """An offset that no batch before `position` reaches, by the index; None where it ends."""
-        return self.offset_index.ceiling(self.path(INDEX_SUFFIX), position)
-
-    def headers_from(self, offset: int) -> Iterator[tuple[int, RecordBatchHeader]]:
-        """(position, header) of each batch that ends at or after `offset`."""
-        found = self.locate(offset)
-        if found is None:
-            return iter(())
-        return iterate_headers(self.file, found[0], self.file.size)
-
     def largest_timestamp(self) -> tuple[int, int]:
         """(largest timestamp, last offset of its batch); (-1, base offset) without timestamps."""
         if not self._largest_known:
@@ -256,66 +194,6 @@ class LogSegment:
         for _, header in iterate_headers(self.file, start, self.file.size, LOOKUP_CHUNK_BYTES):
             last = header.last_offset
         return last + 1
-
-    # ---- transactions -------------------------------------------------------------------------
-
-    def marker_at(self, position: int, header: RecordBatchHeader) -> EndTransactionMarker | None:
-        """What the control batch at `position` says of a producer's transaction, if anything.
-
-        Raises CorruptBatch.
-        """
-        if not header.is_control or not header.has_producer_id:
-            return None
-        return read_transaction_marker(self.file.pread(header.size_in_bytes, position))
-
-    @property
-    def aborted(self) -> list[AbortedTxn]:
-        """Transactions that were aborted by a marker in this segment, in the order of markers.
-
-        Raises CorruptBatch where the file is damaged: nobody knows then what is to be skipped.
-        """
-        if self._aborted is None:
-            path = self.path(TXN_INDEX_SUFFIX)
-            data = self.filesystem.read(path) if self.filesystem.exists(path) else b""
-            entries = decode_transactions(data)
-            if entries is None or (entries and entries[0].last_offset < self.base_offset):
-                raise CorruptBatch(f"{path} is damaged")
-            self._aborted = entries
-        return self._aborted
-
-    def _known_aborted(self) -> list[AbortedTxn]:
-        try:
-            return self.aborted
-        except CorruptBatch as damage:  # it was whole when the log was opened: a disk that fails
-            raise OSError(str(damage)) from damage
-
-    def add_aborted(self, transaction: AbortedTxn) -> None:
-        """The marker of an aborted transaction was written. Raises OSError."""
-        known = self._known_aborted()
-        file = self.filesystem.open(self.path(TXN_INDEX_SUFFIX), create=True)
-        try:
-            file.append(encode_transactions([transaction]))
-        finally:
-            file.close()
-        known.append(transaction)
-        self._transactions_unsynced = True
-
-    def set_aborted(self, transactions: list[AbortedTxn]) -> None:
-        """Write the transaction index anew; without any there is no file."""
-        path = self.path(TXN_INDEX_SUFFIX)
-        if transactions:
-            data = encode_transactions(transactions)
-            self.filesystem.replace_atomically(path, data, sync=False)
-            self._transactions_unsynced = True
-        else:
-            self.filesystem.remove(path)
-        self._aborted = transactions
-
-    def _truncate_aborted(self, offset: int) -> None:
-        known = self._known_aborted()
-        kept = bisect_left(known, offset, key=lambda one: one.last_offset)
-        if kept < len(known):
-            self.set_aborted(known[:kept])
 
     # ---- life ---------------------------------------------------------------------------------
 
@@ -408,11 +286,6 @@ class LogSegment:
         self._recent.truncate_to(base, position)
         self._rescan_tail()
         return min(base, offset)
-
-    def header_at(self, position: int) -> RecordBatchHeader:
-        """The batch that begins at `position`. Raises CorruptBatch."""
-        scan = iterate_headers(self.file, position, position + 1, LOOKUP_CHUNK_BYTES)
-        return next(scan)[1]
 
     def _rescan_tail(self) -> None:
         """After a cut: the largest timestamp and the distance to the last index entry anew."""

@@ -15,3 +15,8 @@ SWAP_SUFFIX = ".swap"
 def offset_name(offset: int) -> str:
     """The 20 digits that name a segment's files."""
     return f"{offset:020d}"
+
+
+def segment_path(directory: str, base_offset: int, suffix: str) -> str:
+    """Where the file with `suffix` of the segment that begins with `base_offset` lies."""
+    return f"{directory}/{base_offset:020d}{suffix}"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from storage.segment_names import LOG_SUFFIX, offset_name
+from storage.segment_names import LOG_SUFFIX, offset_name, segment_path
 
 
 def test_twenty_digits() -> None:
     assert offset_name(42) + LOG_SUFFIX == "00000000000000000042.log"
     assert offset_name(2**63 - 1) == "09223372036854775807"
+
+
+def test_a_path() -> None:
+    assert segment_path("/d/t-0", 42, LOG_SUFFIX) == "/d/t-0/00000000000000000042.log"
