@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.metrics import Labels, Sample
+from controller.metadata_image import NO_LEADER, PartitionRegistration
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from broker.metrics import Metrics
     from broker.network.socket_server import SocketServer
     from broker.node import Node
+    from broker.replication.partition import Partition
     from broker.replication.replica_manager import ReplicaManager
     from broker.request_handler import RequestHandler
     from storage.unified_log import UnifiedLog
@@ -29,10 +31,44 @@ _LOG_VALUES: tuple[tuple[str, str, Callable[[UnifiedLog], int]], ...] = (
     ("logendoffset", "Offset after a partition's last record", lambda log: log.log_end_offset),
 )
 
+_PARTITION_COUNTS: tuple[tuple[str, str, Callable[[Partition], bool]], ...] = (
+    ("partitioncount", "Partitions with a replica here", lambda _: True),
+    ("leadercount", "Partitions that this broker leads", lambda one: one.is_leader),
+    (
+        "underreplicatedpartitions",
+        "Partitions led here with replicas that are not in sync",
+        lambda one: one.is_leader and len(one.isr) < len(one.replicas),
+    ),
+    (
+        "underminisrpartitioncount",
+        "Partitions led here with fewer replicas in sync than min.insync.replicas",
+        lambda one: one.is_leader and len(one.isr) < _min_isr(one),
+    ),
+    (
+        "atminisrpartitioncount",
+        "Partitions led here with just as many replicas in sync as min.insync.replicas",
+        lambda one: one.is_leader and len(one.isr) == _min_isr(one),
+    ),
+    (
+        "reassigningpartitions",
+        "Partitions led here whose replicas are being moved",
+        lambda one: one.is_leader and bool(one.adding_replicas or one.removing_replicas),
+    ),
+)
+
+
+def _min_isr(partition: Partition) -> int:
+    return min(partition.log.config.min_insync_replicas, len(partition.replicas))
+
+
+def _count(replicas: ReplicaManager, counts: Callable[[Partition], bool]) -> int:
+    return sum(counts(partition) for partition in replicas.partitions())
+
 
 def register_node_metrics(node: Node, sockets: SocketServer | None) -> None:
     """Give `node.metrics` everything that is read from its owners. `sockets` are the broker's."""
     _controller(node)
+    _quorum(node)
     if sockets is not None and node.broker is not None:
         _network(node, sockets)
         _replicas(node, node.broker)
@@ -41,38 +77,23 @@ def register_node_metrics(node: Node, sockets: SocketServer | None) -> None:
 
 def _replicas(node: Node, broker: BrokerServer) -> None:
     metrics, replicas = node.metrics, broker.replicas
-    metrics.gauge(
-        f"{_SERVER}_partitioncount",
-        "Partitions with a replica here",
-        lambda: sum(1 for _ in replicas.partitions()),
-    )
-    metrics.gauge(
-        f"{_SERVER}_leadercount",
-        "Partitions that this broker leads",
-        lambda: sum(partition.is_leader for partition in replicas.partitions()),
-    )
-    metrics.gauge(
-        f"{_SERVER}_underreplicatedpartitions",
-        "Partitions led here with replicas that are not in sync",
-        lambda: sum(
-            partition.is_leader and len(partition.isr) < len(partition.replicas)
-            for partition in replicas.partitions()
-        ),
-    )
+    for word, help_text, counts in _PARTITION_COUNTS:
+        metrics.gauge(f"{_SERVER}_{word}", help_text, partial(_count, replicas, counts))
     metrics.gauge(
         "kafka_log_logmanager_offlinelogdirectorycount",
         "Log directories that failed since the start",
         lambda: len(node.failures.offline_dirs()),
     )
-    metrics.gauge(
-        f"{_SERVER}_underminisrpartitioncount",
-        "Partitions led here with fewer replicas in sync than min.insync.replicas",
-        lambda: sum(
-            partition.is_leader
-            and len(partition.isr)
-            < min(partition.log.config.min_insync_replicas, len(partition.replicas))
-            for partition in replicas.partitions()
-        ),
+    view = replicas.leader_view
+    metrics.counters(
+        f"{_SERVER}_isrshrinks",
+        "Replicas that this broker's leaders took out of sync",
+        lambda: (({}, float(view.isr_shrinks)),),
+    )
+    metrics.counters(
+        f"{_SERVER}_isrexpands",
+        "Replicas that this broker's leaders took in sync",
+        lambda: (({}, float(view.isr_expands)),),
     )
     metrics.gauges(
         "kafka_server_delayedoperationpurgatory_purgatorysize",
@@ -118,6 +139,50 @@ def _controller(node: Node) -> None:
         "Partitions of all topics",
         lambda: sum(len(topic.partitions) for topic in node.image.topics.by_name.values()),
     )
+    metrics.gauge(
+        f"{name}_offlinepartitionscount",
+        "Partitions that nobody leads",
+        lambda: sum(one.leader == NO_LEADER for one in _registrations(node)),
+    )
+    metrics.gauge(
+        f"{name}_preferredreplicaimbalancecount",
+        "Partitions that are not led by their first replica",
+        lambda: sum(one.leader != one.preferred_replica for one in _registrations(node)),
+    )
+    metrics.gauge(
+        f"{name}_activebrokercount",
+        "Registered brokers that are not fenced",
+        lambda: sum(not broker.fenced for broker in node.image.brokers.values()),
+    )
+    metrics.gauge(
+        f"{name}_fencedbrokercount",
+        "Registered brokers that are fenced",
+        lambda: sum(broker.fenced for broker in node.image.brokers.values()),
+    )
+
+
+def _quorum(node: Node) -> None:
+    metrics, raft, name = node.metrics, node.controller.raft, "kafka_server_raft_metrics"
+    metrics.gauge(
+        f"{name}_current_leader",
+        "The leader of the quorum; -1 where none is known",
+        lambda: _or(raft.leader_id, -1),
+    )
+    metrics.gauge(f"{name}_current_epoch", "The epoch of the quorum", lambda: raft.epoch)
+    metrics.gauge(
+        f"{name}_high_watermark",
+        "The offset up to which the metadata is committed; -1 where it is not known",
+        lambda: _or(raft.high_watermark, -1),
+    )
+
+
+def _or(value: int | None, otherwise: int) -> int:
+    return otherwise if value is None else value
+
+
+def _registrations(node: Node) -> Iterator[PartitionRegistration]:
+    for topic in node.image.topics.by_name.values():
+        yield from topic.partitions.values()
 
 
 def _per_log(replicas: ReplicaManager, read: Callable[[UnifiedLog], int]) -> Iterator[Sample]:

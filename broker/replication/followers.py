@@ -27,7 +27,14 @@ from storage.unified_log import UnifiedLog
 class LeaderView:
     """What all leaders of one broker share: time, the allowed lag, the cluster, its controller."""
 
-    __slots__ = ("alter_partitions", "brokers", "lag_max_ms", "now_ms")
+    __slots__ = (
+        "alter_partitions",
+        "brokers",
+        "isr_expands",
+        "isr_shrinks",
+        "lag_max_ms",
+        "now_ms",
+    )
 
     def __init__(
         self,
@@ -38,6 +45,9 @@ class LeaderView:
         self.now_ms = scheduler.monotonic_ms
         self.lag_max_ms = lag_max_ms
         self.brokers = brokers
+        self.isr_shrinks = 0
+        self.isr_expands = 0
+        """Proposals of theirs that came to be."""
         self.alter_partitions: AlterPartitionManager | None = None
         """Where proposals go; None until there is a way to the controller, and nothing is
         proposed."""
@@ -81,6 +91,9 @@ class Followers:
 
     def commit(self, isr: tuple[int, ...]) -> None:
         """What the controller has decided, or has left as it was."""
+        if self.pending is not None:
+            self._view.isr_shrinks += len(isr) < len(self.isr)
+            self._view.isr_expands += len(isr) > len(self.isr)
         self.isr = self.maximal_isr = isr
         self.pending = None
 

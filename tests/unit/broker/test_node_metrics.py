@@ -4,7 +4,9 @@ from pathlib import Path
 
 from broker.metrics import Labels
 from broker.server import Server
+from protocol.messages import metadata_records as m
 from tests.unit.broker.test_server import config
+from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 
 
 async def test_values_are_read_from_their_owners_when_asked(tmp_path: Path) -> None:
@@ -29,4 +31,39 @@ async def test_values_are_read_from_their_owners_when_asked(tmp_path: Path) -> N
     assert ({"delayedOperation": "Fetch"}, 0.0) in waiting
     assert ({"request": "OffsetForLeaderEpoch"}, 0.0) in samples
     assert families["kafka_controller_kafkacontroller_activecontrollercount"].samples == (({}, 1),)
+    for name, value in (
+        ("kafka_controller_kafkacontroller_offlinepartitionscount", 0),
+        ("kafka_controller_kafkacontroller_preferredreplicaimbalancecount", 0),
+        ("kafka_controller_kafkacontroller_activebrokercount", 1),
+        ("kafka_controller_kafkacontroller_fencedbrokercount", 0),
+        ("kafka_server_raft_metrics_current_leader", 1),
+        ("kafka_server_raft_metrics_current_epoch", 1),
+        ("kafka_server_replicamanager_isrshrinks", 0),
+        ("kafka_server_replicamanager_isrexpands", 0),
+    ):
+        assert families[name].samples == (({}, value),), name
+    assert families["kafka_server_raft_metrics_high_watermark"].samples[0][1] > 0
+    await server.stop()
+
+
+async def test_partitions_without_a_leader_or_their_first_replica_are_counted(
+    tmp_path: Path,
+) -> None:
+    server = Server(config(tmp_path))
+    await server.start()
+    node = server.node
+    made = image_of(
+        broker_record(1),
+        broker_record(2, fenced=True),
+        *topic_records("t", bytes(16), [1, 2], [2, 1], [2, 1]),
+        m.PartitionChangeRecord(0, bytes(16), leader=-1),
+        m.PartitionChangeRecord(1, bytes(16), leader=1),
+    )
+    before, node.controller.loader.image = node.image, made
+    values = {f.name: f.samples[0][1] for f in node.metrics.families() if f.samples}
+    name = "kafka_controller_kafkacontroller"
+    assert values[f"{name}_offlinepartitionscount"] == 1
+    assert values[f"{name}_preferredreplicaimbalancecount"] == 2
+    assert (values[f"{name}_activebrokercount"], values[f"{name}_fencedbrokercount"]) == (1, 1)
+    node.controller.loader.image = before
     await server.stop()

@@ -202,6 +202,26 @@ def test_it_counts_on_where_only_the_metadata_can_tell(tmp_path: Path, error: Er
     assert one.high_watermark == 2
 
 
+def test_what_came_of_proposals_is_counted_once(tmp_path: Path) -> None:
+    one = leader(tmp_path, replicas=(1, 2), isr=(1,))
+    view = one.partition._view
+    one.append(1)
+    one.fetch(2, 1)
+    assert one.proposed() == [1, 2]
+    one.answer([1, 2])
+    one.commit([1, 2])  # the metadata tells the same
+    assert (view.isr_expands, view.isr_shrinks) == (1, 0)
+    one.append(1)
+    one.run(LAG_MS * 2)
+    one.partition.shrink_isr()
+    assert one.proposed() == [1]
+    one.commit([1])  # before the answer
+    one.answer([1])
+    assert (view.isr_expands, view.isr_shrinks) == (1, 1)
+    one.commit([1, 2])  # the controller's own doing
+    assert (view.isr_expands, view.isr_shrinks) == (1, 1)
+
+
 def test_the_answer_and_the_metadata_may_come_in_either_order(tmp_path: Path) -> None:
     one = leader(tmp_path, isr=(1,))
     one.append(1)
