@@ -54,19 +54,35 @@ def lines(labels: Sequence[str], many: Sequence[Series], unit: str, across: str)
     step = (WIDTH - _LEFT - _RIGHT) / max(1, len(labels))
     drawn = []
     for number, one in enumerate(many):
-        points = " ".join(
-            f"{_LEFT + (index + 0.5) * step:.1f},"
-            f"{HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * value / top:.1f}"
-            for index, value in enumerate(one.values)
-            if value is not None
-        )
-        drawn.append(
-            f'<polyline class="line{number}" points="{points}">'
-            f"<title>{escape(one.name)}</title></polyline>"
-        )
+        for run in _runs(one.values):
+            # One alone is a line of no length, which its round ends make a point.
+            alone = len(run) == 1
+            points = " ".join(
+                f"{_LEFT + (index + 0.5) * step:.1f},"
+                f"{HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * value / top:.1f}"
+                for index, value in (run * 2 if alone else run)
+            )
+            drawn.append(
+                f'<polyline class="line{number}{" alone" if alone else ""}" points="{points}">'
+                f"<title>{escape(one.name)}</title></polyline>"
+            )
     names = [one.name for one in many]
     frame = _frame(labels, top, steps, unit, across) + _key(names)
     return _svg(frame + "".join(drawn), names, unit)
+
+
+def _runs(values: Sequence[float | None]) -> list[list[tuple[int, float]]]:
+    """Values with their positions, cut where some are missing."""
+    runs: list[list[tuple[int, float]]] = []
+    last = -2
+    for index, value in enumerate(values):
+        if value is None:
+            continue
+        if index != last + 1:
+            runs.append([])
+        runs[-1].append((index, value))
+        last = index
+    return runs
 
 
 def times(starts_ms: Sequence[int], width_ms: int) -> list[str]:

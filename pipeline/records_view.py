@@ -101,10 +101,15 @@ def _view(looked: DataFrame) -> RecordsView:
         repeated=ids.repeated or 0,
         lags_ms=None if not found or found[0] is None else (found[0], found[1], found[2]),
         width_ms=width,
-        buckets=[
-            Bucket(row.start_ms, row.records, row.lags and row.lags[0], row.lags and row.lags[1])
-            for row in over_time(looked, width).orderBy("start_ms").collect()
-        ],
+        buckets=without_holes(
+            [
+                Bucket(
+                    row.start_ms, row.records, row.lags and row.lags[0], row.lags and row.lags[1]
+                )
+                for row in over_time(looked, width).orderBy("start_ms").collect()
+            ],
+            width,
+        ),
     )
 
 
@@ -167,6 +172,15 @@ def over_time(records: DataFrame, width_ms: int) -> DataFrame:
         F.count(F.lit(1)).alias("records"),
         F.percentile_approx("lag_ms", [0.5, 0.95], 1_000).alias("lags"),
     )
+
+
+def without_holes(buckets: list[Bucket], width_ms: int) -> list[Bucket]:
+    """With those between in which there is nothing: time goes on there too."""
+    if not buckets:
+        return []
+    there = {one.start_ms: one for one in buckets}
+    starts = range(buckets[0].start_ms, buckets[-1].start_ms + 1, width_ms)
+    return [there.get(start) or Bucket(start, 0, None, None) for start in starts]
 
 
 def last_per_key(records: DataFrame) -> DataFrame:

@@ -46,7 +46,7 @@ def verdict(checks: Sequence[Check]) -> str:
     if not checks:
         return "nothing was compared: name with --topic also a --table, --files or --against-seed"
     if not failed:
-        return f"{WHOLE}: {len(checks)} checks hold"
+        return f"{WHOLE}: {'1 check holds' if len(checks) == 1 else f'{len(checks)} checks hold'}"
     return f"{failed} of {len(checks)} checks do not hold"
 
 
@@ -151,7 +151,8 @@ gap:1.2rem 2rem;margin-top:1rem}
 figure{margin:0}figcaption{font-weight:600;font-size:.95rem;margin-bottom:.3rem}
 svg{display:block;width:100%;height:auto}svg text{font-size:11px;fill:var(--soft)}
 .end{text-anchor:end}.mid{text-anchor:middle}.grid{stroke:var(--rule);stroke-width:1}
-.bar{fill:var(--a)}polyline,line{fill:none;stroke-width:1.8}.line0{stroke:var(--a)}
+.bar{fill:var(--a)}polyline,line{fill:none;stroke-width:2.2;stroke-linecap:round;stroke-linejoin:round}
+.alone{stroke-width:5}.line0{stroke:var(--a)}
 .line1{stroke:var(--b)}
 @media(max-width:560px){.checks tr{display:block;padding:.4rem 0}
 .checks td{display:inline;padding:0 .4rem 0 0}

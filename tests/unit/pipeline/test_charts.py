@@ -19,10 +19,11 @@ def test_a_bar_is_as_high_as_its_value() -> None:
     assert heights[2] == 2 * heights[0] > 0 == heights[1]
 
 
-def test_a_line_leaves_out_what_is_missing() -> None:
+def test_a_line_ends_where_something_is_missing_and_one_alone_is_a_point() -> None:
     svg = lines(LABELS, [Series("p", [1, None, 3]), Series("q", [0, 0, 0])], "s", "x")
     points = [one.attrib["points"].split() for one in elements(svg, "polyline")]
-    assert [len(one) for one in points] == [2, 3]
+    assert [len(one) for one in points] == [2, 2, 3]
+    assert points[0][0] == points[0][1] != points[1][0] == points[1][1]
     assert all(0 <= float(point.split(",")[1]) <= HEIGHT for one in points for point in one)
 
 

@@ -59,3 +59,12 @@ def test_stretches_of_time_begin_at_whole_ones(spark: SparkSession) -> None:
     frame = spark.createDataFrame([(ms, 1) for ms in at], "at_ms BIGINT, lag_ms BIGINT")
     found = sorted((row.start_ms, row.records) for row in over_time(frame, 1000).collect())
     assert found == [(-1000, 1), (0, 2), (1000, 1)]
+
+
+def test_time_in_which_nothing_came_has_its_place_too() -> None:
+    from pipeline.records_view import Bucket, without_holes
+
+    first, last = Bucket(2_000, 7, 1, 2), Bucket(5_000, 1, 1, 1)
+    between = [Bucket(3_000, 0, None, None), Bucket(4_000, 0, None, None)]
+    assert without_holes([first, last], 1_000) == [first, *between, last]
+    assert without_holes([last], 1_000) == [last] and without_holes([], 1_000) == []

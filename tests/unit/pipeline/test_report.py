@@ -13,6 +13,7 @@ SECTION = Section(
 
 def test_the_verdict() -> None:
     assert verdict([GOOD, GOOD]) == "nothing lost, nothing duplicated: 2 checks hold"
+    assert verdict([GOOD]) == "nothing lost, nothing duplicated: 1 check holds"
     assert verdict([]).startswith("nothing was compared")
     assert verdict([GOOD, BAD]) == "1 of 2 checks do not hold"
 
