@@ -114,6 +114,8 @@ class RecoverableLog:
         self._flushed_at_ms = self._environment.scheduler.monotonic_ms()
         self._unflushed_messages = 0
         self._flushes = FlushOrder()
+        self._handed_over = 0
+        """While flushes are under way: what they cover, in the present shape of the log."""
 
     def _take_config(self, config: LogConfig) -> None:
         self.config = config
@@ -242,6 +244,7 @@ class RecoverableLog:
 
     def _note_truncation(self, offset: int) -> None:
         self.truncations += 1
+        self._handed_over = 0  # flushes that began before prove nothing any more
         before = self.truncated_to
         self.truncated_to = offset if before is None else min(before, offset)
 
@@ -378,7 +381,7 @@ class RecoverableLog:
 
         A failed fsync takes the log directory offline: what it covered is never trusted again.
         """
-        self._flush_from(self.recovery_point, done)
+        self._flush_from(self.log_end_offset, done)
 
     def flush_if_due(self) -> None:
         """`flush.ms`: flush what lies unflushed for that long (the default is never)."""
@@ -387,6 +390,7 @@ class RecoverableLog:
             self.flush()
 
     def _flush_from(self, offset: int, done: Callable[[Exception | None], None] | None) -> None:
+        """Flush from `offset`, or from where nobody has flushed or is about to, to the end."""
         end, truncations, directory = self.log_end_offset, self.truncations, self.directory
 
         def counted(error: Exception | None) -> None:
@@ -407,11 +411,17 @@ class RecoverableLog:
             counted(error)
             return
         ended = self._flushes.begin(counted)
+        self._handed_over = end
         self._environment.blocking.submit(job, lambda _, error: ended(error))
 
     def _sync_job(self, from_offset: int, *, elsewhere: bool = True) -> Callable[[], None]:
         """What was not synced yet, from an offset on, and the epochs with it."""
-        start = min(from_offset, self.recovery_point)
+        covered = self.recovery_point
+        if elsewhere and len(self._flushes):
+            # This one counts after those under way, and not without them: what they cover is not
+            # synced once more. A thousand quick rolls would be half a million fsyncs.
+            covered = max(covered, self._handed_over)
+        start = min(from_offset, covered)
         also = self.leader_epochs.take_unsynced(self.log_end_offset)
         if not elsewhere and len(self._flushes) and self.leader_epochs.on_disk:
             also = [self.leader_epochs.path]  # what another one has taken upon itself may not be so

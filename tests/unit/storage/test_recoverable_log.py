@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 
@@ -11,7 +12,7 @@ from protocol.record_batch import iterate_batches
 from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailure
 from storage.unified_log import UnifiedLog
-from tests.simulation.memory_filesystem import MemoryFilesystem
+from tests.simulation.memory_filesystem import MemoryFile, MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import (
     DIRECTORY,
@@ -203,6 +204,65 @@ def test_flush_covers_what_was_there_when_it_was_asked() -> None:
     append(log, 3)
     jobs.run()
     assert (answers, log.recovery_point) == ([None], 3)
+
+
+def test_rolls_in_quick_succession_sync_each_segment_a_few_times_only() -> None:
+    filesystem, jobs = MemoryFilesystem(), Jobs()
+    log = open_log(config=SMALL, ports=environment(filesystem, jobs=jobs))
+    filesystem.sync_dir("/")
+    filesystem.sync_dir("/data")
+    jobs.held = True
+    append(log, 3, times=300)
+    assert len(log.segment_base_offsets) > 50 and len(jobs.waiting) > 50
+    synced: list[str] = []
+    sync = MemoryFile.sync
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryFile, "sync", lambda file: (synced.append(file.path), sync(file)))
+        jobs.run()
+    most = Counter(path for path in synced if path.endswith(".log")).most_common(1)[0][1]
+    assert most <= 2, "a flush syncs what the flushes before it, still under way, have in hand"
+    assert log.recovery_point == log.segment_base_offsets[-1]
+    log.flush()
+    jobs.run()
+    filesystem.lose_power(random.Random(1))
+    assert bases(open_log(config=SMALL, ports=environment(filesystem), clean=False)) == [
+        3 * number for number in range(300)
+    ]
+
+
+def test_a_flush_counts_on_no_flush_that_failed() -> None:
+    jobs = Jobs()
+    jobs.held = True
+    ports = environment(MemoryFilesystem(), jobs=jobs)
+    log = open_log(config=SMALL, ports=ports)
+    append(log, 3, times=10)
+    log.flush()
+    log.flush()
+
+    def failing() -> None:
+        raise OSError("disk")
+
+    jobs.waiting[0] = (failing, jobs.waiting[0][1])
+    jobs.run_one(1)
+    jobs.run_one(0)
+    assert log.recovery_point == 0
+    assert ports.failures.is_offline("/data")
+
+
+def test_a_flush_after_a_truncation_counts_on_none_from_before_it() -> None:
+    filesystem, jobs = MemoryFilesystem(), Jobs()
+    log = open_log(config=SMALL, ports=environment(filesystem, jobs=jobs))
+    jobs.held = True
+    append(log, 3, times=100)
+    log.truncate_to(270)
+    waiting = len(jobs.waiting)
+    log.flush()
+    synced: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryFile, "sync", lambda file: synced.append(file.path))
+        jobs.run_one(waiting)
+    whole = {path for path in synced if path.endswith(".log")}
+    assert len(whole) == len(log.segment_base_offsets)
 
 
 def test_flush_ms() -> None:
