@@ -85,6 +85,8 @@ def _rows_of(run: Run, scenario: Scenario) -> list[Row]:
         for measured in rounds.values()
         for figure in measured.values()
     }
+    # Goals are ratios to Apache Kafka, not to another checkout.
+    goals = scenario.goals if len(run.peers) < 2 or run.peers[1] == "kafka" else {}
     found = []
     for name, figure in figures.items():
         of_peers = {
@@ -92,7 +94,7 @@ def _rows_of(run: Run, scenario: Scenario) -> list[Row]:
             for peer, rounds in by_peer.items()
         }
         present = {peer: list(values.values()) for peer, values in of_peers.items() if values}
-        goal, limit = scenario.goals.get(name), scenario.limits.get(name)
+        goal, limit = goals.get(name), scenario.limits.get(name)
         found.append(Row(scenario, figure, present, _ratios(list(of_peers.values())), goal, limit))
     return found
 

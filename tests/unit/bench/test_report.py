@@ -91,6 +91,12 @@ def test_without_a_second_peer_a_goal_is_neither_met_nor_missed() -> None:
     assert (row.met, row.ratio, row.spread) == (None, None, None)
 
 
+def test_a_goal_is_a_ratio_to_kafka_and_to_nobody_else() -> None:
+    run = run_of({"ottla": [2.0], "ottla@../before": [1.0]})
+    row = row_of(run, scenario(goals={RATE: 1.2}))
+    assert (row.ratio, row.goal, row.met) == (2.0, None, None)
+
+
 def test_what_failed_has_no_figures() -> None:
     run = run_of({"ottla": [1.0, 2.0]})
     run.records.append(Record("ottla", 3, "one", [], "it broke"))
