@@ -23,9 +23,8 @@ from broker.replication.replica_manager import ReplicaManager
 from protocol.api_keys import ApiKey
 from protocol.produce_codec import AnswerTemplate, Layout, OnePartition, layout_of
 
-LAYOUTS_MAX = 64
-HEADS_MAX = 512
-"""Of one layout. When there are more, all are forgotten and learned again."""
+HEADS_MAX = 4096
+"""What is remembered; when there is more, all is forgotten and learned again."""
 HEAD_BYTES_MAX = 512
 
 _Find: TypeAlias = Callable[[str, int], Partition | None] | Callable[[bytes, int], Partition | None]
@@ -46,6 +45,7 @@ class RepeatedProduce:
     def __init__(self, replicas: ReplicaManager) -> None:
         self._replicas = replicas
         self._layouts: dict[Layout, _SameLayout] = {}
+        self._heads = 0
 
     def remember(self, frame: memoryview, version: int, request: OnePartition) -> AtOnce | None:
         """What answers requests that begin as this one, which was appended; None if it is odd."""
@@ -54,11 +54,28 @@ class RepeatedProduce:
             return None
         same = self._layouts.get(layout)
         if same is None:
-            if len(self._layouts) >= LAYOUTS_MAX:
-                self._layouts.clear()
             same = self._layouts[layout] = _SameLayout(self._replicas, layout)
-        same.remember(frame, request)
+        head = bytes(frame[8 : 8 + layout.head_bytes])
+        if head not in same.heads:
+            if self._heads >= HEADS_MAX:
+                self._forget()
+                self._layouts[layout] = same
+            self._heads += 1
+            same.heads[head] = self._target(version, request)
         return same.answer
+
+    def _target(self, version: int, request: OnePartition) -> _Target:
+        acks, _, name, topic_id, index, _ = request
+        template = AnswerTemplate.make(version, name, topic_id, index) if acks else None
+        if name:
+            return self._replicas.partition, name, index, template
+        return self._replicas.partition_by_id, topic_id, index, template
+
+    def _forget(self) -> None:
+        for same in self._layouts.values():  # connections may still ask them
+            same.heads.clear()
+        self._layouts.clear()
+        self._heads = 0
 
 
 class _SameLayout:
@@ -69,8 +86,6 @@ class _SameLayout:
         "_around",
         "_first_factor",
         "_first_min",
-        "_heads",
-        "_layout",
         "_records_at",
         "_replicas",
         "_second_factor",
@@ -80,11 +95,11 @@ class _SameLayout:
         "_tail_at",
         "_tail_bytes",
         "_unpack",
+        "heads",
     )
 
     def __init__(self, replicas: ReplicaManager, layout: Layout) -> None:
         self._replicas = replicas
-        self._layout = layout
         width = layout.length_bytes
         self._api = (int(ApiKey.PRODUCE) << 16) + layout.version
         # API key and version, correlation id, the same bytes, two numbers for the length.
@@ -100,22 +115,7 @@ class _SameLayout:
         # A compact length is one more than the records; a byte that is not its last is 128 more.
         self._around = around - {1: 1, 2: 129, 4: 0}[width]
         self._first_min = 128 if width == 2 else 0
-        self._heads: dict[bytes, _Target] = {}
-
-    def remember(self, frame: memoryview, request: OnePartition) -> None:
-        """Know this request's head from now on."""
-        head = bytes(frame[8 : 8 + self._layout.head_bytes])
-        if head in self._heads:
-            return
-        if len(self._heads) >= HEADS_MAX:
-            self._heads.clear()
-        acks, _, name, topic_id, index, _ = request
-        version, replicas = self._layout.version, self._replicas
-        template = AnswerTemplate.make(version, name, topic_id, index) if acks else None
-        if name:
-            self._heads[head] = (replicas.partition, name, index, template)
-        else:
-            self._heads[head] = (replicas.partition_by_id, topic_id, index, template)
+        self.heads: dict[bytes, _Target] = {}
 
     def answer(self, frame: memoryview) -> bytes | None:
         """See `AtOnce`."""
@@ -123,7 +123,7 @@ class _SameLayout:
         if not self._size_min <= size <= self._size_max:
             return None
         api, correlation_id, head, first, second = self._unpack(frame)
-        target = self._heads.get(head)
+        target = self.heads.get(head)
         end = size - self._tail_bytes
         if (
             target is None
