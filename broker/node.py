@@ -107,16 +107,21 @@ class Node:
     def hand_over(self, done: Callable[[], None]) -> None:
         """Before the stop, while everything still runs: others take over what is led here, first
         the partitions, then the quorum."""
-        leave = self._leave_quorum(done)
-        if self.broker is None:
-            leave()
-        else:
-            self.broker.hand_over(leave)
+        self.hand_over_partitions(lambda: self.leave_quorum(done))
 
-    def _leave_quorum(self, done: Callable[[], None]) -> Callable[[], None]:
+    def hand_over_partitions(self, done: Callable[[], None]) -> None:
+        """The first half of `hand_over`: clients can be served on after it."""
+        if self.broker is None:
+            done()
+        else:
+            self.broker.hand_over(done)
+
+    def leave_quorum(self, done: Callable[[], None]) -> None:
+        """The second half: the metadata is followed no longer."""
         if self.shared.alone:
-            return done
-        return lambda: self.controller.hand_over(done)
+            done()
+        else:
+            self.controller.hand_over(done)
 
     def begin_stop(self) -> None:
         """Begin nothing new; answer whoever waits."""

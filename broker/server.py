@@ -195,8 +195,9 @@ class Server:
     async def stop(self) -> None:
         """Answer what is under way, close the logs, give everything back."""
         if self._serving:
-            await self._run(self.node.hand_over)
+            await self._run(self.node.hand_over_partitions)
             await self._let_clients_go()
+            await self._run(self.node.leave_quorum)
         for sockets in self._both():
             sockets.stop_accepting()
         if self._started:

@@ -6,7 +6,7 @@ between two acknowledgements of one partition, the worst of all partitions. `raw
 asks for metadata again as soon as it is in doubt and waits one second for an answer; the others are
 stock clients with their defaults: they wait 30 s and more for the answer of a broker that is paused
 or cut off, whatever the cluster does, so that they are not asked that. What was acknowledged is
-read back each time.
+read back each time. With `--together` all clients produce at the same time, each to its own topic.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import json
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from protocol.errors import ErrorCode
@@ -44,7 +44,8 @@ CASES = (
     "cut-off-leader",
     "roll",
 )
-RAW_ONLY = ("pause-leader", "cut-off-leader")
+CUT_OFF = "cut-off-leader"
+RAW_ONLY = ("pause-leader", CUT_OFF)
 
 
 class RawProducer(StockProducer):
@@ -126,16 +127,22 @@ class Measured(NamedTuple):
 
 
 def measure(
-    cluster: ClusterProcesses, case: str, maker: type[StockProducer], number: int
-) -> Measured:
+    cluster: ClusterProcesses, case: str, makers: Sequence[type[StockProducer]], number: int
+) -> list[Measured]:
     """Run one case on a cluster that is well, and leave it well."""
     view = ClusterView(cluster)
-    topic = f"gap-{number}"
-    leaders = view.create_topic(topic, PARTITIONS, min_insync_replicas="2")
+    leaders: dict[str, int] = {}
+    producers = []
+    for offset, maker in enumerate(makers):
+        topic = f"gap-{number}-{maker.client}"
+        leaders |= view.create_topic(topic, PARTITIONS, min_insync_replicas="2")
+        first_value = (number * len(CASES) + offset) * 1_000_000
+        producers.append(maker(cluster.bootstrap, topic, PARTITIONS, first_value))
     victim = _victim(view, case, leaders)
-    producer = maker(cluster.bootstrap, topic, PARTITIONS, number * 1_000_000)
-    producer.start()
-    _until(lambda: producer.acknowledged() >= 10 * PARTITIONS, producer)
+    for producer in producers:
+        producer.start()
+    for producer in producers:
+        _until(lambda one=producer: one.acknowledged() >= 10 * PARTITIONS, producer)
     time.sleep(BEFORE_S)
     begun = time.monotonic()
     if case == "roll":
@@ -145,21 +152,31 @@ def measure(
     else:
         _strike(cluster, case, victim)
     struck = time.monotonic()
-    _until(
-        lambda: all(producer.last_acknowledgement(p) > struck + 1 for p in range(PARTITIONS)),
-        producer,
-    )
-    gap_s = producer.longest_pause(begun - 1)
+    for producer in producers:
+        _until(lambda one=producer: _goes_on(one, struck + 1), producer)
+    gaps = [producer.longest_pause(begun - 1) for producer in producers]
     _heal(cluster, victim)
     view.full_isr(dict.fromkeys(leaders, 3))
-    producer.stop()
-    history = History([*producer.history().events, *view.read_all(list(leaders))])
+    for producer in producers:
+        producer.stop()
+    return [
+        Measured(
+            *(case, producer.client, round(gap_s, 2)),
+            *(producer.acknowledged(), producer.errors[:5], _anomalies(view, producer)),
+        )
+        for producer, gap_s in zip(producers, gaps, strict=True)
+    ]
+
+
+def _goes_on(producer: StockProducer, since: float) -> bool:
+    return all(producer.last_acknowledgement(p) > since for p in range(PARTITIONS))
+
+
+def _anomalies(view: ClusterView, producer: StockProducer) -> list[Anomaly]:
+    keys = [f"{producer.topic}-{partition}" for partition in range(PARTITIONS)]
+    history = History([*producer.history().events, *view.read_all(keys)])
     # Values that were sent and never acknowledged may be there too: nobody was told of them.
-    anomalies = [a for a in check(history) if a.kind != "phantom"]
-    return Measured(
-        *(case, producer.client, round(gap_s, 2)),
-        *(producer.acknowledged(), producer.errors[:5], anomalies),
-    )
+    return [a for a in check(history) if a.kind != "phantom"]
 
 
 def _victim(view: ClusterView, case: str, leaders: dict[str, int]) -> int:
@@ -211,19 +228,24 @@ def main() -> int:
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--clients", default="raw,confluent-kafka")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--together", action="store_true")
     options = parser.parse_args()
+    makers = [clients[name] for name in options.clients.split(",")]
+    casts = [makers] if options.together else [[maker] for maker in makers]
+    turns = [
+        (case, [one for one in cast if one is RawProducer or case not in RAW_ONLY])
+        for _ in range(options.rounds)
+        for cast in casts
+        for case in options.cases.split(",")
+    ]
     wrong = 0
-    with ClusterProcesses(3, peer=options.peer, proxied=True) as cluster:
-        number = 0
-        for _ in range(options.rounds):
-            for client in options.clients.split(","):
-                for case in options.cases.split(","):
-                    if case in RAW_ONLY and client != RawProducer.client:
-                        continue
-                    number += 1
-                    found = measure(cluster, case, clients[client], number)
-                    wrong += bool(found.anomalies or found.errors)
-                    print(json.dumps(found._asdict(), default=str), flush=True)
+    # The proxy is a part of this process, which clients keep busy: only where a link is cut.
+    proxied = any(case == CUT_OFF for case, cast in turns if cast)
+    with ClusterProcesses(3, peer=options.peer, proxied=proxied) as cluster:
+        for number, (case, cast) in enumerate(turns, 1):
+            for found in measure(cluster, case, cast, number) if cast else []:
+                wrong += bool(found.anomalies or found.errors)
+                print(json.dumps(found._asdict(), default=str), flush=True)
     return 1 if wrong else 0
 
 

@@ -44,7 +44,7 @@ def cluster() -> Iterator[ClusterProcesses]:
 def test_a_leader_goes_away(
     cluster: ClusterProcesses, number: int, case: str, maker: type[StockProducer], bound_s: float
 ) -> None:
-    found = measure(cluster, case, maker, number)
+    (found,) = measure(cluster, case, [maker], number)
     assert found.anomalies == [] and found.errors == []
     assert found.gap_s < bound_s
 
