@@ -79,6 +79,10 @@ class Demo:
 
     def run(self) -> int:
         """All of it; 0 where the audit found everything whole."""
+        self._say(
+            f"brokers, a stream of events for {self._events / self._rate:.0f} s with two deaths in "
+            "it, a load, an audit: some minutes in all, Ctrl-C ends everything"
+        )
         self._start_cluster()
         # Its topic first, so that the stream job is at work when the first record comes.
         Cluster(Connection(self._servers)).ensure(TOPIC, PARTITIONS, KEPT_FOR_EVER)

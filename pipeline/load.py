@@ -48,6 +48,7 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
     if wanted == 0:
         _say(f"nothing new in {options.topic}")
         return 0
+    _say(f"{wanted:,} offsets of {options.topic} are new")
     records = kafka_source.batch(spark, source, options.topic, starts, ends)
     done = table.write(layout(records), options.topic, cluster_id, starts, ends)
     _say(
