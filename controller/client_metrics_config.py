@@ -62,8 +62,8 @@ def _match_fault(value: str) -> ApiError | None:
             text = f"Illegal client matching pattern: {pattern}"
             return ApiError(ErrorCode.INVALID_CONFIG, text)
         try:
-            re.compile(expression)
-        except re.error:
+            re.compile(expression)  # never matched here
+        except (re.error, OverflowError, RecursionError):
             text = f"Illegal client matching pattern: {pattern}"
             return ApiError(ErrorCode.INVALID_CONFIG, text)
     return None

@@ -31,6 +31,8 @@ def test_legal(configs: dict[str, str]) -> None:
         ({"match": "client_id"}, ErrorCode.INVALID_CONFIG),
         ({"match": "colour=red"}, ErrorCode.INVALID_CONFIG),
         ({"match": "client_id=["}, ErrorCode.INVALID_CONFIG),
+        ({"match": f"client_id={'(' * 9_000}{')' * 9_000}"}, ErrorCode.INVALID_CONFIG),
+        ({"match": f"client_id=a{{{2**70}}}"}, ErrorCode.INVALID_CONFIG),
         ({"colour": "red"}, ErrorCode.INVALID_REQUEST),
     ],
 )
