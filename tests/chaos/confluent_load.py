@@ -24,7 +24,8 @@ DELIVERY_MS = 0
 what it had no answer to, which may then be there twice."""
 FLUSH_S = 70.0
 
-_numbers = itertools.count(1)
+_numbers = itertools.count(-1, -1)
+"""Names of producers, whose ids librdkafka does not tell: no other worker has a negative one."""
 
 
 class ConfluentProducer(Worker):
@@ -135,7 +136,8 @@ class ConfluentReader(Worker):
                 self.history.add(Surprise(self.name, key, str(error), now))
                 self._positions = {}
         for key, records in found.items():
-            self.history.add(Poll(self.name, self._session, key, -1, -1, records, -1, -1, t0, now))
+            poll = Poll(self.name, self._session, key, -1, -1, records, -1, -1, t0, now)
+            self.history.add(poll._replace(committed=True))  # librdkafka's default
             if key in self._positions:
                 self._positions[key] = records[-1][0] + 1
 
