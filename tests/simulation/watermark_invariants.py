@@ -159,6 +159,8 @@ class DeletedStaysDeleted(Invariant):
         super().__init__(*arguments)
         self._deleted: dict[Place, list[tuple[float, int]]] = {}
         self._asked: dict[Place, int] = {}
+        self._starts: dict[tuple[str, Place], tuple[int, float]] = {}
+        """Where a replica's log starts, and since when: a checkpoint comes later."""
         self._died_ms = -1.0
 
     def sent(self, exchange: Exchange) -> None:
@@ -207,7 +209,24 @@ class DeletedStaysDeleted(Invariant):
         self._died_ms = self.world.now_ms
         kept_ms = self.world.now_ms - CHECKPOINT_MS - CHECKPOINT_SLACK_MS
         for place, known in self._deleted.items():
-            self._deleted[place] = [one for one in known if one[0] < kept_ms]
+            # A follower that was away when the answer was given learns of it when it is back, and
+            # may lead after its death (seed 41092).
+            start, since_ms = self._starts.pop((broker.address, place), (0, -1.0))
+            self._deleted[place] = [
+                (when_ms, offset)
+                for when_ms, offset in known
+                if when_ms < kept_ms and (start < offset or since_ms < kept_ms)
+            ]
+
+    def node_ran(self, broker: SimBroker) -> None:
+        if not broker.is_broker:
+            return
+        for place in self._deleted:
+            partition = broker.replicas.partition_by_id(*place)
+            if partition is not None:
+                start, key = partition.log.log_start_offset, (broker.address, place)
+                if self._starts.get(key, (-1, 0.0))[0] != start:
+                    self._starts[key] = (start, self.world.now_ms)
 
     def at_end(self, final: Any) -> None:
         for place, read in final.partitions.items():
