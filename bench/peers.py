@@ -110,7 +110,7 @@ class OttlaPeer(Peer):
             **PROPERTIES,
         }
         overrides = [word for key, value in properties.items() for word in _override(key, value)]
-        self.flags = f"{sys.executable} -m broker serve"
+        self.flags = "python -m broker serve"
         began = time.monotonic()
         with open(self._log, "wb") as log:
             self._process = subprocess.Popen(
@@ -197,7 +197,7 @@ class ClusterPeer(Peer):
             start_timeout_s=START_TIMEOUT_S,
         )
         self.is_jvm = kind == KAFKA
-        self.flags = _jvm_flags() if self.is_jvm else f"{sys.executable} -m broker serve"
+        self.flags = _jvm_flags() if self.is_jvm else "python -m broker serve"
         try:
             if self.is_jvm:
                 self._cluster.format()
