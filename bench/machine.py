@@ -19,7 +19,7 @@ def machine() -> dict[str, str]:
         "date": time.strftime("%Y-%m-%d"),
         "processor": f"{os.cpu_count()} × {_value_of('/proc/cpuinfo', 'model name')}",
         "memory": f"{int(_value_of('/proc/meminfo', 'MemTotal').split()[0]) / (1 << 20):.0f} GiB",
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {platform.release()}, TCP by {_congestion_control()}",
         "load before": load,
         "Python": f"{platform.python_version()}, {python_build()}",
         "Java": _java(),
@@ -42,6 +42,14 @@ def _value_of(path: str, key: str) -> str:
         return "unknown"
     values = [line.partition(":")[2].strip() for line in lines if line.startswith(key)]
     return values[0] if values else "unknown"
+
+
+def _congestion_control() -> str:
+    """The system's default: one that paces (bbr) costs who sends much on loopback."""
+    try:
+        return Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
+    except OSError:
+        return "an unknown algorithm"
 
 
 def _java() -> str:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 
+from broker.network import local_congestion
 from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
 from broker.network.processor import Processor
 from broker.network.request_channel import Handle, HandleAtOnce, RequestChannel, never_at_once
@@ -99,6 +100,7 @@ class Acceptor:
         self._closed = False
         self._retry: asyncio.TimerHandle | None = None
         self._failing = False
+        self._paces = local_congestion.paces(sock)
 
     @property
     def port(self) -> int:
@@ -166,6 +168,8 @@ class Acceptor:
             return
         try:
             sock.setblocking(False)
+            if self._paces and local_congestion.is_local(sock, host):
+                local_congestion.stop_pacing(sock)
             next(self._next_processor).adopt(sock, host, address[1])
         except OSError as error:
             _log.info("connection of %s failed: %s", host, error)
