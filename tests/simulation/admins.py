@@ -144,7 +144,10 @@ class SimAdmin(SimClient):
     def _trim(self) -> Waits:
         """Delete the older part of a partition."""
         name = self.chance.choice(self.trimmed)
-        topic = self.topics[name]
+        topic = self.topics.get(name)
+        if topic is None:  # it was asked for at a broker that had just come back
+            yield from self.learn(list(self.steady))
+            return
         partition = self.chance.choice(sorted(topic.leaders))
         wanted = ListOffsetsPartition(partition, timestamp=LATEST)
         request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic(name, [wanted])])
