@@ -89,7 +89,7 @@ class TransactionShard:
         self._version = version
         self._context = context
         self.transactions: dict[str, Transaction] = {}
-        self._ongoing: dict[str, None] = {}
+        self._ongoing: dict[str, float] = {}  # and since when, by this broker's monotonic clock
         self._sending: dict[str, PendingMarkers] = {}
         self._held = HeldRequests(scheduler, self._add_again)
         self._written: dict[bytes, Replayed] = {}  # what values mean while they are written
@@ -105,12 +105,13 @@ class TransactionShard:
         if found is None:
             return
         transactional_id, metadata = found
-        self._ongoing.pop(transactional_id, None)
+        since_ms = self._ongoing.pop(transactional_id, None)
         if metadata is None:
             self.transactions.pop(transactional_id, None)
             return
         if metadata.state is TransactionState.ONGOING:
-            self._ongoing[transactional_id] = None
+            now_ms = self._scheduler.monotonic_ms()
+            self._ongoing[transactional_id] = now_ms if since_ms is None else since_ms
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
             self.transactions[transactional_id] = Transaction(transactional_id, metadata)
@@ -345,13 +346,17 @@ class TransactionShard:
     # -- time ----------------------------------------------------------------------------------
 
     def timed_out(self) -> list[str]:
-        """Ids whose transaction is open for longer than its time-out."""
+        """Ids whose transaction is open for longer than its time-out: since its start, as in Kafka,
+        or, as clocks are set back and differ between brokers, since it is known here."""
         return [name for name in self._ongoing if self._is_timed_out(name)]
 
     def _is_timed_out(self, transactional_id: str) -> bool:
         transaction = self.transactions[transactional_id]
-        due = transaction.current.start_ms + transaction.current.timeout_ms
-        return not transaction.is_busy and due < self._scheduler.wall_ms()
+        if transaction.is_busy:
+            return False
+        start_ms, timeout_ms = transaction.current.start_ms, transaction.current.timeout_ms
+        known_ms = self._scheduler.monotonic_ms() - self._ongoing[transactional_id]
+        return start_ms + timeout_ms < self._scheduler.wall_ms() or known_ms > timeout_ms
 
     def abort_timed_out(self, transactional_id: str, fresh_id: int | None) -> Needs | None:
         """Abort one of `timed_out`, if it still is."""

@@ -285,6 +285,32 @@ def test_a_transaction_whose_time_is_up_is_aborted() -> None:
         assert desk.end((1000, 0), True, version=0) == (FENCED, NOBODY)
 
 
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_clock_that_was_set_back_keeps_no_transaction_open(restart: bool) -> None:
+    desk = Desk()
+    desk.init()
+    desk.add((1000, 0))
+    desk.scheduler.wall_offset_ms -= 86_400_000
+    if restart:
+        desk.start()
+    desk.scheduler.run_for(TIMEOUT_MS / 2)
+    desk.add((1000, 0), B0)  # no new beginning
+    desk.scheduler.run_for(TIMEOUT_MS / 2 - 1_000)
+    assert desk.metadata().state is S.ONGOING
+    desk.scheduler.run_for(13_000)
+    assert desk.metadata().state is S.COMPLETE_ABORT
+
+
+def test_the_next_transaction_has_a_time_of_its_own() -> None:
+    desk = Desk()
+    desk.init()
+    for epoch in range(4):
+        desk.add((1000, epoch))
+        desk.scheduler.run_for(TIMEOUT_MS / 2)
+        assert desk.end((1000, epoch), True) == (ErrorCode.NONE, (1000, epoch + 1))
+        desk.settle()
+
+
 def test_a_time_out_with_the_last_epoch_takes_a_new_producer_id() -> None:
     desk = Desk()
     desk.init()
