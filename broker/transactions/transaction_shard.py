@@ -110,8 +110,9 @@ class TransactionShard:
             self.transactions.pop(transactional_id, None)
             return
         if metadata.state is TransactionState.ONGOING:
-            now_ms = self._scheduler.monotonic_ms()
-            self._ongoing[transactional_id] = now_ms if since_ms is None else since_ms
+            if since_ms is None:
+                since_ms = self._scheduler.monotonic_ms()
+            self._ongoing[transactional_id] = since_ms
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
             self.transactions[transactional_id] = Transaction(transactional_id, metadata)

@@ -123,10 +123,9 @@ public final class TransactionLoad {
                         ByteBuffer.allocate(8).putLong(System.nanoTime()).array(), VALUE_BYTES);
                     producer.send(new ProducerRecord<>(topic, number % partitions, null, value));
                 }
-                // Under protocol 2 kafka-clients 4.3.0 now and then sends EndTxn before the records of a
-                // transaction that was begun and committed within a moment: its sender thread looks
-                // for unsent batches before they are there, and for EndTxn after. A flush first
-                // waits for no more than the commit would.
+                // Under protocol 2 kafka-clients 4.3.0 now and then sends EndTxn before the records of
+                // a transaction that is begun and committed within a moment, which is fatal to it. A
+                // flush before waits for no more than the commit would.
                 producer.flush();
                 producer.commitTransaction();
                 committed.incrementAndGet();
