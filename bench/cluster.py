@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 
-from bench.batches import CLIENT as CONFLUENT
+from bench.batches import CLIENT as LIBRDKAFKA
 from bench.batches import BatchProducer
+from bench.librdkafka import Lot
 from bench.peers import NODES, Peer
 from bench.scenario import (
     BROKER_CPU,
@@ -27,14 +28,14 @@ from bench.wire import create_topic, end_offset, leader_ports, produce_frame, re
 IDLE_PARTITIONS = 1_000
 IDLE_SETTLE_S = 20.0
 VALUE_BYTES = 1024
+LOT = 300
 
 
 def replicated_batches(peer: Peer, window_s: float) -> list[Figure]:
     """librdkafka, 1 KiB values in batches, acks=all, one partition led by each node."""
     topic = "replicated"
     create_topic(peer.port, topic, NODES, NODES)
-    producer = BatchProducer(peer.bootstrap, acks="all")
-    lots = [[{"value": b"v" * VALUE_BYTES, "partition": index}] * 300 for index in range(NODES)]
+    lots = [Lot([b"v" * VALUE_BYTES] * LOT, index) for index in range(NODES)]
 
     def written() -> int:
         ports = leader_ports(peer.port, topic)
@@ -45,7 +46,8 @@ def replicated_batches(peer: Peer, window_s: float) -> list[Figure]:
         producer.load(topic, lots, seconds)
         return Done(written() - before)
 
-    measured = steady(peer, load, window_s)
+    with BatchProducer(peer.bootstrap, acks="all") as producer:
+        measured = steady(peer, load, window_s)
     gigabytes = measured.units * VALUE_BYTES / 1e9
     return [
         Figure(RATE, "MB/s", gigabytes * 1e3 / measured.seconds, LARGER),
@@ -92,7 +94,7 @@ SCENARIOS = [
         "rf3-batched",
         "rf3",
         "RF 3, batched produce, 1 KiB, acks=all",
-        CONFLUENT,
+        LIBRDKAFKA,
         NODES,
         NODES,
         replicated_batches,
