@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from broker.apis.context import Api, AtOnce, AtOnceAnswer, RequestContext
+from broker.apis.context import Api, AtOnce, AtOnceAnswer, RequestContext, TheLongWay
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import (
@@ -31,6 +31,8 @@ log = logging.getLogger("ottla.request")
 
 Decode = Callable[[memoryview, int, int], Any]
 """A frame, where its body starts, and the version → the request; ProtocolError where it is none."""
+Header = tuple[int, int, int, str | None]
+"""API key, version, correlation id, client id."""
 Encode = Callable[[Any, int, int], ResponseParts]
 """A response, the version and the correlation id → its frame."""
 
@@ -85,7 +87,7 @@ class _Served:
         self.encode: Encode = response_parts
         self.flexible_from = 0
 
-    def load(self) -> Decode:
+    def load(self) -> None:
         request_class = messages_of(self.api.key).request
         self.flexible_from = request_class.FLEXIBLE_FROM
         if self.api.key is ApiKey.PRODUCE:
@@ -94,7 +96,6 @@ class _Served:
             self.decode, self.encode = produce_codec.read_request, produce_codec.encode
         else:
             self.decode = partial(decode, request_class)
-        return self.decode
 
 
 class RequestHandler:
@@ -156,22 +157,37 @@ class RequestHandler:
             self._ask(served, context, messages_of(served.api.key).request(), respond)
             return
         served.metrics.requests += 1
-        read = served.decode or served.load()
+        if served.decode is None:
+            served.load()
         if version >= served.flexible_from:
             pos = skip_header_tags(frame, pos)
-        if served.quick is not None and failure is None:
-            try:
-                done = served.quick(frame, pos, version, correlation_id, reply)
-                if done is not True and done is not False:
-                    connection.at_once = done
-                if done:
-                    return
-            except (ProtocolError, AssertionError):
-                raise
-            except Exception as error:  # noqa: BLE001  answered by _ask; not tried a second time
-                failure = error
-        context = _context(connection, api_key, version, correlation_id, client_id)
-        request = read(frame, pos, version)
+        header = api_key, version, correlation_id, client_id
+        the_long_way = partial(self._read_and_ask, served, connection, header, pos, reply)
+        if served.quick is None or failure is not None:
+            the_long_way(frame, failure)
+            return
+        try:
+            done = served.quick(frame, pos, version, correlation_id, reply, the_long_way)
+        except (ProtocolError, AssertionError):
+            raise
+        except Exception as error:  # noqa: BLE001  answered by _ask; not tried a second time
+            the_long_way(frame, error)
+        else:
+            _note(done, connection, frame, the_long_way)
+
+    def _read_and_ask(
+        self,
+        served: _Served,
+        connection: Connection,
+        header: Header,
+        pos: int,
+        reply: Reply,
+        frame: memoryview,
+        failure: Exception | None = None,
+    ) -> None:
+        assert served.decode is not None
+        context = _context(connection, *header)
+        request = served.decode(frame, pos, context.api_version)
         self._ask(
             served, context, request, partial(_respond, served.encode, context, reply), failure
         )
@@ -221,6 +237,16 @@ class _Collected:
 
     def close(self) -> None:
         raise ProtocolError("the answer cannot be written")
+
+
+def _note(
+    done: bool | AtOnce, connection: Connection, frame: memoryview, the_long_way: TheLongWay
+) -> None:
+    """What a quick attempt gave."""
+    if done is False:
+        the_long_way(frame)
+    elif done is not True:
+        connection.at_once = done
 
 
 def _context(

@@ -14,7 +14,6 @@ Never does I/O.
 from __future__ import annotations
 
 from struct import Struct
-from typing import Final
 
 from protocol.message_codec import DECODE_ERRORS
 from protocol.primitives import ZERO_UUID, RecordSlice, uvarint
@@ -65,8 +64,6 @@ OneFetch = tuple[int, int, int, int, int, int, str, bytes, int, int, int, int, i
 """Most wait in ms, least and most bytes of the request, isolation level, session's id and epoch;
 the topic's name or id, the partition's index, its leader epoch, the offset, the last fetched epoch
 and the most bytes of this partition."""
-SESSION_EPOCH: Final = 5
-OFFSET: Final = 10
 
 
 def read_one(buf: memoryview, pos: int, version: int) -> OneFetch | None:
@@ -133,20 +130,41 @@ def _read_by_name(buf: memoryview, pos: int, version: int) -> OneFetch | None:
     )  # fmt: skip
 
 
+def without_wait(frame: memoryview, pos: int, version: int) -> memoryview:
+    """A copy of a frame with its body at `pos` that asks for what there is now."""
+    copy = bytearray(frame)
+    wait_at = pos if version >= _NO_REPLICA_ID_FROM else pos + 4
+    copy[wait_at : wait_at + 4] = bytes(4)
+    return memoryview(copy)
+
+
+def what_repeats(frame: memoryview, pos: int, version: int) -> bytes:
+    """All bytes of a frame with its body at `pos` that a reader's next one has, too: all but the
+    correlation id, the session's epoch and the offset."""
+    epoch_at, offset_at = _changes_at(len(frame), pos, version)
+    parts = frame[:4], frame[8:epoch_at], frame[epoch_at + 4 : offset_at], frame[offset_at + 8 :]
+    return b"".join(parts)
+
+
+def _changes_at(size: int, pos: int, version: int) -> tuple[int, int]:
+    """Where the session's epoch and the offset stand."""
+    without_replica_id = version >= _NO_REPLICA_ID_FROM
+    epoch_at = pos + (_EPOCH_AT_WITHOUT_REPLICA_ID if without_replica_id else _EPOCH_AT)
+    before_end = _OFFSET_BEFORE_END_11 if version == OLDEST else _OFFSET_BEFORE_END_12
+    return epoch_at, size - before_end
+
+
 class SameFetch:
-    """What repeats in the frames of one reader: all but the correlation id, the session's epoch and
-    the offset."""
+    """Finds `what_repeats` in a frame, and reads what does not."""
 
     __slots__ = ("_parts", "_size", "_unpack")
 
     def __init__(self, frame: memoryview, pos: int, version: int) -> None:
         """From a frame that `read_one` has read, with its body at `pos`."""
-        without_replica_id = version >= _NO_REPLICA_ID_FROM
-        epoch_at = pos + (_EPOCH_AT_WITHOUT_REPLICA_ID if without_replica_id else _EPOCH_AT)
         size = len(frame)
-        rest = _OFFSET_BEFORE_END_11 if version == OLDEST else _OFFSET_BEFORE_END_12
-        between = size - rest - epoch_at - 4
-        form = f">4si{epoch_at - 8}si{between}sq{rest - 8}s"
+        epoch_at, offset_at = _changes_at(size, pos, version)
+        between, after = offset_at - epoch_at - 4, size - offset_at - 8
+        form = f">4si{epoch_at - 8}si{between}sq{after}s"
         self._unpack = Struct(form).unpack_from
         self._size = size
         api, _, first, _, second, _, third = self._unpack(frame)

@@ -38,7 +38,12 @@ AtOnceAnswer = bytes | Sequence[Any]
 AtOnce = Callable[[memoryview], AtOnceAnswer | None]
 """A frame → its answer; None: nothing was done."""
 
-Quick = Callable[[memoryview, int, int, int, Callable[[ResponseParts | None], None]], bool | AtOnce]
+TheLongWay = Callable[[memoryview], None]
+"""Answers one request by its API's `handle`, given its frame or a changed copy of that."""
+
+Quick = Callable[
+    [memoryview, int, int, int, Callable[[ResponseParts | None], None], TheLongWay], bool | AtOnce
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +54,10 @@ class Api:
     when the handler itself fails. None where the response has an `error_code` of its own at the
     top, which is then set.
 
-    `quick(frame, position, version, correlation id, reply)` is tried before `handle`, and answers
-    what it knows by itself, messages left out: True; False where it has done nothing. It may
-    give, for True, what is to be tried with the connection's next request before anything else.
+    `quick(frame, position, version, correlation id, reply, the long way)` is tried before `handle`,
+    and answers what it knows by itself, messages left out: True; False where it has done nothing.
+    It may give, for True, what is to be tried with the connection's next request before anything
+    else. The answer may come later; by then it may be that only the long way knows it.
     """
 
     key: ApiKey

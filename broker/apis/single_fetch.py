@@ -1,43 +1,51 @@
-"""A Fetch of one partition whose records are there, from its bytes to its answer.
+"""A Fetch of one partition, from its bytes to the records.
 
 Records leave by `sendfile`, so what such a fetch costs this process is the number of steps around
 them. Where a consumer asks for one partition, without a session or with one in which nothing else
-changed, and gets records at once, the request goes from the frame to the log and back with no
-messages in between. Everything else is left to `broker.apis.fetch`, which says how Fetch behaves:
-what waits, what is refused, followers, a reader's rack, aborted transactions; until it is sure
-that there is an answer, nothing changes here. Tests hold both to the same answers.
+changed, the request goes from the frame to the log and back with no messages in between. At the
+log's end, and without a session, it waits for the next record. Everything else is left to
+`broker.apis.fetch`, which says how Fetch behaves: what is refused, followers, a reader's rack,
+aborted transactions, a wait that is over with nothing to give; until it is sure that there is an
+answer, nothing changes here. Tests hold both to the same answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any
 
-from broker.apis.context import AtOnce
+from broker.apis.context import AtOnce, TheLongWay
 from broker.config import BrokerConfig
+from broker.purgatory.purgatory import DelayedOperation
 from broker.replication.fetch_session import FINAL_EPOCH, NO_SESSION
+from broker.replication.partition import Partition
 from broker.replication.partition_reads import NO_EPOCH, READ_COMMITTED
 from broker.replication.replica_manager import ReplicaManager
 from protocol.fetch_codec import (
-    OFFSET,
-    SESSION_EPOCH,
     TOPIC_IDS_FROM,
     FetchAnswer,
     OneFetch,
     SameFetch,
     read_one,
+    what_repeats,
+    without_wait,
 )
 from protocol.message_codec import ResponseParts
 from protocol.primitives import RecordSlice
 from storage.file_records import FileRecords
 
+READERS_MAX = 4096
+"""What is remembered; when there are more, all are forgotten and learned again."""
+
 
 class SingleFetch:
-    """See the module."""
+    """See the module. It remembers readers by the bytes that they repeat."""
 
     def __init__(self, config: BrokerConfig, replicas: ReplicaManager) -> None:
         self.replicas = replicas
         self._max_bytes = config.fetch_max_bytes
+        self._readers: dict[bytes, _OnePartition] = {}
 
     def handle(
         self,
@@ -46,19 +54,76 @@ class SingleFetch:
         version: int,
         correlation_id: int,
         reply: Callable[[ResponseParts], None],
+        the_long_way: TheLongWay,
     ) -> bool | AtOnce:
-        """Answer the request whose body is at `pos`: what answers the next one like it. False:
-        nothing was done."""
+        """Answer the request whose body is at `pos`, or let it wait: what answers the next one like
+        it. False: nothing was done."""
+        repeated = what_repeats(frame, pos, version)
+        wanted = self._readers.get(repeated)
+        if wanted is None:
+            wanted = self._learn(frame, pos, version, repeated)
+        read = wanted.same.read(frame) if wanted is not None else None
+        if wanted is None or read is None:
+            return False
+        _, session_epoch, offset = read
+        parts = wanted.answer(correlation_id, session_epoch, offset)
+        if parts is not None:
+            reply(parts)
+        elif wanted.can_wait(session_epoch, offset):
+            waiting = _Waiting(
+                partial(wanted.has_nothing_for, offset),
+                partial(wanted.answer, correlation_id, session_epoch, offset),
+                reply,
+                partial(the_long_way, without_wait(frame, pos, version)),
+            )
+            keys = [wanted.partition]
+            self.replicas.fetch_purgatory.watch(waiting, keys, wanted.max_wait_ms)
+        else:
+            return False
+        return wanted.answer_next
+
+    def _learn(
+        self, frame: memoryview, pos: int, version: int, repeated: bytes
+    ) -> _OnePartition | None:
         request = read_one(frame, pos, version)
         if request is None:
-            return False
-        wanted = _OnePartition(self.replicas, version, request, self._max_bytes)
-        parts = wanted.answer(correlation_id, request[SESSION_EPOCH], request[OFFSET])
-        if parts is None:
-            return False
-        wanted.same = SameFetch(frame, pos, version)
-        reply(parts)
-        return wanted.answer_next
+            return None
+        if len(self._readers) >= READERS_MAX:
+            self._readers.clear()
+        same = SameFetch(frame, pos, version)
+        wanted = _OnePartition(self.replicas, version, request, self._max_bytes, same)
+        self._readers[repeated] = wanted
+        return wanted
+
+
+class _Waiting(DelayedOperation):
+    """A reader at the log's end, without a session, that is content with one record. Nobody knows
+    of it but the purgatory: at last it is asked anew, as if it had come then."""
+
+    __slots__ = ("_answer", "_has_nothing", "_reply", "_the_long_way")
+
+    def __init__(
+        self,
+        has_nothing: Callable[[], bool],
+        answer: Callable[[], ResponseParts | None],
+        reply: Callable[[ResponseParts], None],
+        the_long_way: Callable[[], None],
+    ) -> None:
+        super().__init__()
+        self._has_nothing = has_nothing
+        self._answer = answer
+        self._reply = reply
+        self._the_long_way = the_long_way
+
+    def try_complete(self, key: Hashable) -> bool:
+        return not self._has_nothing()
+
+    def on_complete(self) -> None:
+        parts = self._answer()
+        if parts is not None:
+            self._reply(parts)
+        else:
+            self._the_long_way()
 
 
 class _OnePartition:
@@ -81,14 +146,20 @@ class _OnePartition:
         "_template",
         "_topic",
         "_uses_topic_ids",
+        "max_wait_ms",
         "same",
     )
 
     def __init__(
-        self, replicas: ReplicaManager, version: int, request: OneFetch, fetch_max_bytes: int
+        self,
+        replicas: ReplicaManager,
+        version: int,
+        request: OneFetch,
+        fetch_max_bytes: int,
+        same: SameFetch,
     ) -> None:
         (
-            _, min_bytes, max_bytes, isolation, session_id, _, name, topic_id,
+            self.max_wait_ms, min_bytes, max_bytes, isolation, session_id, _, name, topic_id,
             index, leader_epoch, _, fetched_epoch, partition_max_bytes,
         ) = request  # fmt: skip
         self._replicas = replicas
@@ -106,13 +177,36 @@ class _OnePartition:
         self._uses_topic_ids = version >= TOPIC_IDS_FROM
         committed = isolation == READ_COMMITTED
         self._template = FetchAnswer(version, session_id, name, topic_id, index, committed)
-        self.same: SameFetch | None = None
+        self.same = same
 
     def answer_next(self, frame: memoryview) -> list[bytes | RecordSlice] | None:
         """See `AtOnce`."""
-        assert self.same is not None
         read = self.same.read(frame)
         return None if read is None else self.answer(*read)
+
+    @property
+    def partition(self) -> Partition | None:
+        """As it is now."""
+        found: Partition | None = self._find(self._topic, self._index)
+        return found
+
+    def has_nothing_for(self, offset: int) -> bool:
+        """Whether a reader at `offset` is right there, and alone."""
+        partition = self.partition
+        return partition is not None and partition.has_nothing_for(
+            offset, self._isolation, self._leader_epoch, self._fetched_epoch
+        )
+
+    def can_wait(self, session_epoch: int, offset: int) -> bool:
+        """Whether this request may wait here for the next record. A session's waits for all of its
+        partitions, and one for many bytes counts them."""
+        return (
+            session_epoch == FINAL_EPOCH
+            and self.max_wait_ms > 0
+            and self._session_id == NO_SESSION
+            and self._min_bytes == 1
+            and self.has_nothing_for(offset)
+        )
 
     def answer(
         self, correlation_id: int, session_epoch: int, offset: int

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from broker.apis.context import AtOnce
+from broker.apis.context import AtOnce, TheLongWay
 from broker.apis.repeated_produce import RepeatedProduce
 from broker.replication.replica_manager import ReplicaManager
 from protocol.errors import ErrorCode, ProtocolError
@@ -50,6 +50,7 @@ class SingleProduce:
         version: int,
         correlation_id: int,
         reply: Callable[[ResponseParts | None], None],
+        _the_long_way: TheLongWay,
     ) -> bool | AtOnce:
         """Append and answer the request whose body is at `pos`. False: nothing was done."""
         request = read_one(frame, pos, version)

@@ -123,6 +123,23 @@ class PartitionReads:
             return PartitionRead(ErrorCode.KAFKA_STORAGE_ERROR)
         return read
 
+    def has_nothing_for(
+        self,
+        fetch_offset: int,
+        isolation: int,
+        current_leader_epoch: int,
+        last_fetched_epoch: int,
+    ) -> bool:
+        """Whether `read` would give such a consumer neither a record nor an error."""
+        log = self.log
+        return (
+            not self.deleted
+            and current_leader_epoch in (NO_EPOCH, self.leader_epoch)
+            and last_fetched_epoch in (NO_EPOCH, self.leader_epoch)
+            and self.upper_offset(isolation) <= fetch_offset <= log.log_end_offset
+            and log.log_start_offset <= fetch_offset
+        )
+
     def read_for_follower(
         self,
         replica_id: int,

@@ -7,7 +7,14 @@ import itertools
 import pytest
 
 from protocol.errors import ProtocolError
-from protocol.fetch_codec import OFFSET, SESSION_EPOCH, FetchAnswer, OneFetch, SameFetch, read_one
+from protocol.fetch_codec import (
+    FetchAnswer,
+    OneFetch,
+    SameFetch,
+    read_one,
+    what_repeats,
+    without_wait,
+)
 from protocol.message_codec import decode, encode_response
 from protocol.messages.fetch import (
     FetchableTopicResponse,
@@ -22,6 +29,7 @@ from protocol.messages.fetch import (
 from protocol.primitives import ZERO_UUID, MessageBuffer
 
 VERSIONS = range(4, 19)
+SESSION_EPOCH, OFFSET = 5, 10  # in a OneFetch
 SHORT = range(11, 19)
 TOPIC_ID = bytes(range(16))
 MIB = 1 << 20
@@ -114,6 +122,31 @@ def test_whatever_else_there_is_goes_the_long_way(version: int) -> None:
     for other in others:
         whole = memoryview(written(other, version))
         assert read_one(whole, 0, version) is None or (version == 11 and len(whole) > 300)
+
+
+@pytest.mark.parametrize("version", SHORT)
+def test_what_repeats_tells_readers_apart(version: int) -> None:
+    def repeated(correlation_id: int, **options: object) -> bytes:
+        head = b"head" + correlation_id.to_bytes(4, "big") + b"client"
+        frame = head + written(request(version, **options), version)  # type: ignore[arg-type]
+        return what_repeats(memoryview(frame), len(head), version)
+
+    one = repeated(1)
+    moved = request(version).topics
+    moved[0].partitions[0].fetch_offset = 7
+    assert one == repeated(2, session_epoch=6, topics=moved)
+    moved[0].partitions[0].partition = 8
+    assert len({one, repeated(1, topics=moved), repeated(1, max_wait_ms=501)}) == 3
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_without_wait_changes_the_wait_alone(version: int) -> None:
+    frame = memoryview(b"head" + written(request(version), version))
+    patched = decode(FetchRequest, without_wait(frame, 4, version), 4, version)
+    expected = decode(FetchRequest, frame, 4, version)
+    assert expected.max_wait_ms == 500
+    expected.max_wait_ms = 0
+    assert patched == expected
 
 
 @pytest.mark.parametrize("version", SHORT)

@@ -15,7 +15,13 @@ from broker.request_handler import RequestHandler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.message_codec import decode_response, encode_request
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 
 MIB = 1 << 20
@@ -157,6 +163,14 @@ def frame(
     return encode_request(request, version, 9, "me")
 
 
+def data_of(reply: Reply, version: int) -> PartitionData:
+    """Of the one partition of the one answer."""
+    (parts,) = reply
+    response = decode_response(ApiKey.FETCH, memoryview(joined(parts))[4:], version)[1]
+    assert isinstance(response, FetchResponse)
+    return response.responses[0].partitions[0]
+
+
 @pytest.fixture
 def broker(tmp_path: Path) -> Broker:
     return Broker(tmp_path)
@@ -188,6 +202,70 @@ def test_a_session_of_one_partition_goes_the_short_way(broker: Broker, version: 
     # Nothing is there any more: that waits, or is said in no words.
     assert broker.send(frame({0: 3}, version, session=(session, 3), max_wait_ms=500)) == []
     assert (broker.short_way, broker.at_once, broker.long_way) == (1, 1, 2)
+
+
+@pytest.mark.parametrize("version", SHORT)
+def test_at_the_end_a_reader_without_a_session_waits_the_short_way(
+    broker: Broker, version: int
+) -> None:
+    broker.replicas.append("t", b"a")
+    for offset in (1, 2):  # and as well for the second time
+        waiting = broker.send(frame({0: offset}, version, max_wait_ms=500))
+        assert waiting == []
+        broker.replicas.append("t", b"other", index=1)
+        assert waiting == []
+        broker.replicas.append("t", b"b")
+        assert data_of(waiting, version).high_watermark == offset + 1
+    assert (broker.short_way, broker.long_way) == (2, 0)
+    assert broker.handler.metrics[1].requests == 2
+
+
+@pytest.mark.parametrize("version", SHORT)
+def test_a_wait_that_ends_with_nothing_is_answered_the_long_way(
+    broker: Broker, version: int
+) -> None:
+    waiting = broker.send(frame({0: 0}, version, max_wait_ms=500))
+    broker.replicas.scheduler.run_for(499)
+    assert waiting == []
+    broker.replicas.scheduler.run_for(1)
+    data = data_of(waiting, version)
+    assert (data.error_code, data.high_watermark, bytes(data.records or b"")) == (0, 0, b"")
+    assert (broker.short_way, broker.long_way) == (1, 1)
+    assert broker.handler.metrics[1].requests == 1
+
+
+def test_a_wait_ends_where_its_partition_does(broker: Broker) -> None:
+    broker.replicas.create("moves", replicas=[1, 2])
+    wanted = FetchPartition(0, 0, 0, partition_max_bytes=MIB)
+    topics = [FetchTopic("", topic_id_of("moves"), [wanted])]
+    request = FetchRequest(max_wait_ms=500, min_bytes=1, max_bytes=MIB, topics=topics)
+    moves = broker.send(encode_request(request, 13, 9, "me"))
+    goes = broker.send(frame({0: 0}, max_wait_ms=500), connection=1)
+    assert (moves, goes, broker.short_way) == ([], [], 2)
+    broker.replicas.move_leader("moves", 2)
+    assert data_of(moves, 13).error_code == ErrorCode.FENCED_LEADER_EPOCH
+    broker.replicas.delete("t")
+    assert data_of(goes, 12).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize(
+    "options", [{"min_bytes": 0}, {"min_bytes": 100}, {"max_wait_ms": 0}, {"session": (0, 0)}]
+)
+def test_other_waits_go_the_long_way(broker: Broker, options: dict[str, Any]) -> None:
+    broker.send(frame({0: 0}, **{"max_wait_ms": 500, **options}))
+    assert (broker.short_way, broker.long_way) == (0, 1)
+
+
+def test_readers_are_forgotten_when_there_are_many(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker.apis.single_fetch.READERS_MAX", 2)
+    broker.replicas.append("t", b"a")
+    for turn in range(3):
+        for most in range(3):
+            request = frame({0: 0}, partition_max_bytes=MIB + most)
+            assert broker.fetch(request, 12).responses[0].partitions[0].records, turn
+    assert broker.long_way == 0
 
 
 def test_news_of_another_partition_go_the_long_way(broker: Broker) -> None:
@@ -293,7 +371,7 @@ def test_both_ways_answer_the_same(tmp_path: Path, seed: int) -> None:
         assert both[0].counts() == both[1].counts()
         assert both[0].sessions() == both[1].sessions()
     assert both[0].short_way
-    assert both[0].short_way + both[0].at_once + both[0].long_way == both[1].long_way
+    assert both[0].short_way + both[0].at_once < both[1].long_way
     assert both[0].handler.metrics == both[1].handler.metrics
 
 
