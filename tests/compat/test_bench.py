@@ -56,6 +56,24 @@ def test_a_quick_run(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]  # peers and plans are gone
 
 
+def test_batches_by_librdkafka(tmp_path: Path) -> None:
+    told = tmp_path / "run.json"
+    words = ("--peers", "ottla", "--scenarios", "batched-1k-acks-1", "--rounds", "1")
+    done = subprocess.run(
+        command(*words, "--window", "0.2", "--json", str(told)),
+        cwd=ROOT,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (record,) = json.loads(told.read_text())["records"]
+    figures = {figure["name"]: figure["value"] for figure in record["figures"]}
+    assert figures["messages"] > 0
+    assert figures["rate"] == pytest.approx(figures["messages"] * 1024 / 1e6)
+
+
 def test_a_run_that_is_ended_leaves_nothing_and_goes_on(tmp_path: Path) -> None:
     told, folder = tmp_path / "run.json", Path(tempfile.mkdtemp(dir=tmp_path))
     words = ("--peers", "ottla", "--scenarios", "start-up,single-1", "--rounds", "1")
