@@ -17,8 +17,9 @@ Where the bytes are, and for how long a frame is good:
   `get_buffer` of any reader with that scratch. `keep(frame)` gives one that may be held longer.
 * A frame that did not come whole continues in a buffer of the connection's own: what has arrived is
   copied there once, the rest is received in its place. That buffer has at most twice the bytes that
-  have arrived (or 1 KiB), whatever the size header says. It is kept for the next large frame;
-  `release()` drops it when the connection is idle.
+  have arrived (or 1 KiB), whatever the size header says. It is kept for the next large frame, also
+  if `keep` gave it away and nobody looks at it any more; `release()` drops it when the connection
+  is idle.
 * Before control goes back to the loop, either `next_frame` has answered None, or nothing is unread
   (`has_unread`), or the caller has called `detach()` (and paused reading), which moves the unread
   bytes out of the scratch; `attach()` once they are taken. Kafka answers a connection's requests
@@ -55,6 +56,7 @@ class FrameReader:
 
     __slots__ = (
         "_error",
+        "_given",
         "_need",
         "_own",
         "_scratch",
@@ -76,6 +78,7 @@ class FrameReader:
         self.end = 0
         # The incomplete frame, size header included: _own[:filled], of _need bytes in all.
         self._own: bytearray | None = None
+        self._given: bytearray | None = None
         self.filled = 0
         self._need = 0
         self._error: str | None = None
@@ -176,7 +179,7 @@ class FrameReader:
         buffer = frame.obj
         if buffer is self._own and self._own is not None:
             if len(self._own) <= 2 * len(frame) + _FIRST_RESERVE_BYTES:
-                self._own = None
+                self._given, self._own = self._own, None
                 self._source = _EMPTY
                 self.position = self.end = 0
                 return frame
@@ -198,8 +201,8 @@ class FrameReader:
 
     @property
     def reserved_bytes(self) -> int:
-        """Memory that this connection holds for itself."""
-        reserved = len(self._own) if self._own is not None else 0
+        """Memory that this connection holds, and does not let go before `release`."""
+        reserved = sum(len(buffer) for buffer in (self._own, self._given) if buffer is not None)
         if self._source is not self._scratch and self._source.obj is not self._own:
             reserved += len(self._source)
         return reserved
@@ -207,7 +210,7 @@ class FrameReader:
     def release(self) -> None:
         """Drop the buffer kept for the next large frame, unless a frame is in it or unread."""
         if not self.filled and self.position == self.end:
-            self._own = None
+            self._own = self._given = None
             self._source = _EMPTY
             self.position = self.end = 0
 
@@ -224,6 +227,8 @@ class FrameReader:
             return
         self._need = SIZE_BYTES if len(rest) < SIZE_BYTES else self._whole_size(rest)
         self.filled = len(rest)
+        if self._own is None:
+            self._take_back()
         if self._own is None or len(self._own) < len(rest):
             self._own = bytearray(self._room_for(len(rest)))
         self._own[: len(rest)] = rest
@@ -242,6 +247,17 @@ class FrameReader:
         self.max_bytes = -1
         self._own = None
         raise ProtocolError(self._error)
+
+    def _take_back(self) -> None:
+        """What `keep` gave away is ours again, if nobody has a view of it any more."""
+        if self._given is None:
+            return
+        try:
+            self._given.append(0)  # what has views cannot change its size
+        except BufferError:
+            return
+        self._given.pop()
+        self._own, self._given = self._given, None
 
     def _room_for(self, arrived: int) -> int:
         """Bytes to reserve: only those that came are worth room, not those that are promised."""

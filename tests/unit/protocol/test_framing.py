@@ -221,18 +221,41 @@ def test_keep_copies_a_frame_of_the_scratch() -> None:
     assert kept == b"first" and not kept.readonly
 
 
-def test_keep_takes_a_large_frame_without_copying() -> None:
-    frames = reader()
-    receive(frames, frame(b"x" * 5000)[:256])
+def received_in_parts(frames: FrameReader, filling: bytes) -> memoryview:
+    """A frame of 5,000 bytes that did not come whole."""
+    receive(frames, frame(filling * 5000)[:256])
     assert frames.next_frame() is None
     while (found := frames.next_frame()) is None:
         room = frames.get_buffer()
-        room[:] = b"x" * len(room)
+        room[:] = filling * len(room)
         frames.buffer_updated(len(room))
+    return found
+
+
+def test_keep_takes_a_large_frame_without_copying() -> None:
+    frames = reader()
+    found = received_in_parts(frames, b"x")
     assert frames.keep(found) is found
-    assert frames.reserved_bytes == 0
     feed(frames, frame(b"y" * 5000))
     assert found == b"x" * 5000
+
+
+def test_what_keep_gave_serves_again_once_nobody_looks_at_it() -> None:
+    frames = reader()
+    first = received_in_parts(frames, b"x")
+    part = frames.keep(first)[4_000:]
+    del first
+    second = received_in_parts(frames, b"y")
+    buffer = second.obj
+    assert part == b"x" * 1_000
+    frames.keep(second)
+    del second, part
+    third = received_in_parts(frames, b"z")
+    assert third.obj is buffer
+    assert third == b"z" * 5_000
+    assert frames.reserved_bytes == 5_004
+    frames.release()
+    assert frames.reserved_bytes == 0
 
 
 def test_keep_copies_a_small_frame_out_of_a_much_larger_buffer() -> None:
