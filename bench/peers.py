@@ -43,6 +43,7 @@ class Peer:
 
     `ports`    of 127.0.0.1, a node each        `folders`  its data, for what asks the page cache
     `pids`     its processes; empty where nobody knows them
+    `logs`     what they say, a file a node; kept of a peer under which a load failed
     `start_s`  from the command to its first acknowledged record (cluster: to all nodes seen)
     `idle_mib` its memory then
     `flags`    how it was started, for the report
@@ -55,6 +56,7 @@ class Peer:
         self.ports: list[int] = []
         self.pids: list[int] = []
         self.folders: list[Path] = []
+        self.logs: list[Path] = []
         self.start_s = float("nan")
         self.idle_mib = float("nan")
         self.flags = ""
@@ -121,7 +123,7 @@ class OttlaPeer(Peer):
                 stderr=log,
             )
         self.ports, self.pids = [port], [self._process.pid]
-        self.folders = [self._folder / "data"]
+        self.folders, self.logs = [self._folder / "data"], [self._log]
         try:
             self._wait_until_serving(began)
             first_record(port)
@@ -170,7 +172,7 @@ class KafkaPeer(Peer):
         except BaseException:
             self.stop()
             raise
-        self.folders = [self._kafka.data_dir]
+        self.folders, self.logs = [self._kafka.data_dir], [self._kafka.log_file]
 
     def death(self) -> str | None:
         if is_alive(self.pid):
@@ -213,6 +215,7 @@ class ClusterPeer(Peer):
             raise
         self.pids = [node.process.pid for node in nodes if node.process is not None]
         self.folders = [node.data_dir for node in nodes]
+        self.logs = [node.log_file for node in nodes]
 
     def death(self) -> str | None:
         for node in self._cluster.brokers:

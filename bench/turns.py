@@ -11,6 +11,7 @@ import gc
 import json
 import math
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterable
@@ -131,6 +132,8 @@ def _turn(run: Run, name: str, number: int, scenarios: list[Scenario], path: Pat
             record = _measure(peer, number, scenario, run.window_s)
             run.records.append(record)
             run.save(path)
+            if record.error:
+                _keep_logs(peer, path, scenario.name)
             if peer.death() is not None:
                 return
             _clean_up(peer)
@@ -178,6 +181,16 @@ def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Re
     told = f"{first.name} {first.value:.4g} {first.unit}" if first else record.error
     say(f"    {scenario.name}: {told} ({record.seconds:.0f} s)")
     return record
+
+
+def _keep_logs(peer: Peer, path: Path, scenario: str) -> None:
+    """Beside the run's values: the peer's folder goes, and with it why a load failed."""
+    for number, log in enumerate(peer.logs, start=1):
+        name = peer.name.partition("@")[0]
+        kept = path.with_name(f"{path.stem}-{scenario}-{name}-{number}.log")
+        with contextlib.suppress(OSError):  # a peer that never got so far as to say something
+            shutil.copyfile(log, kept)
+            say(f"    its log: {kept}")
 
 
 def _clean_up(peer: Peer) -> None:

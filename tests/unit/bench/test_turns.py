@@ -124,6 +124,21 @@ def test_a_failure_is_told_on_one_line_and_costs_one_scenario(
     ]
 
 
+def test_the_broker_s_log_is_kept_where_a_load_failed(log: list[str], tmp_path: Path) -> None:
+    said = tmp_path / "broker.log"
+    said.write_text("why")
+
+    def measure(peer: Peer, _window_s: float) -> list[Figure]:
+        peer.logs = [said]
+        if peer.name == "ottla":
+            raise RuntimeError("refused")
+        return []
+
+    work_through(run_of(["a"]), known(log, "a", run=measure), tmp_path / "run.json")
+    assert [path.name for path in tmp_path.glob("run-*")] == ["run-a-ottla-1.log"]
+    assert (tmp_path / "run-a-ottla-1.log").read_text() == "why"
+
+
 def test_of_a_whole_log_the_ends_are_told() -> None:
     lines = "\n".join(["it does not start:", *map(str, range(100))])
     told = turns.one_line(RuntimeError(lines))
