@@ -91,7 +91,9 @@ def _chosen(options: argparse.Namespace, known: dict[str, Scenario]) -> list[str
     if options.groups:
         groups = options.groups.split(",")
         return [one.name for one in known.values() if one.group in groups]
-    return QUICK if options.quick else [one.name for one in known.values() if one.usual]
+    if options.quick:
+        return QUICK
+    return [one.name for one in known.values() if one.usual or (options.goals and one.is_for_goals)]
 
 
 def _begun(options: argparse.Namespace, scenarios: list[str], path: Path) -> Run:
@@ -128,6 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--scenarios", help="by name; default: the usual ones")
     parser.add_argument("--groups", help="all scenarios of these groups")
+    parser.add_argument("--goals", action="store_true", help="the usual ones and all with a goal")
     parser.add_argument("--list", action="store_true", help="what there is to choose from")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="alternations")
     parser.add_argument(

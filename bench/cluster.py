@@ -100,7 +100,6 @@ SCENARIOS = [
         replicated_batches,
         nodes=NODES,
         goals={RATE: 2.0},
-        usual=True,
     ),
     Scenario(
         "rf3-trips",
@@ -112,7 +111,6 @@ SCENARIOS = [
         replicated_round_trip,
         nodes=NODES,
         goals={"p50": 0.7},
-        usual=True,
     ),
     Scenario(
         "rf3-idle",

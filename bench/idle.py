@@ -200,7 +200,6 @@ SCENARIOS = [
         partitions=ACTIVE_PARTITIONS,
         run=beside_connections,
         limits={IN_TURN: RATIO_LIMIT},
-        usual=True,
     ),
     Scenario(
         name="idle-partitions",
@@ -211,7 +210,6 @@ SCENARIOS = [
         partitions=IDLE_PARTITIONS + ACTIVE_PARTITIONS,
         run=beside_partitions,
         limits={IN_TURN: RATIO_LIMIT},
-        usual=True,
     ),
     Scenario(
         name="connects",

@@ -16,6 +16,7 @@ from bench.peers import Peer
 
 STEADY = 0.05
 WINDOWS_MAX = 5
+USUAL_TIMEOUT_S = 300.0
 
 SMALLER = "smaller"
 LARGER = "larger"
@@ -48,7 +49,8 @@ class Scenario:
     `nodes`     1 or 3: which kind of peer `run` is given
     `goals`     by figure: what the ratio to Apache Kafka must reach (or stay below)
     `limits`    by figure: what the value of Ottla itself must reach (or stay below)
-    `usual`     whether a plain `make bench` runs it; all of these together take 20 minutes
+    `usual`     whether a plain `make bench` runs it: five alternations of all these on one node
+                take 20 minutes, as a JVM is to be warmed for one of them; on three it takes longer
     `fresh`     whether it wants a peer that nothing else ran on
     `timeout_s` after which the harness gives it up
     """
@@ -65,7 +67,12 @@ class Scenario:
     limits: Mapping[str, float] = field(default_factory=dict)
     usual: bool = False
     fresh: bool = False
-    timeout_s: float = 300.0
+    timeout_s: float = USUAL_TIMEOUT_S
+
+    @property
+    def is_for_goals(self) -> bool:
+        """Whether `--goals` runs it: what has one, and does not take minutes by itself."""
+        return bool(self.goals or self.limits) and self.timeout_s <= USUAL_TIMEOUT_S
 
 
 @dataclass(frozen=True, slots=True)
