@@ -66,6 +66,15 @@ the topic's name or id, the partition's index, its leader epoch, the offset, the
 and the most bytes of this partition."""
 
 
+def may_be_one(frame: memoryview, pos: int, version: int) -> bool:
+    """Whether `read_one` may know a frame with its body at `pos`: cheap, and nearly always right
+    about followers and readers of several partitions."""
+    if version < TOPIC_IDS_FROM:
+        return version >= OLDEST
+    replica_bytes = 0 if version >= _NO_REPLICA_ID_FROM else 4
+    return len(frame) == pos + replica_bytes + _BY_ID_BYTES
+
+
 def read_one(buf: memoryview, pos: int, version: int) -> OneFetch | None:
     """A consumer's request at `pos`; None where it is another kind, or none."""
     try:

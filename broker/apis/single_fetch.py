@@ -27,6 +27,7 @@ from protocol.fetch_codec import (
     FetchAnswer,
     OneFetch,
     SameFetch,
+    may_be_one,
     read_one,
     what_repeats,
     without_wait,
@@ -58,6 +59,8 @@ class SingleFetch:
     ) -> bool | AtOnce:
         """Answer the request whose body is at `pos`, or let it wait: what answers the next one like
         it. False: nothing was done."""
+        if not may_be_one(frame, pos, version):
+            return False
         repeated = what_repeats(frame, pos, version)
         wanted = self._readers.get(repeated)
         if wanted is None:
