@@ -127,9 +127,13 @@ class AbandonedRun:
 
     @property
     def clean(self) -> bool:
-        """Nothing is wrong, and there was something to be swept."""
+        """Nothing is wrong, and there was something to be swept.
+
+        A producer that lost its coordinator and has no epoch again yet leaves nothing open: four of
+        twenty once.
+        """
         open_at_the_end = self.result["open_at_the_end"]
-        return not self.anomalies and open_at_the_end > 0.8 * self.producers
+        return not self.anomalies and open_at_the_end > self.producers / 2
 
 
 def main() -> int:
