@@ -175,12 +175,23 @@ class DeletedStaysDeleted(Invariant):
             # An answer that was on its way when its broker died promises nothing more.
             if not told.error_code and exchange.answered_ms > self._died_ms:
                 place = (exchange.about.topic_id, exchange.about.partition)
-                known = self._deleted.setdefault(place, [])
-                known.append((self.world.now_ms, told.low_watermark))
+                if not self._has_another_leader(exchange, place):
+                    known = self._deleted.setdefault(place, [])
+                    known.append((self.world.now_ms, told.low_watermark))
         elif exchange.version >= 5:
             for one in fetched(exchange):
                 if self._leads(exchange, one):
                     self._check(one.place, one.data.log_start_offset, exchange.sent_ms)
+
+    def _has_another_leader(self, exchange: Exchange, place: Place) -> bool:
+        """Whether the one that answered leads no more, as one that was paused and fenced: it
+        deletes for itself and those that it takes to be alive, in Kafka as here (seed 200205)."""
+        view = self.promises.view
+        if view is None:
+            return False
+        topic = view.newest_image().topics.get_by_id(place[0])
+        registration = topic.partitions.get(place[1]) if topic is not None else None
+        return registration is None or registration.leader != view.at(exchange.node).node_id
 
     def _leads(self, exchange: Exchange, one: Fetched) -> bool:
         """Whether the leader has answered, as far as anybody knows: others may be behind."""
