@@ -20,6 +20,9 @@ from tests.simulation.invariants import Invariant
 from tests.simulation.sim_broker import SimBroker
 from tests.simulation.sim_network import Exchange
 
+PAUSE_MS = 1_000
+"""A broker that runs does something at least that often."""
+
 
 class WatermarksDoNotGoBack(Invariant):
     """I5: for one observer, within a leader epoch. I6: no read above them."""
@@ -162,6 +165,8 @@ class DeletedStaysDeleted(Invariant):
         self._starts: dict[tuple[str, Place], tuple[int, float]] = {}
         """Where a replica's log starts, and since when: a checkpoint comes later."""
         self._died_ms = -1.0
+        self._ran: dict[str, tuple[float, float, float]] = {}
+        """Of each broker: when it ran last, and before and after its last pause."""
 
     def sent(self, exchange: Exchange) -> None:
         if isinstance(exchange.about, Deleting):
@@ -218,7 +223,7 @@ class DeletedStaysDeleted(Invariant):
         if broker.clean:
             return
         self._died_ms = self.world.now_ms
-        kept_ms = self.world.now_ms - CHECKPOINT_MS - CHECKPOINT_SLACK_MS
+        kept_ms = self._kept_ms(broker)
         for place, known in self._deleted.items():
             # A follower that was away when the answer was given learns of it when it is back, and
             # may lead after its death (seed 41092).
@@ -229,7 +234,20 @@ class DeletedStaysDeleted(Invariant):
                 if when_ms < kept_ms and (start < offset or since_ms < kept_ms)
             ]
 
+    def _kept_ms(self, broker: SimBroker) -> float:
+        """What was so before this is in a checkpoint. None is written in a pause (seed 200084)."""
+        period_ms = CHECKPOINT_MS + CHECKPOINT_SLACK_MS
+        _, paused_ms, awake_ms = self._ran.pop(broker.address, (0.0, 0.0, 0.0))
+        if self.world.now_ms - awake_ms < period_ms:
+            return paused_ms - period_ms
+        return self.world.now_ms - period_ms
+
     def node_ran(self, broker: SimBroker) -> None:
+        now_ms = self.world.now_ms
+        ran_ms, paused_ms, awake_ms = self._ran.get(broker.address, (now_ms, 0.0, 0.0))
+        if now_ms - ran_ms > PAUSE_MS:
+            paused_ms, awake_ms = ran_ms, now_ms
+        self._ran[broker.address] = now_ms, paused_ms, awake_ms
         if not broker.is_broker:
             return
         for place in self._deleted:
