@@ -190,7 +190,7 @@ class DeletedStaysDeleted(Invariant):
 
     def _has_another_leader(self, exchange: Exchange, place: Place) -> bool:
         """Whether the one that answered leads no more, as one that was paused and fenced: it
-        deletes for itself and those that it takes to be alive, in Kafka as here (seed 200205)."""
+        deletes for itself and those that it takes to be alive (seed 200205)."""
         view = self.promises.view
         if view is None:
             return False
