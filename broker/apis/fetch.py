@@ -47,7 +47,7 @@ class FetchApi:
 
     def __init__(self, config: BrokerConfig, replicas: ReplicaManager) -> None:
         self._replicas = replicas
-        self._quick = SingleFetch(config, replicas).handle
+        self.single = SingleFetch(config, replicas)
         self._scheduler = replicas.scheduler
         self._max_bytes = config.fetch_max_bytes
         self._inter_broker_listener = config.inter_broker_listener_name
@@ -55,7 +55,7 @@ class FetchApi:
         replicas.sessions.serves_consumers_from_followers = self._selects_replicas
 
     def apis(self) -> list[Api]:
-        return [Api(ApiKey.FETCH, 4, 18, self.handle, refuse_fetch, self._quick)]
+        return [Api(ApiKey.FETCH, 4, 18, self.handle, refuse_fetch, self.single.handle)]
 
     def handle(self, context: RequestContext, request: FetchRequest, respond: Respond) -> None:
         replica_id, broker_epoch = _replica(context, request)

@@ -11,13 +11,12 @@ answer, nothing changes here. Tests hold both to the same answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 from broker.apis.context import AtOnce, TheLongWay
 from broker.config import BrokerConfig
-from broker.purgatory.purgatory import DelayedOperation
+from broker.purgatory.delayed_operations import DelayedFetch
 from broker.replication.fetch_session import FINAL_EPOCH, NO_SESSION
 from broker.replication.partition import Partition
 from broker.replication.partition_reads import NO_EPOCH, READ_COMMITTED
@@ -38,6 +37,8 @@ from storage.file_records import FileRecords
 
 READERS_MAX = 4096
 """What is remembered; when there are more, all are forgotten and learned again."""
+REPEATED_BYTES_MAX = 512
+"""Of a reader that is remembered: a client id may be long."""
 
 
 class SingleFetch:
@@ -73,12 +74,16 @@ class SingleFetch:
         if parts is not None:
             reply(parts)
         elif wanted.can_wait(session_epoch, offset):
-            waiting = _Waiting(
-                partial(wanted.has_nothing_for, offset),
-                partial(wanted.answer, correlation_id, session_epoch, offset),
-                reply,
-                partial(the_long_way, without_wait(frame, pos, version)),
-            )
+            unwaiting = without_wait(frame, pos, version)
+
+            def answer() -> None:
+                parts = wanted.answer(correlation_id, session_epoch, offset)
+                if parts is not None:
+                    reply(parts)
+                else:
+                    the_long_way(unwaiting)  # as if it had come now
+
+            waiting = DelayedFetch(lambda: not wanted.has_nothing_for(offset), answer)
             keys = [wanted.partition]
             self.replicas.fetch_purgatory.watch(waiting, keys, wanted.max_wait_ms)
         else:
@@ -91,42 +96,13 @@ class SingleFetch:
         request = read_one(frame, pos, version)
         if request is None:
             return None
-        if len(self._readers) >= READERS_MAX:
-            self._readers.clear()
         same = SameFetch(frame, pos, version)
         wanted = _OnePartition(self.replicas, version, request, self._max_bytes, same)
-        self._readers[repeated] = wanted
+        if len(repeated) <= REPEATED_BYTES_MAX:
+            if len(self._readers) >= READERS_MAX:
+                self._readers.clear()
+            self._readers[repeated] = wanted
         return wanted
-
-
-class _Waiting(DelayedOperation):
-    """A reader at the log's end, without a session, that is content with one record. Nobody knows
-    of it but the purgatory: at last it is asked anew, as if it had come then."""
-
-    __slots__ = ("_answer", "_has_nothing", "_reply", "_the_long_way")
-
-    def __init__(
-        self,
-        has_nothing: Callable[[], bool],
-        answer: Callable[[], ResponseParts | None],
-        reply: Callable[[ResponseParts], None],
-        the_long_way: Callable[[], None],
-    ) -> None:
-        super().__init__()
-        self._has_nothing = has_nothing
-        self._answer = answer
-        self._reply = reply
-        self._the_long_way = the_long_way
-
-    def try_complete(self, key: Hashable) -> bool:
-        return not self._has_nothing()
-
-    def on_complete(self) -> None:
-        parts = self._answer()
-        if parts is not None:
-            self._reply(parts)
-        else:
-            self._the_long_way()
 
 
 class _OnePartition:

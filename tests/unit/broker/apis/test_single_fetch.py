@@ -61,18 +61,30 @@ class Broker:
     def __init__(self, folder: Path, quick: bool = True) -> None:
         self.replicas = Replicas(str(folder))
         self.replicas.create("t", partitions=3)
-        (api,) = FetchApi(self.replicas.config, self.replicas.manager).apis()
+        fetch = FetchApi(self.replicas.config, self.replicas.manager)
+        self.single = fetch.single
+        (api,) = fetch.apis()
         handle, short = api.handle, api.quick
         assert short is not None
         self.long_way = 0
         self.short_way = 0
+        self.after_waiting = 0
+        """Of those that went the long way: how many had waited the short way first."""
 
         def counted_handle(*args: Any) -> None:
             self.long_way += 1
             handle(*args)
 
         def counted_quick(*args: Any) -> Any:
-            done = short(*args)
+            *given, the_long_way = args
+            waits = False
+
+            def after_waiting(frame: memoryview) -> None:
+                self.after_waiting += waits
+                the_long_way(frame)
+
+            done = short(*given, after_waiting)
+            waits = True
             self.short_way += bool(done)
             return done
 
@@ -142,6 +154,7 @@ def frame(
     partition_max_bytes: int = MIB,
     leader_epoch: int = -1,
     fetched_epoch: int = -1,
+    client_id: str = "me",
     **options: Any,
 ) -> bytes:
     """A Fetch of `{partition: offset}`."""
@@ -160,7 +173,7 @@ def frame(
         topics=[topic] if asked else [],
         **fields,
     )
-    return encode_request(request, version, 9, "me")
+    return encode_request(request, version, 9, client_id)
 
 
 def data_of(reply: Reply, version: int) -> PartitionData:
@@ -268,6 +281,15 @@ def test_readers_are_forgotten_when_there_are_many(
     assert broker.long_way == 0
 
 
+def test_a_reader_with_a_long_name_is_answered_and_not_remembered(broker: Broker) -> None:
+    broker.replicas.append("t", b"a")
+    request = frame({0: 0}, client_id="c" * 600)
+    broker.connections[0].at_once = None
+    assert joined(broker.send(request)[0])
+    assert (broker.short_way, broker.long_way) == (1, 0)
+    assert not broker.single._readers
+
+
 def test_news_of_another_partition_go_the_long_way(broker: Broker) -> None:
     broker.replicas.append("t", b"a")
     session = broker.fetch(frame({0: 0, 1: 0}, session=(0, 0)), 12).session_id
@@ -371,7 +393,9 @@ def test_both_ways_answer_the_same(tmp_path: Path, seed: int) -> None:
         assert both[0].counts() == both[1].counts()
         assert both[0].sessions() == both[1].sessions()
     assert both[0].short_way
-    assert both[0].short_way + both[0].at_once < both[1].long_way
+    one = both[0]
+    ways = one.short_way + one.at_once + one.long_way - one.after_waiting
+    assert ways == both[1].long_way
     assert both[0].handler.metrics == both[1].handler.metrics
 
 
