@@ -245,7 +245,7 @@ class FrameReader:
         )
         # No size passes any more, and nothing is held for a stream that is at its end.
         self.max_bytes = -1
-        self._own = None
+        self._own = self._given = None
         raise ProtocolError(self._error)
 
     def _take_back(self) -> None:
