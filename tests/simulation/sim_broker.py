@@ -59,6 +59,8 @@ class SimBroker:
         """Whether its machine has no power."""
         self.node: Node | None = None
         self.serving = False
+        self.pause_began_ms = 0.0
+        """When it was paused last."""
         self.paused_ms = 0.0
         """When it was paused last, or resumed: until then its time-outs did not run."""
         self.epochs: list[int] = []
@@ -197,6 +199,7 @@ class SimBroker:
             return
         self.clean = False
         self.serving = True
+        self.paused_ms = max(self.paused_ms, self.pause_began_ms)  # it may have died in the pause
         if self.is_broker:
             self.epochs.append(self.node.broker_epoch())
         self.on_served(self)
@@ -206,6 +209,7 @@ class SimBroker:
     def pause(self) -> None:
         """SIGSTOP: nothing of it runs."""
         assert self._scheduler is not None
+        self.pause_began_ms = self.world.now_ms
         self._scheduler.pause()
 
     def resume(self, chance: random.Random) -> None:

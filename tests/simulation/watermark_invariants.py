@@ -20,9 +20,6 @@ from tests.simulation.invariants import Invariant
 from tests.simulation.sim_broker import SimBroker
 from tests.simulation.sim_network import Exchange
 
-PAUSE_MS = 1_000
-"""A broker that runs does something at least that often."""
-
 
 class WatermarksDoNotGoBack(Invariant):
     """I5: for one observer, within a leader epoch. I6: no read above them."""
@@ -165,8 +162,6 @@ class DeletedStaysDeleted(Invariant):
         self._starts: dict[tuple[str, Place], tuple[int, float]] = {}
         """Where a replica's log starts, and since when: a checkpoint comes later."""
         self._died_ms = -1.0
-        self._ran: dict[str, tuple[float, float, float]] = {}
-        """Of each broker: when it ran last, and before and after its last pause."""
 
     def sent(self, exchange: Exchange) -> None:
         if isinstance(exchange.about, Deleting):
@@ -237,17 +232,12 @@ class DeletedStaysDeleted(Invariant):
     def _kept_ms(self, broker: SimBroker) -> float:
         """What was so before this is in a checkpoint. None is written in a pause (seed 200084)."""
         period_ms = CHECKPOINT_MS + CHECKPOINT_SLACK_MS
-        _, paused_ms, awake_ms = self._ran.pop(broker.address, (0.0, 0.0, 0.0))
-        if self.world.now_ms - awake_ms < period_ms:
-            return paused_ms - period_ms
-        return self.world.now_ms - period_ms
+        was_awake = broker.paused_ms >= broker.pause_began_ms
+        if was_awake and self.world.now_ms - broker.paused_ms >= period_ms:
+            return self.world.now_ms - period_ms
+        return broker.pause_began_ms - period_ms
 
     def node_ran(self, broker: SimBroker) -> None:
-        now_ms = self.world.now_ms
-        ran_ms, paused_ms, awake_ms = self._ran.get(broker.address, (now_ms, 0.0, 0.0))
-        if now_ms - ran_ms > PAUSE_MS:
-            paused_ms, awake_ms = ran_ms, now_ms
-        self._ran[broker.address] = now_ms, paused_ms, awake_ms
         if not broker.is_broker:
             return
         for place in self._deleted:
