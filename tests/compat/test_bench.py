@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,18 +31,23 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
 
 
-def test_a_quick_run(tmp_path: Path) -> None:
-    told = tmp_path / "run.json"
+def whole_run(folder: Path, *words: str) -> tuple[str, dict[str, Any]]:
+    """What it printed, and what it wrote."""
+    told = folder / "run.json"
     done = subprocess.run(
-        command("--quick", "--json", str(told)),
+        command(*words, "--json", str(told)),
         cwd=ROOT,
-        env=environment(tmp_path),
+        env=environment(folder),
         capture_output=True,
         text=True,
         timeout=280,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    run = json.loads(told.read_text())
+    return done.stdout, json.loads(told.read_text())
+
+
+def test_a_quick_run(tmp_path: Path) -> None:
+    said, run = whole_run(tmp_path, "--quick")
     assert run["finished"]
     figures = {
         (record["scenario"], figure["name"]): figure["value"]
@@ -52,23 +58,14 @@ def test_a_quick_run(tmp_path: Path) -> None:
     assert 0 < figures["single-1", "p50"] <= figures["single-1", "p99"]
     assert figures["replayed-1k-acks-1", "broker CPU"] > 0
     assert figures["fetch-warm", "memory"] > 1
-    assert "single-1: one 100-byte record" in done.stdout
+    assert "single-1: one 100-byte record" in said
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]  # peers and plans are gone
 
 
 def test_batches_by_librdkafka(tmp_path: Path) -> None:
-    told = tmp_path / "run.json"
     words = ("--peers", "ottla", "--scenarios", "batched-1k-acks-1", "--rounds", "1")
-    done = subprocess.run(
-        command(*words, "--window", "0.2", "--json", str(told)),
-        cwd=ROOT,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=280,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (record,) = json.loads(told.read_text())["records"]
+    _, run = whole_run(tmp_path, *words, "--window", "0.2")
+    (record,) = run["records"]
     figures = {figure["name"]: figure["value"] for figure in record["figures"]}
     assert figures["messages"] > 0
     assert figures["rate"] == pytest.approx(figures["messages"] * 1024 / 1e6)
