@@ -24,7 +24,7 @@ from tests.chaos.final_reads import SWEEP_S, read_everything
 from tests.chaos.history import FAIL, OK, Fault, History, Send, Stable, Transaction
 from tests.chaos.raw_client import RawClient, key_of
 from tests.chaos.transactional_load import CommittedReader, TransactionalProducer, _Over
-from tests.chaos.workload import Shared
+from tests.chaos.workload import RETRY_S, Shared
 from tests.cluster_processes import HOST, KAFKA, OTTLA, ClusterProcesses
 
 TOPIC = "abandoned"
@@ -32,6 +32,7 @@ PARTITIONS = 12
 KILLS_EVERY_S = 30.0
 READERS = 3
 DEFAULT_SWEEP_MS = "10000"
+BEGINNINGS = 50
 
 
 class AbandoningProducer(TransactionalProducer):
@@ -40,6 +41,10 @@ class AbandoningProducer(TransactionalProducer):
     abandoned = 0
 
     async def end(self) -> None:
+        for _ in range(BEGINNINGS):  # it may just have lost its epoch, and its coordinator
+            if self._life is not None or await self._begin_life():
+                break
+            await asyncio.sleep(RETRY_S)
         if self._life is None:
             return
         life, number, begun = self._life, self.shared.next_transaction(), self.shared.now()
@@ -127,13 +132,9 @@ class AbandonedRun:
 
     @property
     def clean(self) -> bool:
-        """Nothing is wrong, and there was something to be swept.
-
-        A producer that lost its coordinator and has no epoch again yet leaves nothing open: four of
-        twenty once.
-        """
+        """Nothing is wrong, and there was something to be swept."""
         open_at_the_end = self.result["open_at_the_end"]
-        return not self.anomalies and open_at_the_end > self.producers / 2
+        return not self.anomalies and open_at_the_end > 0.8 * self.producers
 
 
 def main() -> int:
