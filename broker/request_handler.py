@@ -167,7 +167,9 @@ class RequestHandler:
             the_long_way(frame, failure)
             return
         try:
-            done = served.quick(frame, pos, version, correlation_id, reply, the_long_way)
+            done = served.quick(
+                frame, pos, version, correlation_id, reply, the_long_way, connection.listener_name
+            )
         except (ProtocolError, AssertionError):
             raise
         except Exception as error:  # noqa: BLE001  answered by _ask; not tried a second time

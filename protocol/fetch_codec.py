@@ -59,6 +59,8 @@ _EPOCH_AT = 21
 _EPOCH_AT_WITHOUT_REPLICA_ID = 17
 _OFFSET_BEFORE_END_11 = 26
 _OFFSET_BEFORE_END_12 = 29
+REPLICA_STATE_BYTES = 15
+"""What a follower's frame has at its end, where a consumer's has nothing (from v15)."""
 
 OneFetch = tuple[int, int, int, int, int, int, str, bytes, int, int, int, int, int]
 """Most wait in ms, least and most bytes of the request, isolation level, session's id and epoch;
@@ -147,10 +149,11 @@ def without_wait(frame: memoryview, pos: int, version: int) -> memoryview:
     return memoryview(copy)
 
 
-def what_repeats(frame: memoryview, pos: int, version: int) -> bytes:
+def what_repeats(frame: memoryview, pos: int, version: int, after: int = 0) -> bytes:
     """All bytes of a frame with its body at `pos` that a reader's next one has, too: all but the
-    correlation id, the session's epoch and the offset."""
-    epoch_at, offset_at = _changes_at(len(frame), pos, version)
+    correlation id, the session's epoch and the offset. `after`: the bytes at its end that a
+    consumer's does not have."""
+    epoch_at, offset_at = _changes_at(len(frame) - after, pos, version)
     parts = frame[:4], frame[8:epoch_at], frame[epoch_at + 4 : offset_at], frame[offset_at + 8 :]
     return b"".join(parts)
 
@@ -168,10 +171,10 @@ class SameFetch:
 
     __slots__ = ("_parts", "_size", "_unpack")
 
-    def __init__(self, frame: memoryview, pos: int, version: int) -> None:
-        """From a frame that `read_one` has read, with its body at `pos`."""
+    def __init__(self, frame: memoryview, pos: int, version: int, after: int = 0) -> None:
+        """From a frame of one partition with its body at `pos`; `after` as in `what_repeats`."""
         size = len(frame)
-        epoch_at, offset_at = _changes_at(size, pos, version)
+        epoch_at, offset_at = _changes_at(size - after, pos, version)
         between, after = offset_at - epoch_at - 4, size - offset_at - 8
         form = f">4si{epoch_at - 8}si{between}sq{after}s"
         self._unpack = Struct(form).unpack_from

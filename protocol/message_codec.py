@@ -82,12 +82,12 @@ def read_request_header(frame: memoryview) -> tuple[int, int, int, str | None, i
         raise ProtocolError(f"the request header is no header: {error}") from error
 
 
-def skip_header_tags(frame: memoryview, pos: int) -> int:
-    """Where the body starts: after the tagged fields of header v2."""
+def skip_header_tags(frame: memoryview, pos: int, kind: str = "request") -> int:
+    """Where the body starts: after the tagged fields of a flexible header."""
     try:
         return pos + 1 if not frame[pos] else primitives.skip_tagged_fields(frame, pos)
     except DECODE_ERRORS as error:
-        raise ProtocolError(f"the request header is no header: {error}") from error
+        raise ProtocolError(f"the {kind} header is no header: {error}") from error
 
 
 def encode_request(request: Any, version: int, correlation_id: int, client_id: str | None) -> bytes:
@@ -99,9 +99,8 @@ def encode_request(request: Any, version: int, correlation_id: int, client_id: s
     if version >= request.FLEXIBLE_FROM:
         out += b"\0"
     request.write(out, version)
-    frame = bytearray(out.joined())
-    _SIZE.pack_into(frame, 0, len(frame) - 4)
-    return bytes(frame)
+    _SIZE.pack_into(out, 0, out.total_size() - 4)
+    return out.joined()
 
 
 def encode_response(response: Any, version: int, correlation_id: int) -> MessageBuffer:
@@ -125,14 +124,20 @@ def response_parts(response: Any, version: int, correlation_id: int) -> Response
 
 def decode_response(key: ApiKey, frame: memoryview, version: int) -> tuple[int, Any]:
     """Correlation id and response of a frame without its size: the client's side."""
-    response = messages_of(key).response
+    return decode_answer(messages_of(key).response, frame, version)
+
+
+def answer_to(request: Any) -> Any:
+    """The class that reads the answer to `request`, which may name one of its own."""
+    return getattr(request, "ANSWER", None) or messages_of(ApiKey(request.API_KEY)).response
+
+
+def decode_answer(response: Any, frame: memoryview, version: int) -> tuple[int, Any]:
+    """The same as `decode_response`, by a response's class."""
     if len(frame) < 4:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a response header")
     (correlation_id,) = _SIZE.unpack_from(frame)
     pos = 4
-    if version >= response.FLEXIBLE_FROM and key != ApiKey.API_VERSIONS:
-        try:
-            pos = primitives.skip_tagged_fields(frame, pos)
-        except DECODE_ERRORS as error:
-            raise ProtocolError(f"the response header is no header: {error}") from error
+    if version >= response.FLEXIBLE_FROM and response.API_KEY != _API_VERSIONS:
+        pos = skip_header_tags(frame, pos, "response")
     return correlation_id, decode(response, frame, pos, version)

@@ -42,7 +42,8 @@ TheLongWay = Callable[[memoryview], None]
 """Answers one request by its API's `handle`, given its frame or a changed copy of that."""
 
 Quick = Callable[
-    [memoryview, int, int, int, Callable[[ResponseParts | None], None], TheLongWay], bool | AtOnce
+    [memoryview, int, int, int, Callable[[ResponseParts | None], None], TheLongWay, str],
+    bool | AtOnce,
 ]
 
 
@@ -54,10 +55,10 @@ class Api:
     when the handler itself fails. None where the response has an `error_code` of its own at the
     top, which is then set.
 
-    `quick(frame, position, version, correlation id, reply, the long way)` is tried before `handle`,
-    and answers what it knows by itself, messages left out: True; False where it has done nothing.
-    It may give, for True, what is to be tried with the connection's next request before anything
-    else. The answer may come later; by then it may be that only the long way knows it.
+    `quick(frame, position, version, correlation id, reply, the long way, listener)` is tried before
+    `handle`, and answers what it knows by itself, messages left out: True; False where it has done
+    nothing. It may give, for True, what is to be tried with the connection's next request before
+    anything else. The answer may come later; by then it may be that only the long way knows it.
     """
 
     key: ApiKey

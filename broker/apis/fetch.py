@@ -16,9 +16,12 @@ followers, v18 high watermark of followers.
 
 from __future__ import annotations
 
-from broker.apis.context import Api, RequestContext, Respond
+from collections.abc import Callable
+
+from broker.apis.context import Api, AtOnce, RequestContext, Respond, TheLongWay
 from broker.apis.fetch_reading import ConsumerFetch, FollowerFetch, RackConsumerFetch
 from broker.apis.single_fetch import SingleFetch
+from broker.apis.single_follower_fetch import SingleFollowerFetch
 from broker.config import BrokerConfig
 from broker.purgatory.delayed_operations import DelayedFetch
 from broker.replication.fetch_session import (
@@ -31,12 +34,14 @@ from broker.replication.fetch_session import (
 from broker.replication.replica_manager import ReplicaManager
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.message_codec import ResponseParts
 from protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
     PartitionData,
 )
+from protocol.replica_fetch_codec import may_be_followers
 
 TOPIC_IDS_FROM = 13
 REPLICA_STATE_FROM = 15
@@ -48,6 +53,7 @@ class FetchApi:
     def __init__(self, config: BrokerConfig, replicas: ReplicaManager) -> None:
         self._replicas = replicas
         self.single = SingleFetch(config, replicas)
+        self._followed = SingleFollowerFetch(config, replicas)
         self._scheduler = replicas.scheduler
         self._max_bytes = config.fetch_max_bytes
         self._inter_broker_listener = config.inter_broker_listener_name
@@ -55,7 +61,23 @@ class FetchApi:
         replicas.sessions.serves_consumers_from_followers = self._selects_replicas
 
     def apis(self) -> list[Api]:
-        return [Api(ApiKey.FETCH, 4, 18, self.handle, refuse_fetch, self.single.handle)]
+        return [Api(ApiKey.FETCH, 4, 18, self.handle, refuse_fetch, self._quick)]
+
+    def _quick(
+        self,
+        frame: memoryview,
+        pos: int,
+        version: int,
+        correlation_id: int,
+        reply: Callable[[ResponseParts | None], None],
+        the_long_way: TheLongWay,
+        listener_name: str,
+    ) -> bool | AtOnce:
+        if not may_be_followers(frame, pos, version):
+            return self.single.handle(frame, pos, version, correlation_id, reply, the_long_way)
+        if listener_name != self._inter_broker_listener:
+            return False
+        return self._followed.handle(frame, pos, version, correlation_id, reply)
 
     def handle(self, context: RequestContext, request: FetchRequest, respond: Respond) -> None:
         replica_id, broker_epoch = _replica(context, request)

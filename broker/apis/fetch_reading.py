@@ -321,12 +321,12 @@ class FollowerFetch(ConsumerFetch):
         )
         if read.error or read.diverging_epoch is not None:
             return read
-        if self.notes_position:
-            if partition.follower_fetched(
-                self.replica_id, wanted.fetch_offset, wanted.log_start_offset, self.broker_epoch
-            ):
-                self.moved.append(partition)
+        if self.notes_position and partition.follower_fetched(
+            self.replica_id, wanted.fetch_offset, wanted.log_start_offset, self.broker_epoch
+        ):
+            self.moved.append(partition)
             read.high_watermark = partition.log.high_watermark
+            read.last_stable_offset = partition.log.last_stable_offset
         if read.log_start_offset != wanted.told_log_start_offset or (
             self.tells_high_watermark and read.high_watermark != wanted.told_high_watermark
         ):

@@ -51,6 +51,7 @@ class SingleProduce:
         correlation_id: int,
         reply: Callable[[ResponseParts | None], None],
         _the_long_way: TheLongWay,
+        _listener_name: str,
     ) -> bool | AtOnce:
         """Append and answer the request whose body is at `pos`. False: nothing was done."""
         request = read_one(frame, pos, version)

@@ -19,10 +19,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, cast
 
-from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError
 from protocol.framing import FrameReader
-from protocol.message_codec import decode_response, encode_request
+from protocol.message_codec import answer_to, decode_answer, encode_request
 from storage.ports import Answered, ChannelFailure
 
 _log = logging.getLogger(__name__)
@@ -60,12 +59,12 @@ class NetworkClient:
 class _Waiting:
     """A request that is not answered yet."""
 
-    __slots__ = ("correlation_id", "done", "frame", "key", "timer", "version")
+    __slots__ = ("answer", "correlation_id", "done", "frame", "timer", "version")
 
     def __init__(
-        self, key: ApiKey, version: int, correlation_id: int, frame: bytes, done: Answered
+        self, answer: Any, version: int, correlation_id: int, frame: bytes, done: Answered
     ) -> None:
-        self.key = key
+        self.answer = answer
         self.version = version
         self.correlation_id = correlation_id
         self.frame = frame
@@ -113,7 +112,7 @@ class SocketChannel:
         version = request.MAX_VERSION if version is None else version
         self._correlation_id = self._correlation_id % _LAST_CORRELATION_ID + 1
         frame = encode_request(request, version, self._correlation_id, self._client_id)
-        waiting = _Waiting(ApiKey(request.API_KEY), version, self._correlation_id, frame, done)
+        waiting = _Waiting(answer_to(request), version, self._correlation_id, frame, done)
         waiting.timer = self._loop.call_later(timeout_ms / 1000.0, self._timed_out, waiting)
         self._waiting.append(waiting)
         if self._connection is not None:
@@ -199,7 +198,7 @@ class SocketChannel:
         if not self._waiting:
             raise ProtocolError("an answer that nobody asked for")
         waiting = self._waiting[0]
-        correlation_id, response = decode_response(waiting.key, frame, waiting.version)
+        correlation_id, response = decode_answer(waiting.answer, frame, waiting.version)
         if correlation_id != waiting.correlation_id:
             raise ProtocolError(f"an answer to {correlation_id}, not {waiting.correlation_id}")
         self._waiting.popleft()

@@ -242,6 +242,21 @@ class FollowerSession(FetchSession):
         ):
             self._on_change(self, partition)
 
+    def named_one(
+        self, partition: Partition, position: tuple[int, int, int, int], log_start_offset: int
+    ) -> FollowerPartition:
+        """A request names `partition` alone, which the session knows: as if it was `put`.
+        `position` as in `answered_one`."""
+        wanted = self.by_partition[partition]
+        assert isinstance(wanted, FollowerPartition), "a follower's session"
+        self._rest(wanted)
+        wanted.fetch_offset, wanted.max_bytes = position[:2]
+        wanted.current_leader_epoch, wanted.last_fetched_epoch = position[2:]
+        wanted.log_start_offset = log_start_offset
+        self.changed[wanted.key] = wanted
+        self.advance_epoch()
+        return wanted
+
     def settle(self, wanted: FetchPartition, read: PartitionRead) -> bool:
         idle = super().settle(wanted, read)
         partition = wanted.partition
@@ -345,14 +360,19 @@ class FetchSessionCache:
         return session
 
     def only_reader_of(
-        self, partition: Partition, session_id: int, epoch: int, uses_topic_ids: bool
+        self,
+        partition: Partition,
+        session_id: int,
+        epoch: int,
+        uses_topic_ids: bool,
+        replica_id: int = NO_REPLICA,
     ) -> FetchSession | None:
-        """The consumer's session, where it knows `partition` and has news of no other."""
+        """The reader's session, where it knows `partition` and has news of no other."""
         session = self._sessions.get(session_id)
         if (
             session is None
             or session.epoch != epoch
-            or session.replica_id != NO_REPLICA
+            or session.replica_id != replica_id
             or session.uses_topic_ids != uses_topic_ids
         ):
             return None

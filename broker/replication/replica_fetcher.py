@@ -29,8 +29,9 @@ from broker.replication.followed_partition import (
 from broker.replication.leader_log_bounds import LeaderLogBounds
 from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
-from protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData, ReplicaState
+from protocol.messages.fetch import FetchResponse, PartitionData, ReplicaState
 from protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from protocol.replica_fetch_codec import ReplicaFetchRequest
 from storage.log_dir_failure import LogDirFailure
 from storage.ports import Channel, ChannelFailure, Scheduler, Timer
 
@@ -184,7 +185,7 @@ class ReplicaFetcher:
             return
         settings = self._settings
         wait_ms = self._wait_ms(now_ms)
-        request = FetchRequest(
+        request = ReplicaFetchRequest(
             replica_state=ReplicaState(settings.node_id, settings.broker_epoch()),
             max_wait_ms=wait_ms,
             min_bytes=settings.replica_fetch_min_bytes,

@@ -12,7 +12,7 @@ import zlib
 from typing import Any
 
 from protocol.api_keys import ApiKey
-from protocol.message_codec import decode_response, encode_request
+from protocol.message_codec import answer_to, decode_answer, encode_request
 from protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from storage.ports import Answered, ChannelFailure
 from storage.producer_state import EPOCH_BUMP_VERSION
@@ -45,10 +45,10 @@ class SimNodeNetwork:
 class _Sent:
     """A request that is not answered yet."""
 
-    __slots__ = ("done", "key", "timer", "version")
+    __slots__ = ("answer", "done", "timer", "version")
 
-    def __init__(self, key: ApiKey, version: int, done: Answered) -> None:
-        self.key = key
+    def __init__(self, answer: Any, version: int, done: Answered) -> None:
+        self.answer = answer
         self.version = version
         self.done = done
         self.timer: ProcessTimer | None = None
@@ -75,9 +75,7 @@ class SimChannel:
             return
         if self._connection is None or not self._connection.open:
             self._connection = _Connection(self._node, self.host, self.port, self._client_id)
-        sent = _Sent(
-            ApiKey(request.API_KEY), request.MAX_VERSION if version is None else version, done
-        )
+        sent = _Sent(answer_to(request), request.MAX_VERSION if version is None else version, done)
         self._connection.send(request, sent, timeout_ms)
 
     def close(self) -> None:
@@ -186,10 +184,11 @@ class _Connection:
             return
         assert sent.timer is not None
         sent.timer.cancel()
-        correlation, response = decode_response(sent.key, memoryview(frame)[4:], sent.version)
+        correlation, response = decode_answer(sent.answer, memoryview(frame)[4:], sent.version)
         assert correlation == number
+        key = ApiKey(sent.answer.API_KEY)
         self._network.on_node_message(
-            f"{self._name} {sent.key.name} v{sent.version} {zlib.crc32(frame):08x}"
+            f"{self._name} {key.name} v{sent.version} {zlib.crc32(frame):08x}"
         )
         sent.done(response, None)
 

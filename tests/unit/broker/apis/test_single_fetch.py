@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 
-from broker.apis.context import AtOnce
-from broker.apis.fetch import FetchApi
-from broker.request_handler import RequestHandler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.message_codec import decode_response, encode_request
@@ -22,128 +19,12 @@ from protocol.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
-from tests.unit.broker.replica_fixture import Replicas, topic_id_of
+from tests.unit.broker.apis.fetch_fixture import Broker, Reply, joined
+from tests.unit.broker.replica_fixture import topic_id_of
 
 MIB = 1 << 20
 SHORT = (11, 12, 13, 16, 18)
-REMEMBERED = (
-    "key",
-    "fetch_offset",
-    "max_bytes",
-    "current_leader_epoch",
-    "last_fetched_epoch",
-    "told_high_watermark",
-    "told_log_start_offset",
-)
 CALLS_MAX = 19  # one of them is the test's own
-
-
-class Connection:
-    connection_id = "c1"
-    client_host = "127.0.0.1"
-    listener_name = "PLAINTEXT"
-
-    def __init__(self) -> None:
-        self.at_once: AtOnce | None = None
-
-
-class Reply(list[Any]):
-    def __call__(self, parts: Any) -> None:
-        self.append(parts)
-
-    def close(self) -> None:
-        raise AssertionError("not closed here")
-
-
-class Broker:
-    """A request handler on a folder, with the short way or without it, and how often it helped."""
-
-    def __init__(self, folder: Path, quick: bool = True) -> None:
-        self.replicas = Replicas(str(folder))
-        self.replicas.create("t", partitions=3)
-        fetch = FetchApi(self.replicas.config, self.replicas.manager)
-        self.single = fetch.single
-        (api,) = fetch.apis()
-        handle, short = api.handle, api.quick
-        assert short is not None
-        self.long_way = 0
-        self.short_way = 0
-        self.after_waiting = 0
-        """Of those that went the long way: how many had waited the short way first."""
-
-        def counted_handle(*args: Any) -> None:
-            self.long_way += 1
-            handle(*args)
-
-        def counted_quick(*args: Any) -> Any:
-            *given, the_long_way = args
-            waits = False
-
-            def after_waiting(frame: memoryview) -> None:
-                self.after_waiting += waits
-                the_long_way(frame)
-
-            done = short(*given, after_waiting)
-            waits = True
-            self.short_way += bool(done)
-            return done
-
-        object.__setattr__(api, "handle", counted_handle)
-        object.__setattr__(api, "quick", counted_quick if quick else None)
-        self.handler = RequestHandler([api])
-        self.replies: list[Reply] = []
-        self.connections = [Connection(), Connection()]
-        self.at_once = 0
-
-    def send(self, frame: bytes, connection: int = 0) -> Reply:
-        """One request, as `broker.network.connection` has it handled."""
-        reply = Reply()
-        self.replies.append(reply)
-        view, by = memoryview(bytearray(frame))[4:], self.connections[connection]
-        if by.at_once is not None:
-            answer = self.handler.handle_at_once(by, view)
-            if answer is not None:
-                self.at_once += 1
-                reply.append(answer)
-                return reply
-        self.handler.handle(by, view, reply)
-        return reply
-
-    def frames(self) -> list[list[bytes]]:
-        """All answers so far, request by request, as they go on the wire."""
-        return [[joined(parts) for parts in reply] for reply in self.replies]
-
-    def fetch(self, frame: bytes, version: int) -> FetchResponse:
-        (parts,) = self.send(frame)
-        response = decode_response(ApiKey.FETCH, memoryview(joined(parts))[4:], version)[1]
-        assert isinstance(response, FetchResponse)
-        return response
-
-    def counts(self) -> list[Any]:
-        partitions = [self.replicas.manager.partition("t", index) for index in range(3)]
-        return [one.counts for one in partitions if one is not None]
-
-    def sessions(self) -> list[Any]:
-        """What the sessions remember, in the order in which they would be given up."""
-        return [
-            (
-                session.session_id,
-                session.epoch,
-                session.last_used_ms,
-                list(session.changed),
-                [
-                    [getattr(one, name) for name in REMEMBERED]
-                    for one in session.partitions.values()
-                ],
-            )
-            for session in self.replicas.manager.sessions
-        ]
-
-
-def joined(parts: Any) -> bytes:
-    if isinstance(parts, (bytes, bytearray)):
-        return bytes(parts)
-    return b"".join(p.read() if hasattr(p, "read") else bytes(p) for p in parts)
 
 
 def frame(
