@@ -59,7 +59,7 @@ class ProduceApi:
         self.messages_failed = 0
 
     def apis(self) -> list[Api]:
-        quick = SingleProduce(self._replicas).handle
+        quick = SingleProduce(self._replicas, self._name_leaders).handle
         return [Api(ApiKey.PRODUCE, 3, 13, self.handle, refuse_produce, quick)]
 
     def handle(
@@ -77,8 +77,8 @@ class ProduceApi:
             return
         append = _Append(self._replicas, request, context.api_version, verified)
         response = append.run(self._scheduler.wall_ms())
-        if append.failed and context.api_version >= CURRENT_LEADER_FROM:
-            self._name_leaders(context, response)
+        if append.failed:
+            self._name_leaders(context.api_version, context.listener_name, response)
         if request.acks == ALL_REPLICAS and append.pending:
             waiting = DelayedProduce(
                 append.pending, lambda: self._replicated(context, response, respond)
@@ -117,12 +117,13 @@ class ProduceApi:
     def _replicated(
         self, context: RequestContext, response: ProduceResponse, respond: Respond
     ) -> None:
-        if context.api_version >= CURRENT_LEADER_FROM:
-            self._name_leaders(context, response)
+        self._name_leaders(context.api_version, context.listener_name, response)
         respond(response)
 
-    def _name_leaders(self, context: RequestContext, response: ProduceResponse) -> None:
+    def _name_leaders(self, version: int, listener_name: str, response: ProduceResponse) -> None:
         """Where the leader is of each partition that is not led here (KIP-951)."""
+        if version < CURRENT_LEADER_FROM:
+            return
         image = self._replicas.image
         told: dict[int, None] = {}
         response.node_endpoints.clear()
@@ -138,7 +139,7 @@ class ProduceApi:
                     partition = self._replicas.partition(name, index)
                 leader, epoch = current_leader(partition, image, name, index)
                 answer.current_leader = LeaderIdAndEpoch(leader, epoch)
-                node = leader_node(image, leader, context.listener_name)
+                node = leader_node(image, leader, listener_name)
                 if node is not None and leader not in told:
                     told[leader] = None
                     response.node_endpoints.append(NodeEndpoint(*node))

@@ -1,19 +1,22 @@
 """A Produce of one plain batch, from its bytes to its answer: the path that decides the rate.
 
 What one record a request costs is the number of steps around its append. So where a request has one
-partition, no transaction, and is answered at once, it goes from the frame to the log and back with
-no messages in between: 0.6 of the CPU that it takes with them; and the next one of its kind goes
-by `broker.apis.repeated_produce`. Everything else, and whatever is refused before it is appended,
-is left to `broker.apis.produce`, which says how Produce behaves; tests hold all to the same
-answers. Never does I/O itself.
+partition and no transaction, it goes from the frame to the log and back with no messages in
+between: 0.6 of the CPU that it takes with them; and where it is answered at once, the next one of
+its kind goes by `broker.apis.repeated_produce`. Everything else, and whatever is refused before it
+is appended, is left to `broker.apis.produce`, which says how Produce behaves; tests hold all to the
+same answers. Never does I/O itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from broker.apis.context import AtOnce, TheLongWay
 from broker.apis.repeated_produce import RepeatedProduce
+from broker.purgatory.delayed_operations import DelayedProduce, PendingAck
+from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import ResponseParts
@@ -23,23 +26,28 @@ from protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from protocol.produce_codec import FLEXIBLE_FROM, OnePartition, encode, encode_one, read_one
+from protocol.produce_codec import FLEXIBLE_FROM, encode, encode_one, read_one
 from protocol.record_batch import HEADER_SIZE, TRANSACTIONAL_FLAG
 from storage.log_append_info import LogAppendInfo
 
 LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
 LOOKED_AT = TRANSACTIONAL_FLAG | 4  # most batches have neither bit: 4 is in zstd's codec
 
+_ALL_REPLICAS = -1
 _NOBODY = 0
 _LEADER = 1
-_ACKS = (-1, _NOBODY, _LEADER)
+_ACKS = (_ALL_REPLICAS, _NOBODY, _LEADER)
 
 
 class SingleProduce:
     """See the module."""
 
-    def __init__(self, replicas: ReplicaManager) -> None:
+    def __init__(
+        self, replicas: ReplicaManager, name_leaders: Callable[[int, str, ProduceResponse], None]
+    ) -> None:
+        """`name_leaders(version, listener, response)` completes one with an error."""
         self._replicas = replicas
+        self._name_leaders = name_leaders
         self._wall_ms = replicas.scheduler.wall_ms
         self._repeated = RepeatedProduce(replicas)
 
@@ -51,13 +59,13 @@ class SingleProduce:
         correlation_id: int,
         reply: Callable[[ResponseParts | None], None],
         _the_long_way: TheLongWay,
-        _listener_name: str,
+        listener_name: str,
     ) -> bool | AtOnce:
         """Append and answer the request whose body is at `pos`. False: nothing was done."""
         request = read_one(frame, pos, version)
         if request is None:
             return False
-        acks, _, name, topic_id, index, records = request
+        acks, timeout_ms, name, topic_id, index, records = request
         replicas = self._replicas
         if name:
             partition = replicas.partition(name, index)
@@ -67,8 +75,7 @@ class SingleProduce:
             partition is None
             or len(records) < HEADER_SIZE
             or records[LOW_ATTRIBUTES] & LOOKED_AT
-            # Without followers, acks=all is as soon answered as acks=1.
-            or (acks != _LEADER and (acks not in _ACKS or partition.followers is not None))
+            or acks not in _ACKS
         ):
             return False
         info = partition.append_as_leader(records, acks, self._wall_ms())
@@ -80,36 +87,101 @@ class SingleProduce:
             topic = TopicProduceResponse(name, topic_id, [refused(index, info)])
             reply(encode(ProduceResponse([topic]), version, correlation_id))
             return True
+        one = _Answer(version, correlation_id, name, topic_id, index, info)
+        # Without followers, acks=all is as soon answered as acks=1.
+        if acks == _ALL_REPLICAS and partition.followers is not None:
+            complete = partial(self._reply, one, listener_name, reply)
+            self._wait(partition, one, timeout_ms, complete)
+            return True
         try:
-            reply(_answer(request, version, correlation_id, info) if acks != _NOBODY else None)
+            reply(one.parts() if acks != _NOBODY else None)
         finally:
             replicas.partition_changed(partition)
         if partition.followers is not None:
             return True
         return self._repeated.remember(frame, version, request) or True
 
+    def _wait(
+        self, partition: Partition, one: _Answer, timeout_ms: int, complete: Callable[[], None]
+    ) -> None:
+        """Answer when all in sync have what was appended, or it is too late."""
+        replicas = self._replicas
+        ack = PendingAck(one.info.last_offset + 1, one.settle)
+        waiting = DelayedProduce({partition: ack}, complete)
+        if not waiting.settle_all():
+            replicas.partition_changed(partition)
+            if not waiting.settle_all():
+                keys = [partition]
+                replicas.produce_purgatory.watch(waiting, keys, max(timeout_ms, 0))
+                return
+        try:
+            complete()
+        finally:
+            replicas.partition_changed(partition)
 
-def _answer(
-    request: OnePartition, version: int, correlation_id: int, info: LogAppendInfo
-) -> ResponseParts:
-    """What was appended."""
-    _, _, name, topic_id, index, _ = request
-    if version < FLEXIBLE_FROM:
-        one = PartitionProduceResponse(
-            index, 0, info.first_offset, info.log_append_time, info.log_start_offset
+    def _reply(
+        self, one: _Answer, listener_name: str, reply: Callable[[ResponseParts | None], None]
+    ) -> None:
+        if not one.error:
+            reply(one.parts())
+            return
+        response = one.refusal()
+        self._name_leaders(one.version, listener_name, response)
+        reply(encode(response, one.version, one.correlation_id))
+
+
+class _Answer:
+    """What was appended, and how to say so; `error` where it was not replicated."""
+
+    __slots__ = ("correlation_id", "error", "index", "info", "name", "topic_id", "version")
+
+    def __init__(
+        self,
+        version: int,
+        correlation_id: int,
+        name: str,
+        topic_id: bytes,
+        index: int,
+        info: LogAppendInfo,
+    ) -> None:
+        self.version = version
+        self.correlation_id = correlation_id
+        self.name = name
+        self.topic_id = topic_id
+        self.index = index
+        self.info = info
+        self.error = ErrorCode.NONE
+
+    def settle(self, verdict: ErrorCode) -> None:
+        """The in-sync replicas have it, or will not."""
+        self.error = verdict
+
+    def parts(self) -> ResponseParts:
+        """The whole frame, where there is no error."""
+        info = self.info
+        if self.version < FLEXIBLE_FROM:
+            return encode(self._response(0, info.first_offset), self.version, self.correlation_id)
+        return encode_one(
+            self.version,
+            self.correlation_id,
+            self.name.encode(),
+            self.topic_id,
+            self.index,
+            info.first_offset,
+            info.log_append_time,
+            info.log_start_offset,
         )
-        topic = TopicProduceResponse(name, topic_id, [one])
-        return encode(ProduceResponse([topic]), version, correlation_id)
-    return encode_one(
-        version,
-        correlation_id,
-        name.encode(),
-        topic_id,
-        index,
-        info.first_offset,
-        info.log_append_time,
-        info.log_start_offset,
-    )
+
+    def refusal(self) -> ProduceResponse:
+        """Where there is one."""
+        return self._response(int(self.error), -1)
+
+    def _response(self, error: int, offset: int) -> ProduceResponse:
+        info = self.info
+        one = PartitionProduceResponse(
+            self.index, error, offset, info.log_append_time, info.log_start_offset
+        )
+        return ProduceResponse([TopicProduceResponse(self.name, self.topic_id, [one])])
 
 
 def refused_without_answer(error: int) -> ProtocolError:
