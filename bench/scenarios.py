@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 from bench.batches import CLIENT as LIBRDKAFKA
 from bench.batches import BatchProducer
@@ -86,20 +88,29 @@ def single_record(connections: int) -> Run:
     return run
 
 
-def batched(value_bytes: int, acks: str, codec: str = "none") -> Run:
-    """librdkafka, batches of up to 1 MB, one partition."""
+def batched(value_bytes: int, acks: str, codec: str = "none", producers: int = 1) -> Run:
+    """librdkafka, batches of up to 1 MB, a partition for each producer."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
         values = values_of(value_bytes) if codec == "none" else texts_of(value_bytes)
-        lots = [Lot(values)]
+        settings = {"acks": acks, "compression.type": codec}
 
         def load(topic: str, seconds: float) -> Done:
-            sent = producer.load(topic, lots, seconds)
-            wait_for_end(peer.port, topic, 0, sent)
-            return Done(sent)
+            def produce(partition: int) -> int:
+                sent = made[partition].load(topic, [Lot(values, partition)], seconds)
+                wait_for_end(peer.port, topic, partition, sent)
+                return sent
 
-        with BatchProducer(peer.bootstrap, acks=acks, **{"compression.type": codec}) as producer:
-            return batch_figures(with_fresh_topics(peer, load, window_s), value_bytes)
+            return Done(sum(threads.map(produce, range(producers))))
+
+        with ExitStack() as stack:
+            threads = stack.enter_context(ThreadPoolExecutor(producers))
+            made = [
+                stack.enter_context(BatchProducer(peer.bootstrap, **settings))
+                for _ in range(producers)
+            ]
+            measured = with_fresh_topics(peer, load, window_s, partitions=producers)
+            return batch_figures(measured, value_bytes)
 
     return run
 
@@ -140,16 +151,18 @@ def texts_of(value_bytes: int) -> list[bytes]:
     return [text[:value_bytes].encode() for text in texts]
 
 
-def with_fresh_topics(peer: Peer, load: Callable[[str, float], Done], window_s: float) -> Measured:
+def with_fresh_topics(
+    peer: Peer, load: Callable[[str, float], Done], window_s: float, partitions: int = 1
+) -> Measured:
     """Each window into a topic of its own: the disk need not hold all windows' data for long."""
-    topics = _fresh_topics(peer)
+    topics = _fresh_topics(peer, partitions)
     return steady(peer, lambda seconds: load(next(topics), seconds), window_s)
 
 
-def _fresh_topics(peer: Peer) -> Iterator[str]:
+def _fresh_topics(peer: Peer, partitions: int) -> Iterator[str]:
     for number in itertools.count():
         topic = f"batched-{number}"
-        create_topic(peer.port, topic)
+        create_topic(peer.port, topic, partitions)
         yield topic
 
 
@@ -165,7 +178,8 @@ def batch_figures(measured: Measured, value_bytes: int) -> list[Figure]:
 
 
 _GOALS_1K = {RATE: 1.5, BROKER_CPU: 0.6, MEMORY: 0.15}
-_BATCH_GOALS = {"1k": _GOALS_1K, "100": {"messages": 1.3}}
+_GOALS_100 = {"messages": 1.3}
+_BATCH_GOALS = {"1k": _GOALS_1K, "100": _GOALS_100}
 _SINGLE_GOALS = {
     1: {RATE: 1.2, BROKER_CPU: 0.9, "p50": 0.8, "p99": 1.0},
     8: {RATE: 1.2, BROKER_CPU: 0.9},
@@ -192,6 +206,9 @@ def _single(connections: int) -> Scenario:
 def _batches(client: str, size: str, acks: str) -> Scenario:
     by_replayer = client == REPLAYER
     make = replayed if by_replayer else batched
+    goals = _BATCH_GOALS.get(size, {}) if acks == "1" else {}
+    # With 100 bytes one librdkafka is the limit beside a quick broker: two have the goal.
+    is_limit = size == "100" and not by_replayer
     return Scenario(
         f"{'replayed' if by_replayer else 'batched'}-{size}-acks-{acks}",
         "produce",
@@ -200,10 +217,22 @@ def _batches(client: str, size: str, acks: str) -> Scenario:
         1,
         1,
         make(SIZES[size], acks),
-        goals=_BATCH_GOALS.get(size, {}) if acks == "1" else {},
-        # Of both clients: with 100 bytes librdkafka is the limit beside a quick broker.
-        usual=acks == "1" and size in _BATCH_GOALS,
+        goals={} if is_limit else goals,
+        usual=bool(goals),
     )
+
+
+_BY_TWO = Scenario(
+    "batched-100-acks-1-by-2",
+    "produce",
+    "batched produce, 100 B, acks=1, two producers",
+    LIBRDKAFKA,
+    2,
+    2,
+    batched(SIZES["100"], "1", producers=2),
+    goals=_GOALS_100,
+    usual=True,
+)
 
 
 def _compressed(codec: str) -> Scenario:
@@ -232,6 +261,7 @@ SCENARIOS = [
     ),
     *map(_single, _SINGLE_GOALS),
     *(_batches(LIBRDKAFKA, size, acks) for size in SIZES for acks in ACKS),
+    _BY_TWO,
     *(_batches(REPLAYER, size, acks) for size in SIZES for acks in ACKS),
     *map(_compressed, CODECS),
 ]

@@ -62,13 +62,16 @@ def test_a_quick_run(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]  # peers and plans are gone
 
 
-def test_batches_by_librdkafka(tmp_path: Path) -> None:
-    words = ("--peers", "ottla", "--scenarios", "batched-1k-acks-1", "--rounds", "1")
+@pytest.mark.parametrize(
+    ("scenario", "value_bytes"), [("batched-1k-acks-1", 1024), ("batched-100-acks-1-by-2", 100)]
+)
+def test_batches_by_librdkafka(tmp_path: Path, scenario: str, value_bytes: int) -> None:
+    words = ("--peers", "ottla", "--scenarios", scenario, "--rounds", "1")
     _, run = whole_run(tmp_path, *words, "--window", "0.2")
     (record,) = run["records"]
     figures = {figure["name"]: figure["value"] for figure in record["figures"]}
     assert figures["messages"] > 0
-    assert figures["rate"] == pytest.approx(figures["messages"] * 1024 / 1e6)
+    assert figures["rate"] == pytest.approx(figures["messages"] * value_bytes / 1e6)
 
 
 def test_a_run_that_is_ended_leaves_nothing_and_goes_on(tmp_path: Path) -> None:
