@@ -23,12 +23,21 @@ from bench.peers import Peer, can_start, start_peer
 from bench.replayer import Target, replay_targets
 from bench.scenario import MEMORY, SMALLER, Figure, Scenario
 from bench.watch import watched
-from bench.wire import create_topic, delete_topics, leader_ports, produce_frame, produce_one
+from bench.wire import (
+    create_topic,
+    delete_topics,
+    fetch_frame,
+    leader_ports,
+    produce_frame,
+    produce_one,
+)
 
 WARM_UP = "warm-up"
 WARM_UP_S = 240.0
 WARM_UP_PARTITIONS = 4  # of each node, with a connection each
 WARM_UP_DEPTH = 8
+WARM_UP_FETCHES = 0.1  # as many as that share of the Produces
+WARM_UP_FETCH_BYTES = 64 << 10
 CLEAN_UP_S = 120.0
 FOLDER_SETTLE_S = 15.0
 FOLDER_LEFT_BYTES = 64 << 20
@@ -147,19 +156,30 @@ def _turn(run: Run, name: str, number: int, scenarios: list[Scenario], path: Pat
 
 
 def _warm_up(peer: Peer, requests: int) -> None:
-    """So many Produces, several under way at each node: a JVM compiles what it runs often."""
+    """So many Produces, several under way at each node, then Fetches: a JVM compiles what it runs
+    often. One that has not fetched yet takes twice the CPU for it, for some ten seconds."""
     with watched(peer, WARM_UP_S):
         partitions = WARM_UP_PARTITIONS * peer.nodes
         create_topic(peer.port, WARM_UP, partitions)
         produce_one(peer.port, WARM_UP, partitions)
-        targets = [
-            Target(port, [produce_frame(WARM_UP, index, 100)])
-            for index, port in enumerate(leader_ports(peer.port, WARM_UP))
-        ]
         began = time.monotonic()
-        done = replay_targets(targets, WARM_UP_S, depth=WARM_UP_DEPTH, most=requests)
+        answers = 0
+        for make, size, most in (
+            (produce_frame, 100, requests),
+            (_first_records, WARM_UP_FETCH_BYTES, int(requests * WARM_UP_FETCHES)),
+        ):
+            targets = [
+                Target(port, [make(WARM_UP, index, size)])
+                for index, port in enumerate(leader_ports(peer.port, WARM_UP))
+            ]
+            done = replay_targets(targets, WARM_UP_S, depth=WARM_UP_DEPTH, most=most)
+            answers += done.answers
         delete_topics(peer.port)
-    say(f"    warmed by {done.answers:,} requests ({time.monotonic() - began:.0f} s)")
+    say(f"    warmed by {answers:,} requests ({time.monotonic() - began:.0f} s)")
+
+
+def _first_records(topic: str, partition: int, most_bytes: int) -> bytes:
+    return fetch_frame(topic, partition, 0, most_bytes)
 
 
 def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Record:
