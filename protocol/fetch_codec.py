@@ -175,8 +175,8 @@ class SameFetch:
         """From a frame of one partition with its body at `pos`; `after` as in `what_repeats`."""
         size = len(frame)
         epoch_at, offset_at = _changes_at(size - after, pos, version)
-        between, after = offset_at - epoch_at - 4, size - offset_at - 8
-        form = f">4si{epoch_at - 8}si{between}sq{after}s"
+        between, rest = offset_at - epoch_at - 4, size - offset_at - 8
+        form = f">4si{epoch_at - 8}si{between}sq{rest}s"
         self._unpack = Struct(form).unpack_from
         self._size = size
         api, _, first, _, second, _, third = self._unpack(frame)

@@ -12,7 +12,7 @@ answer, nothing changes here. Tests hold both to the same answers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from broker.apis.context import AtOnce, TheLongWay
 from broker.config import BrokerConfig
@@ -35,10 +35,23 @@ from protocol.message_codec import ResponseParts
 from protocol.primitives import RecordSlice
 from storage.file_records import FileRecords
 
+T = TypeVar("T")
+
 READERS_MAX = 4096
 """What is remembered; when there are more, all are forgotten and learned again."""
 REPEATED_BYTES_MAX = 512
 """Of a reader that is remembered: a client id may be long."""
+
+
+class Remembered(dict[bytes, T]):
+    """What was learned of readers, by the bytes that they repeat; within limits."""
+
+    def remember(self, repeated: bytes, learned: T) -> None:
+        """Keep it, if those bytes are few."""
+        if len(repeated) <= REPEATED_BYTES_MAX:
+            if len(self) >= READERS_MAX:
+                self.clear()
+            self[repeated] = learned
 
 
 class SingleFetch:
@@ -47,7 +60,7 @@ class SingleFetch:
     def __init__(self, config: BrokerConfig, replicas: ReplicaManager) -> None:
         self.replicas = replicas
         self._max_bytes = config.fetch_max_bytes
-        self._readers: dict[bytes, _OnePartition] = {}
+        self._readers: Remembered[_OnePartition] = Remembered()
 
     def handle(
         self,
@@ -98,10 +111,7 @@ class SingleFetch:
             return None
         same = SameFetch(frame, pos, version)
         wanted = _OnePartition(self.replicas, version, request, self._max_bytes, same)
-        if len(repeated) <= REPEATED_BYTES_MAX:
-            if len(self._readers) >= READERS_MAX:
-                self._readers.clear()
-            self._readers[repeated] = wanted
+        self._readers.remember(repeated, wanted)
         return wanted
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from broker.apis.context import RequestContext
 from broker.apis.fetch_reading import FollowerFetch
-from broker.apis.single_fetch import READERS_MAX, REPEATED_BYTES_MAX
+from broker.apis.single_fetch import Remembered
 from broker.config import BrokerConfig
 from broker.purgatory.delayed_operations import DelayedFetch
 from broker.replication.fetch_session import FetchSession, FollowerPartition, FollowerSession
@@ -38,7 +38,7 @@ class SingleFollowerFetch:
     def __init__(self, config: BrokerConfig, replicas: ReplicaManager) -> None:
         self._config = config
         self._replicas = replicas
-        self._followers: dict[bytes, _Followed] = {}
+        self._followers: Remembered[_Followed] = Remembered()
 
     def handle(
         self, frame: memoryview, pos: int, version: int, correlation_id: int, reply: Reply
@@ -64,10 +64,7 @@ class SingleFollowerFetch:
             return None
         same = SameFetch(frame, pos, version, REPLICA_STATE_BYTES)
         followed = _Followed(self._config, self._replicas, version, request, same)
-        if len(repeated) <= REPEATED_BYTES_MAX:
-            if len(self._followers) >= READERS_MAX:
-                self._followers.clear()
-            self._followers[repeated] = followed
+        self._followers.remember(repeated, followed)
         return followed
 
 
@@ -108,9 +105,8 @@ class _Followed:
         """Answer, or wait; False where nothing was done."""
         request, replicas = self.request, self.replicas
         partition = replicas.partition_by_id(request.topic_id, request.partition)
-        if partition is None or replicas.leader_quota.is_throttled(
-            partition.topic, request.partition
-        ):
+        quota = replicas.leader_quota
+        if partition is None or quota.is_throttled(partition.topic, partition.index):
             return False
         session = replicas.sessions.only_reader_of(
             partition, request.session_id, session_epoch, True, request.replica_id
@@ -143,10 +139,6 @@ class _Followed:
             if moved:
                 replicas.partition_changed(partition)
         return True
-
-    def is_throttled(self, partition: Partition) -> bool:
-        """Whether this partition may have to wait for a quota."""
-        return self.replicas.leader_quota.is_throttled(partition.topic, partition.index)
 
     def read(self, partition: Partition, offset: int) -> PartitionRead:
         """What there is from `offset` on."""
@@ -244,7 +236,7 @@ class _Fetch:
         if (
             session.by_partition.get(partition) is not self._wanted
             or len(session.changed) != 1
-            or followed.is_throttled(partition)
+            or followed.replicas.leader_quota.is_throttled(partition.topic, partition.index)
         ):
             return None
         read = followed.read(partition, self._wanted.fetch_offset)

@@ -30,7 +30,7 @@ from tests.unit.broker.replica_fixture import topic_id_of
 MIB = 1 << 20
 REPLICAS = (1, 2, 3)
 VERSIONS = (15, 17, 18)
-CALLS_MAX = 82  # to wait, and to be answered; six of them are the test's own
+CALLS_MAX = 81  # to wait, and to be answered; some of them are the test's own
 REPLICA = ("broker_epoch", "log_end_offset", "log_start_offset", "caught_up_ms")
 
 
@@ -237,7 +237,7 @@ def test_what_is_refused_or_unknown_goes_the_long_way(leader: Leader) -> None:
 def test_followers_are_forgotten_when_there_are_many(
     leader: Leader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("broker.apis.single_follower_fetch.READERS_MAX", 2)
+    monkeypatch.setattr("broker.apis.single_fetch.READERS_MAX", 2)
     follower = Follower(leader)
     leader.replicas.append("t", b"a")
     for turn in range(3):
