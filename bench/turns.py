@@ -157,7 +157,7 @@ def _turn(run: Run, name: str, number: int, scenarios: list[Scenario], path: Pat
 
 def _warm_up(peer: Peer, requests: int) -> None:
     """So many Produces, several under way at each node, then Fetches: a JVM compiles what it runs
-    often. One that has not fetched yet takes twice the CPU for it, for some ten seconds."""
+    often, and only that."""
     with watched(peer, WARM_UP_S):
         partitions = WARM_UP_PARTITIONS * peer.nodes
         create_topic(peer.port, WARM_UP, partitions)
