@@ -15,6 +15,7 @@ import pytest
 
 from broker.installation import check_installation
 from broker.start_error import StartError
+from tests import quick_cases
 from tests.compat import feature_matrix
 from tests.java_tools import java_available, program_classpath, spark_jars
 
@@ -22,6 +23,7 @@ from tests.java_tools import java_available, program_classpath, spark_jars
 def pytest_configure(config: pytest.Config) -> None:
     """Stop where an installed copy would be tested; print what each client showed at the end."""
     config.pluginmanager.register(feature_matrix, "feature-matrix")
+    config.pluginmanager.register(quick_cases, "quick-cases")
     root = Path(__file__).resolve().parent.parent
     try:
         check_installation(str(root))
@@ -33,7 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """What the tests of `tests/compat/` talk to."""
+    """What the tests of `tests/compat/` talk to, and how many cases of a test are enough."""
+    quick_cases.add_option(parser)
     parser.addoption(
         "--broker",
         choices=("ottla", "apache-kafka"),

@@ -22,6 +22,7 @@ def test_a_seed_gives_the_same_trace_when_run_twice(brokers: int) -> None:
     assert Simulation(3, brokers=brokers).run() == Simulation(3, brokers=brokers).run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("brokers", "seed"), [(1, 2), (3, 4)])
 def test_a_seed_gives_the_same_trace_whatever_the_hash_seed(brokers: int, seed: int) -> None:
     def outcome(hash_seed: str) -> str:

@@ -43,6 +43,7 @@ def finished(life: CompactedLife) -> None:
     life.check(cleaned_to=life.cleaner.first_dirty_offset(life.log))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [False, True])
 def test_the_end_before_each_change_of_a_cleaning(power: bool) -> None:
     for point in range(POINTS_MAX):
@@ -87,6 +88,7 @@ def crashed_in_the_swap(step: int) -> CompactedLife | None:
     return None
 
 
+@pytest.mark.slow
 def test_the_end_in_the_start_after_it() -> None:
     steps = points = 0
     for step in range(POINTS_MAX):

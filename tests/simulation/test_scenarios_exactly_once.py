@@ -15,6 +15,8 @@ from tests.simulation.transaction_invariants import AllOrNothing
 from tests.simulation.transactions import Txn
 from tests.simulation.transfers import Transferrer
 
+pytestmark = pytest.mark.slow
+
 PROTOCOLS = (1, 2)
 LAST_SEQUENCE = 2**31 - 1
 

@@ -35,6 +35,8 @@ from tests.simulation.sim_broker import SimBroker
 from tests.simulation.sim_client import Waits
 from tests.simulation.sim_network import Exchange
 
+pytestmark = pytest.mark.slow
+
 SEEDS = (1, 2, 3)
 
 

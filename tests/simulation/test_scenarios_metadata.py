@@ -33,6 +33,8 @@ from tests.simulation.scenario import Scenario
 from tests.simulation.sim_client import SimClient, Waits
 from tests.simulation.sim_network import Exchange
 
+pytestmark = pytest.mark.slow
+
 TOPIC = 2
 SET = 0
 PAIR = ("retention.ms", "segment.ms")

@@ -31,6 +31,8 @@ from tests.simulation.scenario import Scenario
 from tests.simulation.sim_broker import SimBroker
 from tests.simulation.stories import power_lost_beside_one_other
 
+pytestmark = pytest.mark.slow
+
 SEEDS = (1, 2, 3)
 
 

@@ -27,6 +27,8 @@ from tests.simulation.transaction_stories import (
     second_producer,
 )
 
+pytestmark = pytest.mark.slow
+
 PROTOCOLS = (1, 2)
 
 

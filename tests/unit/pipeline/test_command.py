@@ -25,6 +25,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.slow  # it waits ten seconds for one
 def test_no_broker_is_one_line_before_any_java() -> None:
     done = run("generate", "--bootstrap-server", "127.0.0.1:9")
     assert (done.returncode, done.stdout) == (2, "")

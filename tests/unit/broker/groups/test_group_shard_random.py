@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -265,4 +266,4 @@ GroupLife.TestCase.settings = settings(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-TestGroupLife = GroupLife.TestCase
+TestGroupLife = pytest.mark.slow(GroupLife.TestCase)

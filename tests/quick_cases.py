@@ -1,0 +1,53 @@
+"""`--cases N`: of a test with more cases than N only N, spread over all; for `make check`.
+
+A test with sixty seeds, or one for each of 270 messages, is there to be thorough, and `make test`
+runs all of it. Before a commit a few of its cases find most of what the whole finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+
+def add_option(parser: pytest.Parser) -> None:
+    """For the conftest: a plugin that it registers comes too late for options."""
+    parser.addoption(
+        "--cases",
+        type=int,
+        default=0,
+        metavar="N",
+        help="of each test run at most N of its cases, spread over all; 0: all of them",
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """After markers have chosen: N of those cases that are left."""
+    most = config.getoption("--cases")
+    if most:
+        left = set(chosen([item.nodeid for item in items], most))
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in left])
+        items[:] = [item for item in items if item.nodeid in left]
+
+
+def chosen(node_ids: Iterable[str], most: int) -> list[str]:
+    """Of each test's cases (`file::test[case]`) at most so many."""
+    tests: dict[str, list[str]] = {}
+    for node_id in node_ids:
+        tests.setdefault(node_id.partition("[")[0], []).append(node_id)
+    return [node_id for cases in tests.values() for node_id in spread(cases, most)]
+
+
+def spread(cases: Sequence[T], most: int) -> list[T]:
+    """The first, the last and what lies evenly between them; all, where they are no more."""
+    count = len(cases)
+    if count <= most:
+        return list(cases)
+    if most == 1:
+        return [cases[0]]
+    return [cases[index * (count - 1) // (most - 1)] for index in range(most)]
