@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import sys
 import sysconfig
 import time
 from pathlib import Path
@@ -31,7 +32,11 @@ def python_build() -> str:
     told = sysconfig.get_config_var("CONFIG_ARGS") or ""
     ways = {"--enable-optimizations": "profile-guided", "--with-lto": "link-time optimized"}
     found = [name for option, name in ways.items() if option in told]
-    return " and ".join(found) if found else "plain build (neither PGO nor LTO)"
+    if found:
+        return " and ".join(found)
+    if sys.base_prefix == "/usr":
+        return "the distribution's build"  # Debian's is optimized in both ways, and does not say so
+    return "plain build (neither PGO nor LTO)"
 
 
 def _value_of(path: str, key: str) -> str:
