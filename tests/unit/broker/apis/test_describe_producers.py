@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker.apis.describe_producers import DescribeProducersApi, refuse_describe_producers
-from broker.replication.partition import TransactionMarkerRequest
+from broker.replication.transaction_marker import TransactionMarkerRequest
 from protocol.errors import ErrorCode
 from protocol.messages.describe_producers import (
     DescribeProducersRequest,

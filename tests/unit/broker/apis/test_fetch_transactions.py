@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.replication.partition import TransactionMarkerRequest
+from broker.replication.transaction_marker import TransactionMarkerRequest
 from protocol.errors import ErrorCode
 from tests.unit.broker.apis.test_fetch import Fetch, offsets
 

@@ -6,7 +6,7 @@ import pytest
 
 from broker.apis.context import RequestContext
 from broker.apis.list_offsets import ListOffsetsApi, refuse_list_offsets
-from broker.replication.partition import TransactionMarkerRequest
+from broker.replication.transaction_marker import TransactionMarkerRequest
 from protocol.errors import ErrorCode
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,

@@ -12,7 +12,7 @@ from broker.apis.context import RequestContext
 from broker.apis.produce import ProduceApi
 from broker.apis.transactional_produce import TransactionalProduce
 from broker.replication.append_verification import AppendVerification
-from broker.replication.partition import TransactionMarkerRequest
+from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.replication.transaction_verification import (
     TransactionSupportedOperation,
     TransactionVerifier,

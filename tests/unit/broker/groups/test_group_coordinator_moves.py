@@ -13,8 +13,9 @@ import pytest
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.replication.coordinator_log import TransactionMarker
-from broker.replication.partition import Partition, TransactionMarkerRequest
+from broker.replication.partition import Partition
 from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
+from broker.replication.transaction_marker import TransactionMarkerRequest
 from protocol.errors import ErrorCode
 from protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,

@@ -14,8 +14,9 @@ from broker.replication.coordinator_log import (
     TransactionalProducer,
     TransactionMarker,
 )
-from broker.replication.partition import Partition, TransactionMarkerRequest
+from broker.replication.partition import Partition
 from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
+from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.replication.transaction_verification import TransactionSupportedOperation, Verified
 from protocol.errors import ErrorCode
 from protocol.record_batch import RecordBatchHeader, iterate_batches

@@ -1,0 +1,151 @@
+"""Which fetch sessions there are (KIP-227): found by id, made, and ended to make room.
+
+Owns the sessions, at most `max.incremental.fetch.session.cache.slots`; one that was not used for
+`min.incremental.fetch.session.eviction.ms` gives its place to a new one. Never: what a session
+remembers of its partitions (`broker.replication.fetch_session`).
+
+Follows Kafka's `FetchSessionCache`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from broker.replication.fetch_session import (
+    NO_REPLICA,
+    NO_SESSION,
+    FetchSession,
+    FollowerSession,
+)
+from broker.replication.partition import Partition
+from protocol.errors import ErrorCode
+
+
+class FetchSessionCache:
+    """All sessions of one broker, least recently used first."""
+
+    def __init__(
+        self,
+        slots: int,
+        eviction_ms: int,
+        random_bytes: Callable[[int], bytes],
+        on_change: Callable[[FetchSession, Partition], None],
+    ) -> None:
+        self.slots = slots
+        self.eviction_ms = eviction_ms
+        self.evictions = 0
+        self.serves_consumers_from_followers = False
+        """Whether a replica selector sends consumers to followers."""
+        self._random_bytes = random_bytes
+        self._on_change = on_change
+        self._sessions: dict[int, FetchSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def __iter__(self) -> Iterator[FetchSession]:
+        return iter(self._sessions.values())
+
+    def create(
+        self,
+        partition_count: int,
+        uses_topic_ids: bool,
+        now_ms: float,
+        replica_id: int = NO_REPLICA,
+    ) -> FetchSession | None:
+        """A new session, or None where all places are taken: the fetch then goes without one."""
+        if len(self._sessions) >= self.slots and not self._evict(
+            partition_count, now_ms, replica_id
+        ):
+            return None
+        session_id = self._new_id()
+        session: FetchSession
+        if replica_id == NO_REPLICA:
+            session = FetchSession(session_id, uses_topic_ids, now_ms, self._on_change)
+        else:
+            follower = FollowerSession(
+                session_id, uses_topic_ids, now_ms, self._on_change, replica_id
+            )
+            follower.wakes_on_high_watermark = self.serves_consumers_from_followers
+            session = follower
+        self._sessions[session_id] = session
+        return session
+
+    def resume(
+        self,
+        session_id: int,
+        epoch: int,
+        uses_topic_ids: bool,
+        now_ms: float,
+        replica_id: int = NO_REPLICA,
+    ) -> FetchSession | ErrorCode:
+        """The session that an incremental request goes on with."""
+        session = self._sessions.get(session_id)
+        if session is None or session.replica_id != replica_id:
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        if session.epoch != epoch:
+            return ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        if session.uses_topic_ids != uses_topic_ids:
+            return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+        self.touch(session, now_ms)
+        return session
+
+    def only_reader_of(
+        self,
+        partition: Partition,
+        session_id: int,
+        epoch: int,
+        uses_topic_ids: bool,
+        replica_id: int = NO_REPLICA,
+    ) -> FetchSession | None:
+        """The reader's session, where it knows `partition` and has news of no other."""
+        session = self._sessions.get(session_id)
+        if (
+            session is None
+            or session.epoch != epoch
+            or session.replica_id != replica_id
+            or session.uses_topic_ids != uses_topic_ids
+        ):
+            return None
+        wanted = session.by_partition.get(partition)
+        changed = session.changed
+        if wanted is None or len(changed) > 1 or (changed and wanted.key not in changed):
+            return None
+        return session
+
+    def touch(self, session: FetchSession, now_ms: float) -> None:
+        """`session` is in use: the last one to be evicted."""
+        session.last_used_ms = now_ms
+        self._sessions[session.session_id] = self._sessions.pop(session.session_id)
+
+    def remove(self, session_id: int) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            session.close()
+
+    def _evict(self, partition_count: int, now_ms: float, replica_id: int) -> bool:
+        """Free one place: a session long unused, else an old one that serves fewer partitions.
+
+        A follower takes the place of any consumer, and no consumer that of a follower in use.
+        """
+        if not self._sessions:
+            return False
+        oldest = next(iter(self._sessions.values()))
+        victim = oldest if now_ms - oldest.last_used_ms > self.eviction_ms else None
+        consumers = [s for s in self._sessions.values() if s.replica_id == NO_REPLICA]
+        if victim is None and consumers:
+            smallest = min(consumers, key=lambda s: len(s.partitions))
+            settled = now_ms - smallest.created_ms > self.eviction_ms
+            if replica_id != NO_REPLICA or (settled and len(smallest.partitions) < partition_count):
+                victim = smallest
+        if victim is None:
+            return False
+        self.evictions += 1
+        self.remove(victim.session_id)
+        return True
+
+    def _new_id(self) -> int:
+        while True:
+            session_id = int.from_bytes(self._random_bytes(4), "big") & 0x7FFFFFFF
+            if session_id != NO_SESSION and session_id not in self._sessions:
+                return session_id
