@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from broker.metrics import Labels, Sample
 from controller.metadata_image import NO_LEADER, PartitionRegistration
+from controller.unclean_elections import UncleanElections
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -95,6 +96,16 @@ def _replicas(node: Node, broker: BrokerServer) -> None:
         "Replicas that this broker's leaders took in sync",
         lambda: (({}, float(view.isr_expands)),),
     )
+    metrics.counters(
+        f"{_SERVER}_failedisrupdates",
+        "Changes of who is in sync that the controller refused",
+        lambda: (({}, float(view.failed_isr_updates)),),
+    )
+    metrics.gauge(
+        f"{_SERVER}_offlinereplicacount",
+        "Replicas in log directories that failed",
+        lambda: replicas.offline_count,
+    )
     metrics.gauges(
         "kafka_server_delayedoperationpurgatory_purgatorysize",
         "Requests that wait",
@@ -158,6 +169,14 @@ def _controller(node: Node) -> None:
         f"{name}_fencedbrokercount",
         "Registered brokers that are fenced",
         lambda: sum(broker.fenced for broker in node.image.brokers.values()),
+    )
+
+    unclean = UncleanElections()
+    node.controller.add_listener(unclean.metadata_changed)
+    metrics.counters(
+        "kafka_controller_controllerstats_uncleanleaderelections",
+        "Elections of leaders that may lack committed records, as this node has heard of them",
+        lambda: (({}, float(unclean.count)),),
     )
 
 

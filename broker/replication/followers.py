@@ -30,6 +30,7 @@ class LeaderView:
     __slots__ = (
         "alter_partitions",
         "brokers",
+        "failed_isr_updates",
         "isr_expands",
         "isr_shrinks",
         "lag_max_ms",
@@ -48,6 +49,8 @@ class LeaderView:
         self.isr_shrinks = 0
         self.isr_expands = 0
         """Proposals of theirs that came to be."""
+        self.failed_isr_updates = 0
+        """Those that the controller refused (Kafka's FailedIsrUpdatesPerSec)."""
         self.alter_partitions: AlterPartitionManager | None = None
         """Where proposals go; None until there is a way to the controller, and nothing is
         proposed."""

@@ -12,13 +12,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from broker.metrics import TopicMetrics
 from broker.replication.alter_partition_manager import Altered, Proposal
 from broker.replication.followers import Followers, IsrChange, LeaderView
 from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET, PartitionReads
 from broker.replication.replica import Replica
+from broker.replication.transaction_marker import TransactionMarkerRequest
 from controller.metadata_image import RECOVERED, PartitionRegistration
 from protocol.errors import ErrorCode
 from storage.log_append_info import AppendOrigin, LogAppendInfo
@@ -31,20 +32,6 @@ _log = logging.getLogger("ottla.isr")
 # By these the controller says that nothing was changed, by this proposal nor by an earlier try of
 # it. After any other refusal the metadata alone tells what is so.
 NOT_APPLIED = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
-
-
-class TransactionMarkerRequest(NamedTuple):
-    """What a transaction coordinator says of one producer's transaction.
-
-    `transaction_version` is the level of that feature under which it ran: from 2 on each end takes
-    a new producer epoch, which the marker has.
-    """
-
-    producer_id: int
-    producer_epoch: int
-    coordinator_epoch: int
-    committed: bool
-    transaction_version: int = 0
 
 
 class PartitionListener(Protocol):
@@ -238,6 +225,7 @@ class Partition(PartitionReads):
         if followers is None or followers.pending is not change:
             return  # the metadata has told more since
         if isinstance(answer, ErrorCode):
+            self._view.failed_isr_updates += 1
             if answer in NOT_APPLIED:
                 followers.commit(self.isr)
                 if self._advance_high_watermark():

@@ -18,7 +18,7 @@ from broker.dynamic_config import move_rate, topic_defaults
 from broker.metrics import Metrics
 from broker.purgatory.purgatory import Purgatory
 from broker.replication.assignments_manager import AssignmentsManager
-from broker.replication.fetch_session import FetchSessionCache
+from broker.replication.fetch_session_cache import FetchSessionCache
 from broker.replication.followers import LeaderView
 from broker.replication.partition import Partition
 from broker.replication.replica_mover import ReplicaMover
@@ -150,6 +150,11 @@ class ReplicaManager:
 
     def partitions(self) -> Iterator[Partition]:
         return iter(self._partitions.values())
+
+    @property
+    def offline_count(self) -> int:
+        """Replicas of ours in a log directory that failed (Kafka's OfflineReplicaCount)."""
+        return len(self._offline) + sum(one.log.offline for one in self._partitions.values())
 
     def on_leadership(self, listener: Callable[[Partition, bool], None]) -> None:
         self._leadership_listeners.append(listener)

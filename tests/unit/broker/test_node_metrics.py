@@ -40,6 +40,9 @@ async def test_values_are_read_from_their_owners_when_asked(tmp_path: Path) -> N
         ("kafka_server_raft_metrics_current_epoch", 1),
         ("kafka_server_replicamanager_isrshrinks", 0),
         ("kafka_server_replicamanager_isrexpands", 0),
+        ("kafka_server_replicamanager_failedisrupdates", 0),
+        ("kafka_server_replicamanager_offlinereplicacount", 0),
+        ("kafka_controller_controllerstats_uncleanleaderelections", 0),
     ):
         assert families[name].samples == (({}, value),), name
     assert families["kafka_server_raft_metrics_high_watermark"].samples[0][1] > 0

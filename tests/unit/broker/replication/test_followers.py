@@ -195,6 +195,7 @@ def test_it_counts_on_where_only_the_metadata_can_tell(tmp_path: Path, error: Er
     one.run(LAG_MS * 2)
     one.append(1)
     one.answer(error=error)
+    assert one.partition._view.failed_isr_updates == 1
     assert one.high_watermark == 1
     one.fetch(2, 1)
     assert one.asked == []  # one proposal at a time

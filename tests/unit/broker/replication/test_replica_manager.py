@@ -99,9 +99,11 @@ def test_a_partition_without_its_log_directory_says_so_until_it_is_deleted(
     with pytest.raises(AssertionError):
         replicas.create("lost")
     manager = replicas.manager
+    assert manager.offline_count == 2
     assert manager.why_absent("lost", 0) is ErrorCode.KAFKA_STORAGE_ERROR
     assert manager.why_absent_by_id(topic_id_of("lost"), 0) is ErrorCode.KAFKA_STORAGE_ERROR
     replicas.delete("lost")
     assert manager.why_absent("lost", 0) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     replicas.delete("fine")
     assert manager.partition("fine", 0) is None
+    assert manager.offline_count == 0
