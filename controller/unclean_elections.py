@@ -2,14 +2,15 @@
 
 Owns the count since this node's start. Never: elects anybody (`controller.leader_election`).
 
-Follows Kafka's `ControllerMetricsChanges` and `PartitionRegistration.electionWasUnclean`: what is
-told of a partition counts when its new leader was neither in sync nor eligible (KIP-966) before.
+Follows Kafka's `TopicDelta.updateElectionStats` and `ControllerMetricsChanges`: an election is
+unclean when the record that tells of it makes the partition RECOVERING. (One more unclean election
+before it has recovered tells nothing new, and does not count there either.)
 """
 
 from __future__ import annotations
 
 from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import NO_LEADER, MetadataImage, PartitionRegistration
+from controller.metadata_image import RECOVERING, MetadataImage
 
 
 class UncleanElections:
@@ -24,12 +25,8 @@ class UncleanElections:
             if topic.before is not None:
                 for index, after in topic.changed.items():
                     before = topic.before.partitions.get(index)
-                    self.count += before is not None and _is_unclean(before, after)
-
-
-def _is_unclean(before: PartitionRegistration, after: PartitionRegistration) -> bool:
-    return (
-        after.leader not in (before.leader, NO_LEADER)
-        and after.leader not in before.isr
-        and after.leader not in before.elr
-    )
+                    self.count += (
+                        before is not None
+                        and before.leader_recovery_state != RECOVERING
+                        and after.leader_recovery_state == RECOVERING
+                    )

@@ -70,3 +70,14 @@ async def test_partitions_without_a_leader_or_their_first_replica_are_counted(
     assert (values[f"{name}_activebrokercount"], values[f"{name}_fencedbrokercount"]) == (1, 1)
     node.controller.loader.image = before
     await server.stop()
+
+
+async def test_unclean_elections_are_heard_of(tmp_path: Path) -> None:
+    node = Server(config(tmp_path)).node
+    records = topic_records("t", bytes(16), [2, 3], isr=[2])
+    unclean = m.PartitionChangeRecord(0, bytes(16), leader=3, isr=[3], leader_recovery_state=1)
+    for offset, image in enumerate((image_of(*records), image_of(*records, unclean))):
+        node.controller.loader.load_snapshot(image)
+        families = {family.name: family for family in node.metrics.families()}
+        name = "kafka_controller_controllerstats_uncleanleaderelections"
+        assert families[name].samples == (({}, offset),)

@@ -1,11 +1,11 @@
-"""An election is unclean when the new leader was neither in sync nor eligible."""
+"""An election is unclean when it makes the partition RECOVERING, as in Kafka 4.3."""
 
 from __future__ import annotations
 
 import pytest
 
 from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage
+from controller.metadata_image import RECOVERED, RECOVERING, MetadataImage
 from controller.metadata_loader import delta_between
 from controller.unclean_elections import UncleanElections
 from protocol.messages import metadata_records as m
@@ -14,9 +14,9 @@ from tests.unit.controller.controller_fixture import image_of, topic_records
 TOPIC_ID = bytes(16)
 
 
-def counted(*changes: m.PartitionChangeRecord, isr: list[int] | None = None) -> int:
+def counted(*changes: m.PartitionChangeRecord) -> int:
     """After these changes, one batch each, of a partition with replicas 1 to 3."""
-    image = image_of(*topic_records("t", TOPIC_ID, [1, 2, 3], isr=isr))
+    image = image_of(*topic_records("t", TOPIC_ID, [1, 2, 3], isr=[1]))
     unclean = UncleanElections()
     unclean.metadata_changed(delta_between(MetadataImage(), image), image)
     for offset, change in enumerate(changes, 101):
@@ -27,26 +27,24 @@ def counted(*changes: m.PartitionChangeRecord, isr: list[int] | None = None) -> 
     return unclean.count
 
 
-def led_by(broker_id: int, **changes: object) -> m.PartitionChangeRecord:
-    return m.PartitionChangeRecord(0, TOPIC_ID, leader=broker_id, **changes)  # type: ignore[arg-type]
+def led_by(broker_id: int, state: int | None = None) -> m.PartitionChangeRecord:
+    changes = {} if state is None else {"leader_recovery_state": state}
+    return m.PartitionChangeRecord(0, TOPIC_ID, leader=broker_id, isr=[broker_id], **changes)
 
 
 @pytest.mark.parametrize(
-    ("isr", "changes", "count"),
+    ("changes", "count"),
     [
-        ([1, 2], [], 0),
-        ([1, 2], [led_by(2, isr=[2])], 0),
-        ([1, 2], [led_by(-1)], 0),
-        ([1], [led_by(-1), led_by(1)], 0),
-        ([1], [led_by(3, isr=[3])], 1),
-        ([1], [led_by(-1), led_by(3, isr=[3])], 1),
-        ([1], [led_by(3, isr=[3]), led_by(2, isr=[2])], 2),
-        ([1], [m.PartitionChangeRecord(0, TOPIC_ID, isr=[1, 2])], 0),
-        ([1], [led_by(-1, isr=[], eligible_leader_replicas=[3]), led_by(3, isr=[3])], 0),
+        ([], 0),
+        ([led_by(2)], 0),
+        ([led_by(3, RECOVERING)], 1),
+        ([led_by(3, RECOVERING), led_by(2)], 1),
+        ([led_by(3, RECOVERING), led_by(3, RECOVERED)], 1),
+        ([led_by(3, RECOVERING), led_by(3, RECOVERED), led_by(2, RECOVERING)], 2),
     ],
 )
-def test_what_counts(isr: list[int], changes: list[m.PartitionChangeRecord], count: int) -> None:
-    assert counted(*changes, isr=isr) == count
+def test_what_counts(changes: list[m.PartitionChangeRecord], count: int) -> None:
+    assert counted(*changes) == count
 
 
 def test_a_topic_that_is_made_with_its_leaders_counts_nothing() -> None:
