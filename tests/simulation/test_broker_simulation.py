@@ -1,7 +1,8 @@
 """One whole broker in virtual time: seeds in, verdicts out.
 
-`OTTLA_SEEDS` says how many seeds (50). The first five are quick enough for `make check`; the rest
-are marked slow. A failure prints the seed, how to run it again, and the last lines of its trace.
+`OTTLA_SEEDS` says how many seeds (50). Of the first five `make check` runs some; the
+rest are marked slow. A failure prints the seed, how to run it again, and the last lines of its
+trace.
 """
 
 from __future__ import annotations
