@@ -50,7 +50,7 @@ class LeaderView:
         self.isr_expands = 0
         """Proposals of theirs that came to be."""
         self.failed_isr_updates = 0
-        """Those that the controller refused (Kafka's FailedIsrUpdatesPerSec)."""
+        """Those that were refused, or answered too late (Kafka's FailedIsrUpdatesPerSec)."""
         self.alter_partitions: AlterPartitionManager | None = None
         """Where proposals go; None until there is a way to the controller, and nothing is
         proposed."""

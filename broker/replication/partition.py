@@ -238,6 +238,7 @@ class Partition(PartitionReads):
             answer.leader_epoch != self.leader_epoch
             or answer.partition_epoch < self.partition_epoch
         ):
+            self._view.failed_isr_updates += 1
             return
         _log.info("%r: ISR %s is now %s", self, self.isr, answer.isr)
         self.partition_epoch = answer.partition_epoch
