@@ -18,7 +18,8 @@ from pathlib import Path
 from types import FrameType
 
 from bench.machine import machine
-from bench.peers import ROOT, can_start
+from bench.page_cache import PageCache, gives_free_memory_back
+from bench.peers import ROOT, can_start, nothing
 from bench.picture import picture
 from bench.registry import all_scenarios
 from bench.report import rows
@@ -64,12 +65,16 @@ def main() -> int:
             compileall.compile_dir(checkout / package, quiet=1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
+    cache = PageCache() if gives_free_memory_back() and not options.quick else None
     try:
-        work_through(run, known, path)
+        work_through(run, known, path, cache.fill if cache is not None else nothing)
     except KeyboardInterrupt:
         say(f"broken off; the same command goes on ({path})")
     except (RuntimeError, OSError) as error:
         say(f"broken off: {one_line(error)}")
+    finally:
+        if cache is not None:
+            cache.close()
     return _report(run, known, path, options.markdown)
 
 

@@ -10,6 +10,7 @@ import sysconfig
 import time
 from pathlib import Path
 
+from bench.page_cache import gives_free_memory_back
 from tests.java_tools import java_home_bin
 
 
@@ -21,10 +22,18 @@ def machine() -> dict[str, str]:
         "processor": f"{os.cpu_count()} × {_value_of('/proc/cpuinfo', 'model name')}",
         "memory": f"{int(_value_of('/proc/meminfo', 'MemTotal').split()[0]) / (1 << 20):.0f} GiB",
         "system": f"{platform.system()} {platform.release()}, TCP by {_congestion_control()}",
+        "free memory": free_memory(),
         "load before": load,
         "Python": f"{platform.python_version()}, {python_build()}",
         "Java": _java(),
     }
+
+
+def free_memory() -> str:
+    """Whose it is, which can cost more than all that a broker does; see `bench.page_cache`."""
+    if gives_free_memory_back():
+        return "taken back by the host: the page cache is filled before each window"
+    return "the machine's own"
 
 
 def python_build() -> str:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from bench.wire import Wire, create_topic, produce_one
@@ -38,6 +39,10 @@ CLUSTER_PROPERTIES = {
 _CPUCLOCK_SCHED = 2
 
 
+def nothing() -> None:
+    """What most machines need before a window of load."""
+
+
 class Peer:
     """One broker, or three of a cluster, that runs. CPU and memory are sums over its processes.
 
@@ -49,6 +54,7 @@ class Peer:
     `flags`    how it was started, for the report
     `unsteady` how many loads upon it did not become steady
     `is_jvm`   whether it compiles on the way and is to be warmed with many requests first
+    `prepare`  makes the machine ready for a window of load
     """
 
     def __init__(self, name: str) -> None:
@@ -62,6 +68,7 @@ class Peer:
         self.flags = ""
         self.is_jvm = False
         self.unsteady = 0
+        self.prepare: Callable[[], object] = nothing
 
     @property
     def nodes(self) -> int:

@@ -164,6 +164,7 @@ def steady(peer: Peer, load: Load, window_s: float, *, windows_max: int = WINDOW
 
 
 def _window(peer: Peer, load: Load, window_s: float) -> Measured:
+    peer.prepare()
     cpu, client_cpu = peer.cpu_seconds(), client_cpu_seconds()
     began = time.perf_counter()
     done = load(window_s)

@@ -14,12 +14,12 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.peers import Peer, can_start, start_peer
+from bench.peers import Peer, can_start, nothing, start_peer
 from bench.replayer import Target, replay_targets
 from bench.scenario import MEMORY, SMALLER, Figure, Scenario
 from bench.watch import watched
@@ -103,8 +103,13 @@ class Run:
         )
 
 
-def work_through(run: Run, known: dict[str, Scenario], path: Path) -> None:
-    """Alternate the peers until everything that is asked for is there."""
+def work_through(
+    run: Run, known: dict[str, Scenario], path: Path, prepare: Callable[[], object] = nothing
+) -> None:
+    """Alternate the peers until everything that is asked for is there.
+
+    `prepare()` makes the machine ready, before each start, each scenario and each window.
+    """
     chosen = [known[name] for name in run.scenarios]
     shared = [one for one in chosen if not one.fresh]
     batches = [[one for one in shared if one.nodes == nodes] for nodes in (1, 3)]
@@ -116,7 +121,7 @@ def work_through(run: Run, known: dict[str, Scenario], path: Path) -> None:
                 if not batch or not can_start(peer, batch[0].nodes):
                     continue
                 while missing := [one for one in batch if not run.has(peer, number, one.name)]:
-                    _turn(run, peer, number, missing, path)
+                    _turn(run, peer, number, missing, path, prepare)
         minutes = (time.monotonic() - began) / 60
         left = minutes * (run.rounds - number)
         say(f"round {number} took {minutes:.1f} minutes; some {left:.0f} minutes to go")
@@ -124,14 +129,23 @@ def work_through(run: Run, known: dict[str, Scenario], path: Path) -> None:
     run.save(path)
 
 
-def _turn(run: Run, name: str, number: int, scenarios: list[Scenario], path: Path) -> None:
+def _turn(
+    run: Run,
+    name: str,
+    number: int,
+    scenarios: list[Scenario],
+    path: Path,
+    prepare: Callable[[], object],
+) -> None:
     """One peer on fresh data; ends early where it fails, and then another start goes on.
 
     At least one scenario is done after it, well or badly. RuntimeError where no peer starts.
     """
     nodes = scenarios[0].nodes
     say(f"round {number} of {run.rounds}: {name}, {nodes} node{'s' if nodes > 1 else ''}")
+    prepare()
     peer = start_peer(name, nodes)
+    peer.prepare = prepare
     done = len(run.records)
     try:
         run.flags[f"{name}, {nodes} nodes" if nodes > 1 else name] = peer.flags
@@ -185,6 +199,7 @@ def _first_records(topic: str, partition: int, most_bytes: int) -> bytes:
 def _measure(peer: Peer, number: int, scenario: Scenario, window_s: float) -> Record:
     """Its figures, or why there are none."""
     record = Record(peer.name, number, scenario.name, [], None, _now())
+    peer.prepare()
     began, unsteady = time.monotonic(), peer.unsteady
     try:
         with watched(peer, scenario.timeout_s):

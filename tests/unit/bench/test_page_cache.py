@@ -1,0 +1,84 @@
+"""Free memory is made scarce before a load, where it is the host's and not the machine's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench import page_cache
+from bench.page_cache import PageCache, gives_free_memory_back, read_meminfo
+from bench.scenario import Done, steady
+from tests.unit.bench.counted_peer import CountedPeer
+
+MIB = 1 << 20
+
+
+def test_a_balloon_with_page_reporting_tells_of_such_a_machine(tmp_path: Path) -> None:
+    def device(number: int, kind: str, features: str) -> None:
+        folder = tmp_path / f"virtio{number}"
+        folder.mkdir()
+        (folder / "device").write_text(kind + "\n")
+        (folder / "features").write_text(features + "\n")
+
+    assert not gives_free_memory_back(tmp_path / "nowhere")
+    device(0, "0x0001", "1111111100")
+    device(1, "0x0005", "0110000000")
+    assert not gives_free_memory_back(tmp_path)
+    device(2, "0x0005", "0110010000")
+    assert gives_free_memory_back(tmp_path)
+
+
+class Memory:
+    """A machine of four steps, of which each look finds one step less free."""
+
+    def __init__(self, free: int, available: int) -> None:
+        self.free, self.available = free, available
+
+    def told(self) -> dict[str, int]:
+        self.free -= page_cache.STEP_BYTES
+        return {
+            "MemTotal": 4 * page_cache.STEP_BYTES,
+            "MemFree": self.free,
+            "MemAvailable": self.available,
+        }
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_cache, "STEP_BYTES", MIB)
+    monkeypatch.setattr(page_cache, "FREE_BYTES", MIB // 2)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    ("free_steps", "available_steps", "filled_steps"),
+    [(5, 4, 3), (1, 4, 0), (99, 4, 4), (99, 2, 0)],
+    ids=["until little is free", "full already", "once through at most", "not into real memory"],
+)
+def test_it_fills_what_is_free(free_steps: int, available_steps: int, filled_steps: int) -> None:
+    memory = Memory(free_steps * MIB, available_steps * MIB)
+    cache = PageCache(memory.told)
+    try:
+        assert cache.fill() == filled_steps * MIB
+    finally:
+        cache.close()
+
+
+def test_the_machine_tells_its_memory() -> None:
+    told = read_meminfo()
+    assert 0 < told["MemFree"] <= told["MemTotal"]
+    assert told["MemTotal"] > 100 * MIB
+
+
+def test_each_window_is_prepared_before_it_is_measured() -> None:
+    peer = CountedPeer(1e-6)
+    events: list[str] = []
+    peer.prepare = lambda: events.append("prepared")
+
+    def load(_seconds: float) -> Done:
+        events.append("load")
+        return Done(peer.serve(100), (), 1.0)
+
+    steady(peer, load, 1.0)
+    assert events == ["prepared", "load"] * 2
