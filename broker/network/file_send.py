@@ -135,17 +135,21 @@ class ResponseSender:
             self.pending_bytes += part.size
 
     def send_parts(self, parts: Sequence[Bytes | FileSlice]) -> bool:
-        """Push `parts` and flush. The quick path of a Fetch's answer: bytes, one slice that goes
-        by sendfile, and at most one piece of bytes behind it.
+        """Push `parts` and flush. The quick path of a Fetch's answer: bytes, one slice, and at most
+        one piece of bytes behind it.
 
         Raises as `flush` does.
         """
-        if not self._queue and 2 <= len(parts) <= 3 and not self._closed:
+        if not self._queue and 2 <= len(parts) <= 3 and self._socket is not None:
             head, records = parts[0], parts[1]
-            if isinstance(head, _BYTES) and not isinstance(records, _BYTES):
-                size = records.size
-                if SMALL_SLICE_BYTES < size <= PROBE_BYTES and self._socket is not None:
-                    fd, position = records.fileno(), records.position
+            if isinstance(head, _BYTES) and not isinstance(records, _BYTES) and not self._closed:
+                size, position = records.size, records.position
+                if size <= SMALL_SLICE_BYTES:
+                    data = Cursor(records, position, size).read_whole()
+                    if data is not None:
+                        return self.send(b"".join((head, data, *parts[2:])))  # type: ignore[arg-type]
+                elif size <= PROBE_BYTES:
+                    fd = records.fileno()
                     if is_cached(fd, position, size):
                         sent = self._send_head_and_file(self._socket, head, fd, position, size)
                         return self._send_rest(parts, sent - len(head), size)

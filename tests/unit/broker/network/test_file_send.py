@@ -428,6 +428,24 @@ async def test_a_head_that_the_socket_takes_in_part(narrow: Pipe, log: tuple[int
     await narrow.drained.wait()
 
 
+async def test_a_small_slice_that_is_warm_leaves_in_one_call_with_its_header(
+    pipe: Pipe, log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+):
+    """What a record to a waiting reader, or to a follower, costs: nothing is put in a queue."""
+    monkeypatch.setattr(pipe.sender, "_queue", ())
+    sent: list[bytes] = []
+
+    class Socket:
+        def send(self, data: bytes) -> int:
+            sent.append(data)
+            return len(data)
+
+    monkeypatch.setattr(pipe.sender, "_socket", Socket())
+    fd, content = log
+    assert pipe.sender.send_parts([b"header", Slice(fd, 3, 1_000), b"end"])
+    assert sent == [b"header" + content[3:1_003] + b"end"]
+
+
 async def test_parts_that_are_warm_leave_by_two_calls(
     pipe: Pipe, log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
 ):

@@ -15,7 +15,7 @@ from protocol.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
-from protocol.messages.vote import VoteRequest, VoteResponse
+from protocol.messages.vote import VoteRequest, VoteResponse, VoteResponseTopicData
 from storage.ports import ChannelFailure
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -147,6 +147,28 @@ async def test_a_given_version_is_used_and_records_may_be_large_and_are_kept(
     await asyncio.wait_for(both, 5)
     assert seen == [12, FetchRequest.MAX_VERSION]
     assert [bytes(one) == records for one in got] == [True, True]
+
+
+async def test_a_small_answer_behind_a_large_one_in_pieces(
+    client: NetworkClient, peer: tuple[Peer, int]
+) -> None:
+    async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for code in range(1, 4):
+            version, correlation = await next_request(reader)
+            large = VoteResponse(code, [VoteResponseTopicData("x" * 30_000) for _ in range(10)])
+            out = bytes(encode_response(large, version, correlation))
+            for piece in (out[:1_000], out[1_000:200_000], out[200_000:]):
+                writer.write(piece)
+                await asyncio.sleep(0.01)
+            version, correlation = await next_request(reader)
+            await answer(writer, version, correlation, -code)
+        await reader.read()
+
+    peer[0].behaviour = behave
+    channel, outcomes = client.channel("127.0.0.1", peer[1], "node-1"), Outcomes()
+    for _ in range(6):
+        send(channel, outcomes)
+    assert await outcomes.wait(6) == [1, -1, 2, -2, 3, -3]
 
 
 async def test_nobody_listens_there(client: NetworkClient) -> None:
