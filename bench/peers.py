@@ -35,6 +35,12 @@ CLUSTER_PROPERTIES = {
     "min.insync.replicas": "2",
     "offsets.topic.replication.factor": "3",
 }
+# What `ottla cluster` and conf/broker-*.properties say beyond Kafka's defaults, as a node alone has
+# it from `ottla serve`; Kafka's own server.properties repeats its defaults.
+OTTLA_CLUSTER_PROPERTIES = {
+    "socket.send.buffer.bytes": "-1",
+    "socket.receive.buffer.bytes": "-1",
+}
 
 _CPUCLOCK_SCHED = 2
 
@@ -196,10 +202,13 @@ class ClusterPeer(Peer):
 
     def __init__(self, name: str, kind: str, checkout: Path) -> None:
         super().__init__(name)
+        properties = CLUSTER_PROPERTIES
+        if kind == OTTLA:
+            properties = {**properties, **OTTLA_CLUSTER_PROPERTIES}
         self._cluster = ClusterProcesses(
             NODES,
             peer=kind,
-            properties=CLUSTER_PROPERTIES,
+            properties=properties,
             heap=HEAP,
             jvm_options=JVM_OPTIONS,
             checkout=checkout,
