@@ -65,7 +65,7 @@ def main() -> int:
             compileall.compile_dir(checkout / package, quiet=1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
-    cache = PageCache() if gives_free_memory_back() and not options.quick else None
+    cache = PageCache() if _fills(options) else None
     try:
         work_through(run, known, path, cache.fill if cache is not None else nothing)
     except KeyboardInterrupt:
@@ -109,7 +109,7 @@ def _begun(options: argparse.Namespace, scenarios: list[str], path: Path) -> Run
         options.window if not options.quick else QUICK_WINDOW_S,
         options.warm_up,
         scenarios,
-        machine(),
+        machine(_fills(options)),
     )
     if path.exists():
         before = Run.load(path)
@@ -118,6 +118,11 @@ def _begun(options: argparse.Namespace, scenarios: list[str], path: Path) -> Run
             return before
         path.replace(path.with_name(f"{path.stem}-{time.strftime('%Y%m%dT%H%M%S')}.json"))
     return run
+
+
+def _fills(options: argparse.Namespace) -> bool:
+    """Whether the page cache is to be filled before each window."""
+    return not (options.quick or options.keep_page_cache) and gives_free_memory_back()
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
@@ -143,6 +148,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--warm-up", type=int, default=WARM_UP, help="requests that a JVM gets first"
+    )
+    parser.add_argument(
+        "--keep-page-cache",
+        action="store_true",
+        help="do not fill it where free memory is the host's",
     )
     parser.add_argument("--json", type=Path, help=f"where every value goes; default {KEPT}")
     parser.add_argument("--report", type=Path, help="measure nothing, print what this file says")

@@ -14,7 +14,7 @@ from bench.page_cache import gives_free_memory_back
 from tests.java_tools import java_home_bin
 
 
-def machine() -> dict[str, str]:
+def machine(fills_page_cache: bool) -> dict[str, str]:
     """In words, for the head of the report."""
     load = " ".join(f"{one:.1f}" for one in os.getloadavg())
     return {
@@ -22,18 +22,20 @@ def machine() -> dict[str, str]:
         "processor": f"{os.cpu_count()} × {_value_of('/proc/cpuinfo', 'model name')}",
         "memory": f"{int(_value_of('/proc/meminfo', 'MemTotal').split()[0]) / (1 << 20):.0f} GiB",
         "system": f"{platform.system()} {platform.release()}, TCP by {_congestion_control()}",
-        "free memory": free_memory(),
+        "free memory": free_memory(gives_free_memory_back(), fills_page_cache),
         "load before": load,
         "Python": f"{platform.python_version()}, {python_build()}",
         "Java": _java(),
     }
 
 
-def free_memory() -> str:
+def free_memory(is_the_hosts: bool, fills_page_cache: bool) -> str:
     """Whose it is, which can cost more than all that a broker does; see `bench.page_cache`."""
-    if gives_free_memory_back():
-        return "taken back by the host: the page cache is filled before each window"
-    return "the machine's own"
+    if not is_the_hosts:
+        return "the machine's own"
+    if fills_page_cache:
+        return "taken back by the host; the page cache is filled before each window"
+    return "taken back by the host: what writes pays for each page"
 
 
 def python_build() -> str:

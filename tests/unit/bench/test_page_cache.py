@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench import page_cache
+from bench.machine import free_memory
 from bench.page_cache import PageCache, gives_free_memory_back, read_meminfo
 from bench.scenario import Done, steady
 from tests.unit.bench.counted_peer import CountedPeer
@@ -69,6 +70,12 @@ def test_the_machine_tells_its_memory() -> None:
     told = read_meminfo()
     assert 0 < told["MemFree"] <= told["MemTotal"]
     assert told["MemTotal"] > 100 * MIB
+
+
+def test_the_report_says_whose_free_memory_is() -> None:
+    assert free_memory(False, False) == "the machine's own"
+    assert "filled before each window" in free_memory(True, True)
+    assert "pays for each page" in free_memory(True, False)
 
 
 def test_each_window_is_prepared_before_it_is_measured() -> None:
