@@ -95,12 +95,15 @@ class Leader:
         """The controller commits an ISR: by the metadata log, not by an answer."""
         self.replicas.replay(PartitionChangeRecord(0, topic_id_of(TOPIC), isr=list(isr)))
 
-    def answer(self, isr: Sequence[int] = (), error: ErrorCode = ErrorCode.NONE) -> None:
-        """The controller answers the newest proposal."""
+    def answer(
+        self, isr: Sequence[int] = (), error: ErrorCode = ErrorCode.NONE, epochs_later: int = 0
+    ) -> None:
+        """The controller answers the newest proposal; so many leader epochs after it was made."""
         request, done = self.asked.pop()
         (proposal,) = request.topics[0].partitions
+        leader_epoch, partition_epoch = proposal.leader_epoch, proposal.partition_epoch
         answer = AlterPartitionResponsePartitionData(
-            0, int(error), 1, proposal.leader_epoch, list(isr), 0, proposal.partition_epoch + 1
+            0, int(error), 1, leader_epoch + epochs_later, list(isr), 0, partition_epoch + 1
         )
         topic = AlterPartitionResponseTopicData(topic_id_of(TOPIC), [answer])
         done(AlterPartitionResponse(0, 0, [topic]))

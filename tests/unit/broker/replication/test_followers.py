@@ -203,6 +203,17 @@ def test_it_counts_on_where_only_the_metadata_can_tell(tmp_path: Path, error: Er
     assert one.high_watermark == 2
 
 
+def test_an_answer_of_a_later_leader_epoch_is_a_failed_update(tmp_path: Path) -> None:
+    one = leader(tmp_path, replicas=(1, 2), isr=(1,))
+    one.append(1)
+    one.fetch(2, 1)
+    assert one.proposed() == [1, 2]
+    one.answer([1, 2], epochs_later=1)
+    assert one.partition._view.failed_isr_updates == 1
+    assert one.partition.isr == (1,)  # the metadata of that epoch will tell
+    assert one.partition._view.isr_expands == 0
+
+
 def test_what_came_of_proposals_is_counted_once(tmp_path: Path) -> None:
     one = leader(tmp_path, replicas=(1, 2), isr=(1,))
     view = one.partition._view
