@@ -1,11 +1,11 @@
 """Keeps free memory scarce before a load, where the machine gives free memory back to its host.
 
 A virtual machine with free page reporting (virtio-balloon) has its host take back what is free, and
-pays for each page that it uses again: 1.3 s a GB on the machine of the project's figures, where a
-broker takes 1 s to take in, check and write that GB. Every load that writes then measures the host,
-for all peers alike, and all ratios drift towards 1. A machine that has run for a while has no such
-pages, for its page cache has filled all memory. So it is filled here, with the holes of a sparse
-file; the kernel evicts those for what is written, page by page, at next to no cost.
+pays for each page that it uses again: 0.75 to 1.5 s a GB on the machine of the project's figures,
+where a broker takes 0.6 s to take in, check and write that GB. Every load that writes then measures
+the host, for all peers alike, and all ratios drift towards 1. A machine that has run for a while
+has no such pages, for its page cache has filled all memory. So it is filled here, with the holes of
+a sparse file; the kernel evicts those for what is written, with a tenth of a core at 1 GB/s.
 
 It is filled again before each window: topics that are deleted make memory free, and the host may
 reclaim. Nothing is done on other machines. Linux only.

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.wire import Wire, create_topic, produce_one
+from broker.single_node_profile import SINGLE_NODE_PROFILE
 from protocol.messages.metadata import MetadataRequest
 from tests.apache_kafka import JVM_OPTIONS, ApacheKafka, answers_api_versions, free_port
 from tests.cluster_processes import KAFKA, OTTLA, ClusterProcesses
@@ -35,11 +36,11 @@ CLUSTER_PROPERTIES = {
     "min.insync.replicas": "2",
     "offsets.topic.replication.factor": "3",
 }
-# What `ottla cluster` and conf/broker-*.properties say beyond Kafka's defaults, as a node alone has
-# it from `ottla serve`; Kafka's own server.properties repeats its defaults.
+# What `ottla cluster` writes beyond Kafka's defaults, as `ottla serve` has it for a node alone;
+# Kafka's own server.properties repeats its defaults.
 OTTLA_CLUSTER_PROPERTIES = {
-    "socket.send.buffer.bytes": "-1",
-    "socket.receive.buffer.bytes": "-1",
+    key: SINGLE_NODE_PROFILE[key]
+    for key in ("socket.send.buffer.bytes", "socket.receive.buffer.bytes")
 }
 
 _CPUCLOCK_SCHED = 2
