@@ -19,6 +19,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, cast
 
+from broker.deadlines import DeadlineQueue, Deadlines
+from broker.scheduler import LoopScheduler
 from protocol.errors import ProtocolError
 from protocol.framing import FrameReader
 from protocol.message_codec import answer_to, decode_answer, encode_request
@@ -37,12 +39,18 @@ class NetworkClient:
         """A response above `response_max_bytes` closes its connection."""
         self._loop = loop
         self._response_max_bytes = response_max_bytes
+        self._deadlines: Deadlines[_Waiting] = Deadlines(LoopScheduler(loop), _Waiting.time_out)
         self._channels: dict[SocketChannel, None] = {}
 
     def channel(self, host: str, port: int, client_id: str) -> SocketChannel:
         """See `storage.ports.Network`."""
         channel = SocketChannel(
-            self._loop, host, port, client_id, self._response_max_bytes, self._forget
+            self._loop,
+            self._deadlines,
+            (host, port),
+            client_id,
+            self._response_max_bytes,
+            self._forget,
         )
         self._channels[channel] = None
         return channel
@@ -59,23 +67,28 @@ class NetworkClient:
 class _Waiting:
     """A request that is not answered yet."""
 
-    __slots__ = ("answer", "correlation_id", "done", "frame", "timer", "version")
+    __slots__ = ("answer", "channel", "correlation_id", "done", "due", "frame", "version")
 
     def __init__(
-        self, answer: Any, version: int, correlation_id: int, frame: bytes, done: Answered
+        self,
+        channel: SocketChannel,
+        answer: Any,
+        version: int,
+        correlation_id: int,
+        frame: bytes,
+        done: Answered,
     ) -> None:
+        self.channel = channel
         self.answer = answer
         self.version = version
         self.correlation_id = correlation_id
         self.frame = frame
         self.done = done
-        self.timer: asyncio.TimerHandle | None = None
+        self.due: DeadlineQueue[_Waiting] | None = None
 
-    def settle(self, response: Any, failure: ChannelFailure | None) -> None:
-        """Tell the outcome."""
-        if self.timer is not None:
-            self.timer.cancel()
-        self.done(response, failure)
+    def time_out(self) -> None:
+        """Its time is up."""
+        self.channel.timed_out(self)
 
 
 class SocketChannel:
@@ -84,14 +97,15 @@ class SocketChannel:
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        host: str,
-        port: int,
+        deadlines: Deadlines[_Waiting],
+        address: tuple[str, int],
         client_id: str,
         response_max_bytes: int,
         on_close: Callable[[SocketChannel], None],
     ) -> None:
-        self.address = (host, port)
+        self.address = address
         self._loop = loop
+        self._deadlines = deadlines
         self._client_id = client_id
         self._response_max_bytes = response_max_bytes
         self._on_close = on_close
@@ -112,8 +126,8 @@ class SocketChannel:
         version = request.MAX_VERSION if version is None else version
         self._correlation_id = self._correlation_id % _LAST_CORRELATION_ID + 1
         frame = encode_request(request, version, self._correlation_id, self._client_id)
-        waiting = _Waiting(answer_to(request), version, self._correlation_id, frame, done)
-        waiting.timer = self._loop.call_later(timeout_ms / 1000.0, self._timed_out, waiting)
+        waiting = _Waiting(self, answer_to(request), version, self._correlation_id, frame, done)
+        waiting.due = self._deadlines.add(waiting, timeout_ms)
         self._waiting.append(waiting)
         if self._connection is not None:
             self._connection.write(frame)
@@ -170,9 +184,9 @@ class SocketChannel:
                     failure = error
         raise failure or OSError(errno.EHOSTUNREACH, f"{host} has no address")
 
-    def _timed_out(self, waiting: _Waiting) -> None:
+    def timed_out(self, waiting: _Waiting) -> None:
+        """There was no answer in time."""
         self._waiting.remove(waiting)
-        waiting.timer = None
         self._fail(ChannelFailure.LOST, first=(waiting, ChannelFailure.TIMED_OUT))
 
     def _fail(
@@ -187,9 +201,15 @@ class SocketChannel:
             self._connection = None
         ended, self._waiting = self._waiting, deque()
         if first is not None:
-            first[0].settle(None, first[1])
+            self._settle(first[0], None, first[1])
         for waiting in ended:
-            waiting.settle(None, failure)
+            self._settle(waiting, None, failure)
+
+    def _settle(self, waiting: _Waiting, response: Any, failure: ChannelFailure | None) -> None:
+        """Tell the outcome."""
+        if waiting.due is not None:
+            self._deadlines.remove(waiting, waiting.due)
+        waiting.done(response, failure)
 
     # --- called by the connection --------------------------------------------------------------
 
@@ -202,7 +222,7 @@ class SocketChannel:
         if correlation_id != waiting.correlation_id:
             raise ProtocolError(f"an answer to {correlation_id}, not {waiting.correlation_id}")
         self._waiting.popleft()
-        waiting.settle(response, None)
+        self._settle(waiting, response, None)
 
     def lost(self, connection: _Connection) -> None:
         """The connection is gone."""

@@ -4,27 +4,28 @@ A `DelayedOperation` waits under one or more keys. Whoever changes what a key st
 `check(key)`; each operation that waits there looks whether it is now complete. One that reaches
 its deadline first is expired. Either way it completes exactly once and leaves all its keys.
 
-Owns the waiting operations and their timers. Never knows what they wait for. The number that wait
-is bounded by the connections: one request of a connection at a time. Follows Kafka's
-`DelayedOperationPurgatory`; watching is cheaper here, since one loop owns all state.
+Owns the waiting operations; their deadlines are of `broker.deadlines`. Never knows what they wait
+for. The number that wait is bounded by the connections: one request of a connection at a time.
+Follows Kafka's `DelayedOperationPurgatory`; watching is cheaper here: one loop owns all state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from storage.ports import Scheduler, Timer
+from broker.deadlines import DeadlineQueue, Deadlines
+from storage.ports import Scheduler
 
 
 class DelayedOperation:
     """Something that completes when `try_complete` says so, or when its time is up."""
 
-    __slots__ = ("_keys", "_purgatory", "_timer", "done")
+    __slots__ = ("_deadlines", "_keys", "_purgatory", "done")
 
     def __init__(self) -> None:
         self.done = False
         self._keys: tuple[Hashable, ...] = ()
-        self._timer: Timer | None = None
+        self._deadlines: DeadlineQueue[DelayedOperation] | None = None
         self._purgatory: Purgatory | None = None
 
     def try_complete(self, key: Hashable) -> bool:
@@ -61,7 +62,7 @@ class Purgatory:
 
     def __init__(self, name: str, scheduler: Scheduler) -> None:
         self.name = name
-        self._scheduler = scheduler
+        self._deadlines: Deadlines[DelayedOperation] = Deadlines(scheduler, self._expire)
         self._watchers: dict[Hashable, dict[DelayedOperation, None]] = {}
         self.waiting = 0
         """Operations that wait (Kafka's PurgatorySize)."""
@@ -80,7 +81,7 @@ class Purgatory:
         for key in operation._keys:
             self._watchers.setdefault(key, {})[operation] = None
         self.waiting += 1
-        operation._timer = self._scheduler.call_later(timeout_ms, lambda: self._expire(operation))
+        operation._deadlines = self._deadlines.add(operation, timeout_ms)
 
     def is_watched(self, key: Hashable) -> bool:
         """Whether an operation waits under `key`."""
@@ -106,8 +107,8 @@ class Purgatory:
     def forget(self, operation: DelayedOperation) -> None:
         """Take a completed operation out of all its keys."""
         self.waiting -= 1
-        if operation._timer is not None:
-            operation._timer.cancel()
+        if operation._deadlines is not None:
+            self._deadlines.remove(operation, operation._deadlines)
         for key in operation._keys:
             watchers = self._watchers[key]
             del watchers[operation]
