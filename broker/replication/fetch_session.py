@@ -38,6 +38,7 @@ class FetchPartition:
         "last_fetched_epoch",
         "max_bytes",
         "partition",
+        "replica",
         "told_high_watermark",
         "told_log_start_offset",
     )
@@ -56,6 +57,8 @@ class FetchPartition:
         self.current_leader_epoch = current_leader_epoch
         self.last_fetched_epoch = last_fetched_epoch
         self.partition: Partition | None = None
+        self.replica: Replica | None = None
+        """A follower as the leader knows it, while its session stands in for it."""
         self.told_high_watermark = NO_OFFSET
         self.told_log_start_offset = NO_OFFSET
 
@@ -80,7 +83,7 @@ class FetchPartition:
 class FollowerPartition(FetchPartition):
     """One partition of a follower's fetch."""
 
-    __slots__ = ("log_start_offset", "replica")
+    __slots__ = ("log_start_offset",)
 
     def __init__(
         self,
@@ -94,8 +97,6 @@ class FollowerPartition(FetchPartition):
         super().__init__(key, fetch_offset, max_bytes, current_leader_epoch, last_fetched_epoch)
         self.log_start_offset = log_start_offset
         """Where the follower's own log starts."""
-        self.replica: Replica | None = None
-        """The follower as the leader knows it, while this session stands in for it."""
 
 
 class FetchSession:
@@ -230,7 +231,8 @@ class FollowerSession(FetchSession):
     def partition_changed(self, partition: Partition) -> None:
         wanted = self.by_partition[partition]
         self.changed[wanted.key] = wanted
-        self._rest(wanted)
+        if wanted.replica is not None:
+            self._rest(wanted, wanted.replica)
         if (
             self.wakes_on_high_watermark
             or wanted.fetch_offset != partition.log.log_end_offset
@@ -247,7 +249,8 @@ class FollowerSession(FetchSession):
         `position` as in `answered_one`."""
         wanted = self.by_partition[partition]
         assert isinstance(wanted, FollowerPartition), "a follower's session"
-        self._rest(wanted)
+        if wanted.replica is not None:
+            self._rest(wanted, wanted.replica)
         wanted.fetch_offset, wanted.max_bytes = position[:2]
         wanted.current_leader_epoch, wanted.last_fetched_epoch = position[2:]
         wanted.log_start_offset = log_start_offset
@@ -277,12 +280,13 @@ class FollowerSession(FetchSession):
         return True
 
     def _unlisten(self, wanted: FetchPartition) -> None:
-        self._rest(wanted)
+        if wanted.replica is not None:
+            self._rest(wanted, wanted.replica)
         super()._unlisten(wanted)
 
-    def _rest(self, wanted: FetchPartition) -> None:
-        if isinstance(wanted, FollowerPartition) and wanted.replica is not None:
-            # A session whose first answer got lost lives on beside the one that is in use.
-            if wanted.replica.session is self:
-                wanted.replica.rest()
-            wanted.replica = None
+    def _rest(self, wanted: FetchPartition, replica: Replica) -> None:
+        """Stand in for `replica` no more."""
+        # A session whose first answer got lost lives on beside the one that is in use.
+        if replica.session is self:
+            replica.rest()
+        wanted.replica = None

@@ -14,7 +14,7 @@ high watermark stands while the ISR is smaller than min.insync.replicas).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from broker.replication.alter_partition_manager import AlterPartitionManager
@@ -37,15 +37,11 @@ class LeaderView:
         "now_ms",
     )
 
-    def __init__(
-        self,
-        scheduler: Scheduler,
-        lag_max_ms: float,
-        brokers: Callable[[], Mapping[int, BrokerRegistration]],
-    ) -> None:
+    def __init__(self, scheduler: Scheduler, lag_max_ms: float) -> None:
         self.now_ms = scheduler.monotonic_ms
         self.lag_max_ms = lag_max_ms
-        self.brokers = brokers
+        self.brokers: Mapping[int, BrokerRegistration] = {}
+        """As of the metadata that the replicas follow."""
         self.isr_shrinks = 0
         self.isr_expands = 0
         """Proposals of theirs that came to be."""
@@ -121,15 +117,13 @@ class Followers:
         little behind would never be let in.
         """
         log = self.log
-        if len(self.isr) < self.min_isr:
-            return False
         end = lowest = log.log_end_offset
         for broker_id, replica in self.replicas.items():
             if replica.log_end_offset < lowest and (
                 broker_id in self.maximal_isr or self._is_about_to_join(replica, end)
             ):
                 lowest = replica.log_end_offset
-        if lowest <= log.high_watermark:
+        if lowest <= log.high_watermark or len(self.isr) < self.min_isr:
             return False
         log.high_watermark = lowest
         return True
@@ -142,7 +136,7 @@ class Followers:
 
     def low_watermark(self, start: int) -> int:
         """The earliest log start of the leader, which is `start`, and all live followers."""
-        brokers = self._view.brokers()
+        brokers = self._view.brokers
         for broker_id, replica in self.replicas.items():
             broker = brokers.get(broker_id)
             if replica.log_start_offset < start and broker is not None and not broker.fenced:
@@ -153,12 +147,12 @@ class Followers:
 
     def is_stale(self, broker_id: int, broker_epoch: int) -> bool:
         """Whether a fetch of this broker epoch is from before the broker's last start (KIP-903)."""
-        broker = self._view.brokers().get(broker_id)
+        broker = self._view.brokers.get(broker_id)
         return broker is not None and NO_BROKER_EPOCH != broker_epoch < broker.epoch
 
     def _is_eligible(self, replica: Replica) -> bool:
         """Whether the controller would let it in: alive, staying, and the one that fetched."""
-        broker = self._view.brokers().get(replica.broker_id)
+        broker = self._view.brokers.get(replica.broker_id)
         return (
             broker is not None
             and broker.active

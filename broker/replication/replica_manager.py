@@ -106,11 +106,7 @@ class ReplicaManager:
         self._assignments: AssignmentsManager | None = None
         self.mover = ReplicaMover(log_manager, scheduler, log_manager.blocking, self._moved)
         self._stopped = False
-        self.leader_view = LeaderView(
-            scheduler,
-            config.replica_lag_time_max_ms,
-            lambda: self.image.brokers,
-        )
+        self.leader_view = LeaderView(scheduler, config.replica_lag_time_max_ms)
         # Told (partition, leads now) after each change of leadership: coordinators load and unload.
         self._leadership_listeners: list[Callable[[Partition, bool], None]] = []
         log_manager.on_dir_failure(self._log_dir_failed)
@@ -165,6 +161,7 @@ class ReplicaManager:
         """Bring the local replicas to what the image says, looking only at what changed."""
         at_start = self._image is None
         self._image = image
+        self.leader_view.brokers = image.brokers
         if at_start:
             self._check_isrs_later()
         changes = delta.topics.local_changes(self.node_id)
