@@ -64,10 +64,16 @@ class Node:
     def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
         """Answer one request of a client; see `RequestHandler.handle`."""
         assert self.broker is not None
-        answer = self.broker.requests.handle_at_once(connection, frame)
+        waiting: list[Reply] = []
+
+        def later() -> Reply:
+            waiting.append(reply)
+            return reply
+
+        answer = self.broker.requests.handle_at_once(connection, frame, later)
         if answer is None:
             self.broker.requests.handle(connection, frame, reply)
-        else:
+        elif answer or not waiting:
             reply(answer or None)
 
     def handle_at_controller(self, connection: Connection, frame: memoryview, reply: Reply) -> None:

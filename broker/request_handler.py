@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from broker.apis.context import Api, AtOnce, AtOnceAnswer, RequestContext, TheLongWay
+from broker.apis.context import Api, AtOnce, AtOnceAnswer, Later, RequestContext, TheLongWay
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import (
@@ -110,9 +110,12 @@ class RequestHandler:
         """Counts by API key."""
         return {key: served.metrics for key, served in self._served.items()}
 
-    def handle_at_once(self, connection: Connection, frame: memoryview) -> AtOnceAnswer | None:
-        """The answer to a request that is like one before it, empty where there is to be none; None
-        where `handle` is to be asked. `frame` is used only until this returns.
+    def handle_at_once(
+        self, connection: Connection, frame: memoryview, later: Later
+    ) -> AtOnceAnswer | None:
+        """The answer to a request that is like one before it, empty where there is to be none, or
+        where it comes by what `later` gave; None where `handle` is to be asked. `frame` is used
+        only until this returns.
 
         Raises ProtocolError where the connection is to be closed.
         """
@@ -120,7 +123,7 @@ class RequestHandler:
         if at_once is None:
             return None
         try:
-            answer = at_once(frame)
+            answer = at_once(frame, later)
         except (ProtocolError, AssertionError):
             raise
         except Exception as error:  # noqa: BLE001  answered by _ask; not tried a second time

@@ -13,7 +13,6 @@ from typing import Any
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.message_codec import ResponseParts
 
 Respond = Callable[[Any], None]
 
@@ -35,16 +34,17 @@ class RequestContext:
 Handle = Callable[[RequestContext, Any, Respond], None]
 AtOnceAnswer = bytes | Sequence[Any]
 """A whole response, in one piece or in parts (`ResponseParts`); empty where there is to be none."""
-AtOnce = Callable[[memoryview], AtOnceAnswer | None]
-"""A frame → its answer; None: nothing was done."""
+Reply = Callable[[Any], None]
+"""Sends a whole response (`ResponseParts`); None where there is to be none."""
+Later = Callable[[], Reply]
+"""Gives the way back of an answer that comes later; asked for once."""
+AtOnce = Callable[[memoryview, Later], AtOnceAnswer | None]
+"""A frame → its answer, empty where it comes later; None: nothing was done."""
 
 TheLongWay = Callable[[memoryview], None]
 """Answers one request by its API's `handle`, given its frame or a changed copy of that."""
 
-Quick = Callable[
-    [memoryview, int, int, int, Callable[[ResponseParts | None], None], TheLongWay, str],
-    bool | AtOnce,
-]
+Quick = Callable[[memoryview, int, int, int, Reply, TheLongWay, str], bool | AtOnce]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import TypeAlias
 
-from broker.apis.context import AtOnce
+from broker.apis.context import AtOnce, Later
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from protocol.api_keys import ApiKey
@@ -117,7 +117,7 @@ class _SameLayout:
         self._first_min = 128 if width == 2 else 0
         self.heads: dict[bytes, _Target] = {}
 
-    def answer(self, frame: memoryview) -> bytes | None:
+    def answer(self, frame: memoryview, _later: Later) -> bytes | None:
         """See `AtOnce`."""
         size = len(frame)
         if not self._size_min <= size <= self._size_max:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from broker.apis.context import AtOnce, TheLongWay
+from broker.apis.context import AtOnce, Later, TheLongWay
 from broker.config import BrokerConfig
 from broker.purgatory.delayed_operations import DelayedFetch
 from broker.replication.fetch_session import FINAL_EPOCH, NO_SESSION
@@ -168,7 +168,7 @@ class _OnePartition:
         self._template = FetchAnswer(version, session_id, name, topic_id, index, committed)
         self.same = same
 
-    def answer_next(self, frame: memoryview) -> list[bytes | RecordSlice] | None:
+    def answer_next(self, frame: memoryview, _later: Later) -> list[bytes | RecordSlice] | None:
         """See `AtOnce`."""
         read = self.same.read(frame)
         return None if read is None else self.answer(*read)

@@ -11,9 +11,9 @@ the long one. Tests hold both to the same answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
-from broker.apis.context import RequestContext
+from broker.apis.context import AtOnce, Later, Reply, RequestContext
 from broker.apis.fetch_reading import FollowerFetch
 from broker.apis.single_fetch import Remembered
 from broker.config import BrokerConfig
@@ -29,8 +29,6 @@ from protocol.messages.fetch import FetchRequest
 from protocol.replica_fetch_codec import OneFollowed, read_one
 from storage.file_records import FileRecords
 
-Reply = Callable[[ResponseParts], None]
-
 
 class SingleFollowerFetch:
     """See the module. It remembers followers by the bytes that they repeat."""
@@ -42,8 +40,9 @@ class SingleFollowerFetch:
 
     def handle(
         self, frame: memoryview, pos: int, version: int, correlation_id: int, reply: Reply
-    ) -> bool:
-        """Answer the request whose body is at `pos`, or let it wait. False: nothing was done.
+    ) -> bool | AtOnce:
+        """Answer the request whose body is at `pos`, or let it wait: what does so with the next one
+        like it. False: nothing was done.
 
         Only for what came on the listener between brokers.
         """
@@ -54,7 +53,13 @@ class SingleFollowerFetch:
         read = followed.same.read(frame) if followed is not None else None
         if followed is None or read is None:
             return False
-        return followed.handle(*read, reply)
+        _, session_epoch, offset = read
+        answer = followed.handle(correlation_id, session_epoch, offset, lambda: reply)
+        if answer is None:
+            return False
+        if answer:
+            reply(answer)
+        return followed.answer_next
 
     def _learn(
         self, frame: memoryview, pos: int, version: int, repeated: bytes
@@ -101,21 +106,28 @@ class _Followed:
             committed_only=False,
         )
 
-    def handle(self, correlation_id: int, session_epoch: int, offset: int, reply: Reply) -> bool:
-        """Answer, or wait; False where nothing was done."""
+    def answer_next(self, frame: memoryview, later: Later) -> ResponseParts | None:
+        """See `AtOnce`."""
+        read = self.same.read(frame)
+        return None if read is None else self.handle(*read, later)
+
+    def handle(
+        self, correlation_id: int, session_epoch: int, offset: int, later: Later
+    ) -> ResponseParts | None:
+        """The answer, empty where it comes later; None where nothing was done."""
         request, replicas = self.request, self.replicas
         partition = replicas.partition_by_id(request.topic_id, request.partition)
         quota = replicas.leader_quota
         if partition is None or quota.is_throttled(partition.topic, partition.index):
-            return False
+            return None
         session = replicas.sessions.only_reader_of(
             partition, request.session_id, session_epoch, True, request.replica_id
         )
         if not isinstance(session, FollowerSession):
-            return False
+            return None
         read = self.read(partition, offset)
         if read.error or read.diverging_epoch is not None:
-            return False
+            return None
         replicas.sessions.touch(session, replicas.scheduler.monotonic_ms())
         wanted = session.named_one(
             partition,
@@ -128,17 +140,16 @@ class _Followed:
         if moved:
             read.high_watermark = partition.log.high_watermark
             read.last_stable_offset = partition.log.last_stable_offset
-        fetch = _Fetch(self, partition, session, wanted, correlation_id, reply, read)
+        fetch = _Fetch(self, partition, session, wanted, correlation_id, read)
         try:
             if fetch.is_enough(read) or request.max_wait_ms <= 0:
-                fetch.answer()
-            else:
-                waiting = DelayedFetch(fetch.look, fetch.answer)
-                replicas.fetch_purgatory.watch(waiting, (session,), request.max_wait_ms)
+                return fetch.response()
+            waiting = DelayedFetch(fetch.look, partial(fetch.answer, later()))
+            replicas.fetch_purgatory.watch(waiting, (session,), request.max_wait_ms)
+            return b""
         finally:
             if moved:
                 replicas.partition_changed(partition)
-        return True
 
     def read(self, partition: Partition, offset: int) -> PartitionRead:
         """What there is from `offset` on."""
@@ -163,7 +174,6 @@ class _Fetch:
         "_long",
         "_partition",
         "_read",
-        "_reply",
         "_session",
         "_wanted",
     )
@@ -175,7 +185,6 @@ class _Fetch:
         session: FetchSession,
         wanted: FollowerPartition,
         correlation_id: int,
-        reply: Reply,
         read: PartitionRead,
     ) -> None:
         self._followed = followed
@@ -183,7 +192,6 @@ class _Fetch:
         self._session = session
         self._wanted = wanted
         self._correlation_id = correlation_id
-        self._reply = reply
         self._read = read
         self._long: FollowerFetch | None = None
         """What goes on with this fetch, once it is no plain one any more."""
@@ -209,26 +217,28 @@ class _Fetch:
                 return self.is_enough(read)
         return self._the_long_one().read()
 
-    def answer(self) -> None:
+    def answer(self, reply: Reply) -> None:
         """What was read last."""
+        reply(self.response())
+
+    def response(self) -> ResponseParts:
+        """What was read last, as a whole frame."""
         read, wanted, followed = self._read, self._wanted, self._followed
         records = read.records
         if self._long is None and isinstance(records, FileRecords):
             self._session.settle(wanted, read)
             wanted.told(read)
             self._partition.counts.total_fetch_requests += 1
-            parts: ResponseParts = followed.template.parts(
+            return followed.template.parts(
                 self._correlation_id,
                 read.high_watermark,
                 read.last_stable_offset,
                 read.log_start_offset,
                 records,
             )
-        else:
-            fetch = self._the_long_one()
-            fetch.read()
-            parts = response_parts(fetch.response(), followed.version, self._correlation_id)
-        self._reply(parts)
+        fetch = self._the_long_one()
+        fetch.read()
+        return response_parts(fetch.response(), followed.version, self._correlation_id)
 
     def _read_plainly(self) -> PartitionRead | None:
         """None where there is more to look at than records of this partition."""

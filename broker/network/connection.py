@@ -33,6 +33,7 @@ from broker.network.request_channel import (
     AtOnceAnswer,
     ConnectionContext,
     RequestChannel,
+    Responder,
     ResponseParts,
 )
 from protocol.errors import ProtocolError
@@ -103,6 +104,7 @@ class Connection(asyncio.BufferedProtocol):
         self._out_bytes = 0
         self._flush_announced = False
         self._close_wanted = False
+        self._later: Responder | None = None
 
     # --- called by the transport ---------------------------------------------------------------
 
@@ -144,7 +146,10 @@ class Connection(asyncio.BufferedProtocol):
                 if frame is not None:
                     answer = self._channel.handle_at_once(self, frame)
                     if answer is not None:
-                        self._send_at_once(answer)
+                        if self._later is None:
+                            self._send_at_once(answer)
+                        else:
+                            self._wait_for(answer)
                         return
                     tried = True
             reader.buffer_updated(nbytes)
@@ -197,6 +202,12 @@ class Connection(asyncio.BufferedProtocol):
                 self._channel.answered.append(self)
             return
         self.flush()
+
+    def later(self) -> Responder:
+        """The request that is being tried at once is under way: its answer comes later."""
+        self.state = _PENDING
+        self._later = Responder(self)
+        return self._later
 
     def close_after_answers(self) -> None:
         """Close once what has been answered is sent."""
@@ -299,8 +310,10 @@ class Connection(asyncio.BufferedProtocol):
                         tried = False
                         if answer is None:
                             channel.handle_now(self, frame)
-                        else:
+                        elif self._later is None:
                             self.answer(answer or None)
+                        else:
+                            self._wait_for(answer)
                     else:
                         channel.enqueue(self, reader.keep(frame))
                     if self._close_wanted or (
@@ -369,6 +382,14 @@ class Connection(asyncio.BufferedProtocol):
                     self._await_drain()
             except (OSError, ValueError) as error:
                 self._send_failed(error)
+        if self._channel.answered:
+            self._channel.flush_answered()
+
+    def _wait_for(self, failure: AtOnceAnswer) -> None:
+        """The answer comes later; or it failed after it had begun to wait, and this says so."""
+        later, self._later = self._later, None
+        if failure and later is not None:
+            later(failure)
         if self._channel.answered:
             self._channel.flush_answered()
 

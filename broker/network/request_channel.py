@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from broker.network.file_send import Bytes
 from broker.network.file_slice import FileSlice
@@ -26,7 +26,10 @@ ResponseParts = Bytes | Sequence[Bytes | FileSlice]
 It is the network's from then on, and must not be a view of the request's frame."""
 
 AtOnceAnswer = bytes | Sequence[Bytes | FileSlice]
-"""The same, given at once; empty where there is to be none."""
+"""The same, given at once; empty where there is to be none, or later."""
+
+Later = Callable[[], Callable[[Any], None]]
+"""Gives the way back of an answer that is not given at once; asked for once."""
 
 
 @dataclass(slots=True, eq=False)
@@ -44,7 +47,7 @@ class ConnectionContext:
     """From ApiVersions v3 and above (KIP-511); kept by the handler of that API."""
     client_software_version: str = "unknown"
     closed: bool = False
-    at_once: Callable[[memoryview], AtOnceAnswer | None] | None = None
+    at_once: Callable[[memoryview, Later], AtOnceAnswer | None] | None = None
     """Left by a request: answers the next one if it is of the same kind. See `HandleAtOnce`."""
     attachments: dict[str, object] = field(default_factory=dict)
     """For handlers: state that ends with the connection."""
@@ -57,6 +60,9 @@ class Requester(Protocol):
 
     def answer(self, parts: ResponseParts | None) -> None:
         """Send the response of the request under way; None: there is none."""
+
+    def later(self) -> Responder:
+        """The way back of the request that is tried at once: its answer comes later."""
 
     def close_after_answers(self) -> None:
         """Close once what has been answered is sent."""
@@ -99,12 +105,15 @@ Handle = Callable[[ConnectionContext, memoryview, Responder], None]
 raise ProtocolError: the connection is closed."""
 
 
-HandleAtOnce = Callable[[ConnectionContext, memoryview], AtOnceAnswer | None]
-"""The answer to one frame, empty where there is to be none; None where nothing was done, and
-`Handle` is to be called. Asked only where `ConnectionContext.at_once` is set."""
+HandleAtOnce = Callable[[ConnectionContext, memoryview, Later], AtOnceAnswer | None]
+"""The answer to one frame, empty where there is to be none, or where it comes later; None where
+nothing was done, and `Handle` is to be called. Asked only where `ConnectionContext.at_once` is
+set."""
 
 
-def never_at_once(_context: ConnectionContext, _frame: memoryview) -> AtOnceAnswer | None:
+def never_at_once(
+    _context: ConnectionContext, _frame: memoryview, _later: Later
+) -> AtOnceAnswer | None:
     """Where each request goes the usual way."""
     return None
 
@@ -181,13 +190,14 @@ class RequestChannel:
 
     def handle_at_once(self, requester: Requester, frame: memoryview) -> AtOnceAnswer | None:
         """The answer to a request that needs no more than a slot; None where it goes the usual
-        way. `flush_answered` follows when it is sent: others may have been answered by it."""
+        way, empty where it comes by what `requester.later` gave. `flush_answered` follows when it
+        is sent: others may have been answered by it."""
         slots = self._slots
         if self._queue or slots.outstanding >= slots.size:
             return None
         self.handling = True
         try:
-            answer = self._at_once(requester.context, frame)
+            answer = self._at_once(requester.context, frame, requester.later)
         except ProtocolError as error:
             requester.fail(error)
             answer = b""

@@ -95,10 +95,18 @@ class Broker:
         self.replies.append(reply)
         view, by = memoryview(bytearray(frame))[4:], self.connections[connection]
         if by.at_once is not None:
-            answer = self.handler.handle_at_once(by, view)
+            later: list[Reply] = []
+
+            def ask_later() -> Reply:
+                later.append(reply)
+                return reply
+
+            answer = self.handler.handle_at_once(by, view, ask_later)
             if answer is not None:
                 self.at_once += 1
-                reply.append(answer)
+                if answer:
+                    reply.append(answer)
+                assert len(later) == (not answer), "it comes now or later"
                 return reply
         self.handler.handle(by, view, reply)
         return reply

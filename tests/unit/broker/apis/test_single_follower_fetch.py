@@ -24,7 +24,7 @@ from protocol.messages.fetch import (
     ReplicaState,
 )
 from protocol.messages.metadata_records import ConfigRecord
-from tests.unit.broker.apis.fetch_fixture import Broker, Reply, joined
+from tests.unit.broker.apis.fetch_fixture import Broker, Connection, Reply, joined
 from tests.unit.broker.replica_fixture import topic_id_of
 
 MIB = 1 << 20
@@ -133,7 +133,8 @@ def test_a_trip_goes_the_short_way(leader: Leader) -> None:
         leader.replicas.append("t", b"v")
         leader.replicas.scheduler.run_for(0)
         assert [data_of(one).high_watermark for one in waiting] == [offset, offset]
-    assert (leader.short_way, leader.long_way) == (6, before)
+    # Each of them is known by its first one.
+    assert (leader.short_way, leader.at_once, leader.long_way) == (2, 4, before)
     assert leader.handler.metrics[1].requests == before + 6
 
 
@@ -150,7 +151,7 @@ def test_on_another_listener_it_is_refused(leader: Leader) -> None:
     leader.replicas.append("t", b"a")
     follower.fetch({0: 0})
     assert leader.short_way == 1
-    leader.connections[0].listener_name = "ELSEWHERE"
+    leader.connections[0] = Connection("ELSEWHERE")
     refused = response_of(follower.fetch({0: 1}))
     assert refused.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     replica = leader.replicas.partition("t").followers.replicas[2]  # type: ignore[union-attr]
@@ -328,7 +329,7 @@ def test_both_ways_answer_and_note_the_same(tmp_path: Path, seed: int) -> None:
         assert both[0].counts() == both[1].counts()
         assert both[0].sessions() == both[1].sessions()
         assert both[0].followers() == both[1].followers()
-    assert both[0].short_way + both[0].long_way == both[1].long_way
+    assert both[0].at_once + both[0].short_way + both[0].long_way == both[1].long_way
     assert both[0].handler.metrics == both[1].handler.metrics
 
 

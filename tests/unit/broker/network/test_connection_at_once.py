@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from broker.network.connection import State
-from broker.network.request_channel import ConnectionContext, Responder
+from broker.network.request_channel import ConnectionContext, Later, Responder
 from protocol.errors import ProtocolError
 from tests.unit.broker.network.conftest import Rig, framed, until
 from tests.unit.broker.network.test_connection import Parking, _connection
 
 
-def _known(context: ConnectionContext, frame: memoryview) -> bytes | None:
+def _known(context: ConnectionContext, frame: memoryview, later: Later) -> bytes | None:
     """Answers at once what begins with k; b"" where no answer is wanted."""
     if frame[:1] == b"k":
         return framed(b"at once " + bytes(frame))
@@ -19,7 +22,7 @@ def _known(context: ConnectionContext, frame: memoryview) -> bytes | None:
 
 
 def _echo_and_know(context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
-    context.at_once = lambda _frame: None  # what it would be is `_known`'s business here
+    context.at_once = lambda _frame, _later: None  # what it would be is `_known`'s business here
     respond(framed(bytes(frame)))
 
 
@@ -55,7 +58,7 @@ async def test_pipelined_and_torn_requests_keep_their_order_beside_it(rig: Rig):
 async def test_what_cannot_be_answered_at_once_is_tried_once(rig: Rig):
     tried: list[bytes] = []
 
-    def at_once(_context: ConnectionContext, frame: memoryview) -> bytes | None:
+    def at_once(_context: ConnectionContext, frame: memoryview, _later: Later) -> bytes | None:
         tried.append(bytes(frame))
         return None
 
@@ -71,7 +74,7 @@ async def test_what_cannot_be_answered_at_once_is_tried_once(rig: Rig):
 async def test_a_slow_reader_of_what_is_answered_at_once_is_not_read_from(rig: Rig):
     large = bytes(20_000_000)
 
-    def at_once(_context: ConnectionContext, frame: memoryview) -> bytes | None:
+    def at_once(_context: ConnectionContext, frame: memoryview, _later: Later) -> bytes | None:
         return framed(large if frame == b"large" else bytes(frame))
 
     server = await rig.serve(_echo_and_know, at_once=at_once)
@@ -96,7 +99,7 @@ async def test_others_that_it_answers_hear_after_it(rig: Rig):
         else:
             _echo_and_know(context, frame, respond)
 
-    def at_once(_context: ConnectionContext, _frame: memoryview) -> bytes | None:
+    def at_once(_context: ConnectionContext, _frame: memoryview, _later: Later) -> bytes | None:
         parking.responders[0](framed(b"woken"))
         order.append(b"told")
         return framed(b"own")
@@ -113,7 +116,7 @@ async def test_others_that_it_answers_hear_after_it(rig: Rig):
 
 @pytest.mark.parametrize("times", [1, 3])
 async def test_a_failure_at_once_closes_the_connection(rig: Rig, times: int):
-    def at_once(_context: ConnectionContext, _frame: memoryview) -> bytes | None:
+    def at_once(_context: ConnectionContext, _frame: memoryview, _later: Later) -> bytes | None:
         raise ProtocolError("bad bytes")
 
     server = await rig.serve(_echo_and_know, at_once=at_once)
@@ -122,3 +125,79 @@ async def test_a_failure_at_once_closes_the_connection(rig: Rig, times: int):
     client.send(*[b"again"] * times)
     assert await client.closed_by_server()
     assert server.processors[0].failed_count == 1
+
+
+class Postponing:
+    """Tries at once: b"later…" is answered when the test says so, b"fails…" fails after that."""
+
+    def __init__(self) -> None:
+        self.replies: list[Callable[[Any], None]] = []
+
+    def __call__(
+        self, _context: ConnectionContext, frame: memoryview, later: Later
+    ) -> bytes | None:
+        if frame[:5] not in (b"later", b"fails"):
+            return framed(b"at once " + bytes(frame))
+        self.replies.append(later())
+        return framed(b"failed") if frame[:5] == b"fails" else b""
+
+
+async def test_what_was_tried_at_once_may_be_answered_later(rig: Rig):
+    postponing = Postponing()
+    server = await rig.serve(_echo_and_know, at_once=postponing)
+    client = await rig.client(server)
+    await client.ask(b"first")
+    for turn in range(3):
+        client.send(b"later")
+        await until(lambda turn=turn: len(postponing.replies) == turn + 1)
+        assert _connection(server).state is State.PENDING
+        postponing.replies[-1](framed(b"now"))
+        postponing.replies[-1](framed(b"twice"))
+        assert await client.receive() == b"now"
+    assert await client.ask(b"next") == b"at once next"
+    assert server.channel.request_count == 5
+
+
+async def test_what_follows_a_request_that_is_answered_later_waits_for_it(rig: Rig):
+    postponing = Postponing()
+    server = await rig.serve(_echo_and_know, at_once=postponing)
+    client = await rig.client(server)
+    await client.ask(b"first")
+    client.send(b"a", b"later", b"b")
+    await until(lambda: len(postponing.replies) == 1)
+    client.send(b"c")
+    assert await client.receive() == b"at once a"
+    assert server.channel.request_count == 3
+    postponing.replies[0](framed(b"now"))
+    expected = [b"now", b"at once b", b"at once c"]
+    assert [await client.receive() for _ in expected] == expected
+
+
+@pytest.mark.parametrize("before", [[], [b"a"]], ids=["alone", "behind another"])
+async def test_a_failure_after_it_began_to_wait_is_the_only_answer(rig: Rig, before: list[bytes]):
+    postponing = Postponing()
+    server = await rig.serve(_echo_and_know, at_once=postponing)
+    client = await rig.client(server)
+    await client.ask(b"first")
+    client.send(*before, b"fails")
+    for one in before:
+        assert await client.receive() == b"at once " + one
+    assert await client.receive() == b"failed"
+    postponing.replies[0](framed(b"now"))
+    client.send(b"later")
+    await until(lambda: len(postponing.replies) == 2)
+    postponing.replies[0](framed(b"still the first"))
+    postponing.replies[1](framed(b"the second"))
+    assert await client.receive() == b"the second"
+
+
+async def test_a_connection_that_is_lost_while_it_waits_is_told_nothing(rig: Rig):
+    postponing = Postponing()
+    server = await rig.serve(_echo_and_know, at_once=postponing)
+    client = await rig.client(server)
+    await client.ask(b"first")
+    client.send(b"later")
+    await until(lambda: len(postponing.replies) == 1)
+    client.close()
+    await until(lambda: not server.processors[0]._connections)
+    postponing.replies[0](framed(b"too late"))

@@ -8,6 +8,7 @@ import pytest
 
 from broker.network.request_channel import (
     ConnectionContext,
+    Later,
     RequestChannel,
     Responder,
     ResponseParts,
@@ -36,6 +37,9 @@ class Requester:
 
     def answer(self, parts: ResponseParts | None) -> None:
         self.answers.append(parts)
+
+    def later(self) -> Responder:
+        return Responder(self)
 
     def close_after_answers(self) -> None:
         self.log.append(f"{self.name} closes")
@@ -189,7 +193,7 @@ def test_what_is_answered_at_once_takes_no_way_back():
     assert bench.channel.handle_at_once(requester, memoryview(b"x")) is None
     handling: list[bool] = []
 
-    def at_once(context: ConnectionContext, frame: memoryview) -> bytes | None:
+    def at_once(context: ConnectionContext, frame: memoryview, _later: Later) -> bytes | None:
         handling.append(channel.handling)
         if frame == b"bad":
             raise ProtocolError("bad bytes")
@@ -212,9 +216,7 @@ def test_what_is_answered_at_once_takes_no_way_back():
 
 def test_nothing_is_answered_at_once_while_slots_are_taken_or_requests_wait():
     bench = Bench()
-    channel = RequestChannel(
-        bench.handle, bench.slots, 2, bench.soon.append, lambda _context, _frame: b"ok"
-    )
+    channel = RequestChannel(bench.handle, bench.slots, 2, bench.soon.append, lambda *_: b"ok")
     requester = bench.requester("a")
     bench.slots.outstanding = 1
     assert channel.handle_at_once(requester, memoryview(b"x")) is None
