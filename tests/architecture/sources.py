@@ -33,6 +33,7 @@ SHELL = (
     "protocol/generate.py",
     "storage/cleaner_worker.py",
     "storage/filesystem.py",
+    "storage/preallocation.py",
 )
 
 
