@@ -1,7 +1,6 @@
 """The only door to disk: what the log asks of a file system, and the real one.
 
-Owns: file descriptors, the crash-safe replacement of small files, locks on log directories, and
-when a file's blocks are allocated ahead (`storage.preallocation` does it).
+Owns: file descriptors, the crash-safe replacement of small files, locks on log directories.
 Never: knows a format, retries a failed fsync, or hides an `OSError`. Whoever holds a log directory
 takes it offline when one is raised (`storage.log_dir_failure`).
 
@@ -13,12 +12,9 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
-
-from storage.preallocation import LARGE_APPEND, allocate_ahead, give_back
 
 BytesLike = bytes | bytearray | memoryview
 
@@ -50,13 +46,6 @@ class File(Protocol):
 
     def sync(self) -> None:
         """Return once the bytes are on stable storage. A failure is final: do not call again."""
-
-    def trim(self) -> None:
-        """Give back what the disk holds for this file beyond its end, also from an earlier life.
-
-        For the one who appends, when no more is to come for now. Never raises; waits where the
-        file's end is being written to the disk, so it comes after a `sync`.
-        """
 
     def close(self) -> None:
         """Give the descriptor back; calling it twice is harmless."""
@@ -141,12 +130,10 @@ class LocalFile:
     be reused, and a consumer would get the bytes of some other file.
     """
 
-    __slots__ = ("_allocated", "_fd", "_large", "path", "size")
+    __slots__ = ("_fd", "path", "size")
 
     def __init__(self, path: str, fd: int) -> None:
         self._fd = -1  # so that __del__ finds one, should fstat fail
-        self._allocated = 0  # up to this offset blocks were allocated ahead; 0: none were
-        self._large = LARGE_APPEND  # an append of so many bytes allocates ahead
         self.path = path
         self.size = os.fstat(fd).st_size
         self._fd = fd
@@ -158,8 +145,6 @@ class LocalFile:
             if len(parts) == 1:
                 part = parts[0]
                 length = len(part)
-                if length >= self._large:
-                    self._allocate_ahead(position, length)
                 written = os.pwrite(self._fd, part, position)
                 while written < length:  # a signal, or a nearly full disk: the next call tells
                     written += os.pwrite(self._fd, memoryview(part)[written:], position + written)
@@ -172,31 +157,17 @@ class LocalFile:
 
     def _append_parts(self, parts: Sequence[BytesLike], position: int) -> int:
         length = sum(map(len, parts))
-        if length >= self._large:
-            self._allocate_ahead(position, length)
         if len(parts) > _PARTS_PER_WRITE or os.pwritev(self._fd, parts, position) < length:
             written, whole = 0, memoryview(b"".join(parts))
             while written < length:
                 written += os.pwrite(self._fd, whole[written:], position + written)
         return length
 
-    def _allocate_ahead(self, position: int, length: int) -> None:
-        """Before an append of `length` bytes at `position`: see to it that blocks are there."""
-        if position + length <= self._allocated:
-            return
-        allocated = allocate_ahead(self._fd, position)
-        if allocated is None:
-            self._large = sys.maxsize  # not for this file: it goes on without
-            self.trim()  # what a full disk had left is not for this file alone
-        else:
-            self._allocated = allocated
-
     def _cut_back(self, position: int) -> None:
         try:
             os.ftruncate(self._fd, position)
         except OSError:
             return  # the first error is what counts; recovery cuts the tail
-        self._allocated = 0
 
     def pread(self, size: int, offset: int) -> bytes:
         """See `File.pread`."""
@@ -219,30 +190,13 @@ class LocalFile:
         """See `File.truncate`."""
         os.ftruncate(self._fd, size)
         self.size = size
-        self._allocated = 0
 
     def sync(self) -> None:
         """See `File.sync`; the size is metadata that fdatasync writes too."""
         os.fdatasync(self._fd)
 
-    def trim(self) -> None:
-        """See `File.trim`."""
-        self._allocated = 0
-        try:
-            give_back(self._fd, self.size)
-        except OSError:
-            return  # some room stays with the file until it is deleted
-
     def close(self) -> None:
-        """See `File.close`; blocks that were allocated ahead go back first.
-
-        Only those of this handle: another one of the same file may not know its size any more.
-        """
-        if self._allocated > self.size:
-            self.trim()
-        self._release()
-
-    def _release(self) -> None:
+        """See `File.close`."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
@@ -254,7 +208,7 @@ class LocalFile:
         return self._fd
 
     def __del__(self) -> None:
-        self._release()  # no more: where nobody closed it, the file is deleted, or its disk failed
+        self.close()
 
 
 class LocalLock:

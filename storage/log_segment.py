@@ -265,8 +265,6 @@ class LogSegment(SegmentReads, SegmentTransactions):
         invalid = self.file.size - end
         if invalid and cut:
             self.file.truncate(end)
-        elif cut:
-            self.file.trim()  # a process that died leaves its blocks allocated ahead
         return next_offset, invalid
 
     def truncate_to(self, offset: int) -> int:

@@ -373,9 +373,7 @@ class RecoverableLog:
             self._producers.map_end_offset = base
             self._snapshots.take(self._producers)
             # The old segment's indexes are new on disk, also where its data was flushed before.
-            # Trimmed when that is done, as it then waits for no write, and on this thread: a
-            # truncation may have made the segment the active one again, and appends go on.
-            self._flush_from(old.base_offset, lambda _: old.file.trim())
+            self._flush_from(old.base_offset, None)
         return self._active
 
     def flush(self, done: Callable[[Exception | None], None] | None = None) -> None:

@@ -33,7 +33,6 @@ SHELL = (
     "protocol/generate.py",
     "storage/cleaner_worker.py",
     "storage/filesystem.py",
-    "storage/preallocation.py",
 )
 
 

@@ -9,7 +9,6 @@ from tests.architecture.sources import ROOT
 
 # Each costs tens of milliseconds, and none has work at a start.
 NEVER_AT_START = (
-    "ctypes",
     "difflib",
     "http",
     "numpy",

@@ -112,9 +112,6 @@ class MemoryFile:
         self._inode.synced = bytes(self._inode.data)
         self._inode.unsynced.clear()
 
-    def trim(self) -> None:
-        return
-
     def close(self) -> None:
         return
 
