@@ -5,7 +5,8 @@ long before, and nearly all of one kind waits for the same time. So what was add
 first, and only that needs a timer: adding and removing change a dict. Kafka's `SystemTimer` is a
 hierarchical timing wheel for the same reason.
 
-Owns the timers. Never knows what waits, or what it means to be late.
+Owns the timers. Never knows what waits, or what it means to be late. For deadlines that may be
+late by a tick, and of which nearly none ever comes, there is `broker.network.deadline_wheel`.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ EMPTY_QUEUES_MAX = 64
 class DeadlineQueue(Generic[T]):
     """What waits for the same time, in the order of its deadlines."""
 
-    __slots__ = ("due_ms", "timer")
+    __slots__ = ("due_ms", "timeout_ms", "timer")
 
-    def __init__(self) -> None:
+    def __init__(self, timeout_ms: float) -> None:
+        self.timeout_ms = timeout_ms
         self.due_ms: dict[T, float] = {}
         self.timer: Timer | None = None
 
@@ -44,10 +46,10 @@ class Deadlines(Generic[T]):
         """Expire `thing`, which is not waiting here yet, in `timeout_ms`; where it waits."""
         queue = self._queues.get(timeout_ms)
         if queue is None:
-            queue = self._queues[timeout_ms] = DeadlineQueue()
+            queue = self._queues[timeout_ms] = DeadlineQueue(timeout_ms)
         queue.due_ms[thing] = self._scheduler.monotonic_ms() + timeout_ms
         if queue.timer is None:
-            self._start(queue, timeout_ms, timeout_ms)
+            self._start(queue, timeout_ms)
         return queue
 
     def remove(self, thing: T, queue: DeadlineQueue[T]) -> None:
@@ -55,13 +57,12 @@ class Deadlines(Generic[T]):
         due_ms = queue.due_ms
         due_ms.pop(thing, None)
         if not due_ms and len(self._queues) > EMPTY_QUEUES_MAX:
-            self._drop_empty()
+            self._drop(queue)
 
-    def _start(self, queue: DeadlineQueue[T], timeout_ms: float, delay_ms: float) -> None:
-        queue.timer = self._scheduler.call_later(delay_ms, partial(self._fire, timeout_ms))
+    def _start(self, queue: DeadlineQueue[T], delay_ms: float) -> None:
+        queue.timer = self._scheduler.call_later(delay_ms, partial(self._fire, queue))
 
-    def _fire(self, timeout_ms: float) -> None:
-        queue = self._queues[timeout_ms]
+    def _fire(self, queue: DeadlineQueue[T]) -> None:
         now_ms = self._scheduler.monotonic_ms()
         try:
             for _ in range(len(queue.due_ms)):  # what is added meanwhile has its own time
@@ -71,20 +72,16 @@ class Deadlines(Generic[T]):
                 del queue.due_ms[thing]
                 self._expire(thing)
         finally:
-            self._go_on(queue, timeout_ms)
+            self._go_on(queue)
 
-    def _go_on(self, queue: DeadlineQueue[T], timeout_ms: float) -> None:
-        if self._queues.get(timeout_ms) is not queue:
-            return  # dropped meanwhile
+    def _go_on(self, queue: DeadlineQueue[T]) -> None:
         if not queue.due_ms:
-            del self._queues[timeout_ms]
+            self._drop(queue)
             return
         first_ms = next(iter(queue.due_ms.values()))
-        self._start(queue, timeout_ms, max(first_ms - self._scheduler.monotonic_ms(), 0.0))
+        self._start(queue, max(first_ms - self._scheduler.monotonic_ms(), 0.0))
 
-    def _drop_empty(self) -> None:
-        for timeout_ms, queue in list(self._queues.items()):
-            if not queue.due_ms:
-                assert queue.timer is not None
-                queue.timer.cancel()
-                del self._queues[timeout_ms]
+    def _drop(self, queue: DeadlineQueue[T]) -> None:
+        if self._queues.get(queue.timeout_ms) is queue and queue.timer is not None:
+            queue.timer.cancel()
+            del self._queues[queue.timeout_ms]

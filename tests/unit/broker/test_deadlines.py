@@ -121,3 +121,6 @@ def test_timers_of_times_that_nobody_waits_for_are_few() -> None:
         waiting.deadlines.remove("one", queue)
         assert waiting.scheduler.pending() <= EMPTY_QUEUES_MAX + 1
     waiting.deadlines.remove("kept", kept)
+    waiting.deadlines.remove("kept", kept)
+    waiting.scheduler.run_for(10_000)
+    assert (waiting.expired, waiting.scheduler.pending()) == ([], 0)
