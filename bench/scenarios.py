@@ -199,7 +199,7 @@ def _single(connections: int) -> Scenario:
         single_record(connections),
         goals=goals,
         limits={BROKER_CPU: 35.0} if goals else {},
-        usual=True,
+        usual=bool(goals),
     )
 
 
@@ -218,7 +218,7 @@ def _batches(client: str, size: str, acks: str) -> Scenario:
         1,
         make(SIZES[size], acks),
         goals=goals,
-        usual=bool(goals),
+        usual=bool(goals) and not by_replayer,
     )
 
 
