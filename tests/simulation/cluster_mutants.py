@@ -228,7 +228,7 @@ CLUSTER_MUTANTS: dict[str, tuple[Mutant, tuple[str, ...], Story | None]] = {
         ("I1", "I2", "I3", "I5", "I7", "I13", "I14"),
         None,
     ),
-    "no truncation": (no_truncation, ("I2", "I7", "I13"), None),
+    "no truncation": (no_truncation, ("I2", "I5", "I7", "I13"), None),
     "no epoch fence on Fetch": (no_epoch_fence, ("I5",), None),
     "a voter votes twice": (votes_twice, ("I12", "assertion"), None),
     "vote not fsynced": (votes_not_fsynced, ("I12", "assertion"), voters_die_after_their_votes),
