@@ -155,12 +155,9 @@ class PartitionReads:
         UNKNOWN_LEADER_EPOCH for a replica that the leader has not heard of yet, and
         NOT_LEADER_OR_FOLLOWER for one that died since (KIP-903): it tries again.
         """
-        if (
-            self.deleted
-            or (current_leader_epoch != NO_EPOCH and current_leader_epoch != self.leader_epoch)
-            or self.leader_id != self.node_id
-        ):
-            return PartitionRead(self.check_leader_epoch(current_leader_epoch))
+        error = self.check_leader_epoch(current_leader_epoch)
+        if error:
+            return PartitionRead(error)
         followers = self.followers
         if followers is None or replica_id not in followers.replicas:
             if current_leader_epoch == NO_EPOCH:
