@@ -50,7 +50,7 @@ class Scenario:
     `goals`     by figure: what the ratio to Apache Kafka must reach (or stay below)
     `limits`    by figure: what the value of Ottla itself must reach (or stay below)
     `usual`     whether a plain `make bench` runs it: five alternations of all these on one node
-                take 20 minutes, as a JVM is to be warmed for one of them; on three it takes longer
+                are to take 20 minutes, with a JVM that is warmed for each; on three it takes longer
     `fresh`     whether it wants a peer that nothing else ran on
     `timeout_s` after which the harness gives it up
     """
