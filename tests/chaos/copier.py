@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,6 +36,8 @@ ABORTED = b"aborted/"
 """What the records of a transaction begin with that is aborted on purpose."""
 FENCED_EXIT = 3
 STUCK_S = 30.0
+TOLD_S = 1.0
+"""For a process to write where its threads are, on a busy machine."""
 
 Output = tuple[int, bytes]
 """Partition of the target, and value."""
@@ -272,6 +275,13 @@ class CopierProcess:
         assert self._process is not None
         return self._process.wait(timeout_s)
 
+    def ask(self) -> None:
+        """Let it print where its threads are, and wait until it may have done so."""
+        with self._lock:
+            if self._process is not None:
+                self._process.send_signal(signal.SIGUSR1)
+        time.sleep(TOLD_S)
+
     def told(self) -> str:
         """What it has printed in all its lives."""
         with contextlib.suppress(FileNotFoundError):
@@ -280,4 +290,5 @@ class CopierProcess:
 
 
 if __name__ == "__main__":
+    faulthandler.register(signal.SIGUSR1)
     sys.exit(Copier(CopierOptions(**json.loads(sys.argv[1]))).run())

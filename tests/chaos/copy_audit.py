@@ -7,8 +7,10 @@ records only, as any consumer would; `audit` judges what it saw. A value tells w
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
@@ -108,6 +110,11 @@ class TargetWatch:
             )
             time.sleep(0.02)
 
+    def where(self) -> str:
+        """What its thread is doing."""
+        frame = sys._current_frames().get(self._thread.ident or 0)
+        return "".join(traceback.format_stack(frame)) if frame is not None else "it has ended"
+
     def stop(self) -> None:
         self._stopping.set()
         self._thread.join(30)
@@ -175,6 +182,18 @@ def _backwards(values: Iterable[bytes]) -> Iterable[bytes]:
 def balance(seen: Mapping[int, Iterable[bytes]]) -> int:
     """What all accounts hold together, after transfers: nothing, or money was made or lost."""
     return sum(int(value.rpartition(b"/")[2]) for values in seen.values() for value in values)
+
+
+def count_all(servers: str, topic: str, partitions: int) -> int:
+    """How many records a reader of everything finds, until no more come for a second."""
+    reader = open_reader("confluent-kafka", servers, topic, partitions, isolation=UNCOMMITTED)
+    count = quiet = 0
+    while quiet < 2:
+        rows = reader.poll(0.5)
+        quiet = 0 if rows else quiet + 1
+        count += len(rows)
+    reader.close()
+    return count
 
 
 def count_aborted(servers: str, topic: str, partitions: int, committed: int) -> int:

@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.chaos.cluster_view import ClusterView
 from tests.chaos.copier import JOBS, CopierOptions, CopierProcess
-from tests.chaos.copy_audit import TargetWatch, audit, balance, count_aborted, feed
+from tests.chaos.copy_audit import TargetWatch, audit, balance, count_aborted, count_all, feed
 from tests.cluster_processes import KAFKA, OTTLA, ClusterProcesses
 from tests.transactional_clients import CLIENTS
 
@@ -59,8 +59,15 @@ class Lane:
     watch: TargetWatch
 
     def why(self) -> str:
-        """What the copier has to say."""
-        return f"copier {self.client} ended {self.copier.ends} times\n{self.copier.told()[-3000:]}"
+        """What copier and reader are doing, and what is in the target: which of them is late."""
+        self.copier.ask()
+        servers = self.copier.options.servers
+        return (
+            f"copier {self.client} ended {self.copier.ends} times\n{self.copier.told()[-6000:]}\n"
+            f"{count_all(servers, self.source, PARTITIONS)} records in {self.source}, "
+            f"{count_all(servers, self.target, PARTITIONS)} in {self.target}, aborted and open "
+            f"ones with them; its reader is here:\n{self.watch.where()}"
+        )
 
     @property
     def name(self) -> str:
