@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from struct import Struct
 from struct import error as StructError
-from typing import Any
+from typing import Any, cast
 
 from protocol import primitives
 from protocol.api_keys import ApiKey, messages_of
@@ -91,7 +91,13 @@ def skip_header_tags(frame: memoryview, pos: int, kind: str = "request") -> int:
 
 
 def encode_request(request: Any, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """A whole frame, size first: what a client, or another broker, sends."""
+    """A whole frame, size first: what a client, or another broker, sends.
+
+    A request may have its own way to make it (`frame`).
+    """
+    own = getattr(request, "frame", None)
+    if own is not None:
+        return cast(bytes, own(version, correlation_id, client_id))
     out = MessageBuffer()
     out += bytes(4)
     out += REQUEST_HEAD.pack(request.API_KEY, version, correlation_id)

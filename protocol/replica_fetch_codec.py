@@ -14,14 +14,8 @@ from __future__ import annotations
 from struct import Struct
 from typing import NamedTuple
 
-from protocol.messages.fetch import (
-    FetchableTopicResponse,
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    PartitionData,
-)
-from protocol.primitives import ZERO_UUID, MessageBuffer, read_compact_nullable_records
+from protocol.messages.fetch import FetchRequest, FetchResponse
+from protocol.primitives import read_compact_nullable_records
 
 OLDEST = 15
 
@@ -34,13 +28,49 @@ _REQUEST = Struct(">iiibiiB16sBiiqiqi7siqB")
 _REQUEST_BYTES = _REQUEST.size
 # Tags of the partition and of the topic, topics to forget, rack; one tagged field, of 13 bytes.
 _EMPTY_AND_TAG = b"\0\0\1\1\1\1\x0d"
-_ANYTHING = FetchPartition().high_watermark
+_HEAD = Struct(">ihhih")  # size, API key, version, correlation id, length of the client id
 
 # Throttle time, error code, session's id; topics and the topic's id; partitions, index, error code,
 # high watermark, last stable offset, log start offset, aborted transactions, preferred replica.
 _RESPONSE = Struct(">ihiB16sBihqqqBi")
 _RESPONSE_BYTES = _RESPONSE.size
 _TAGS = bytes(3)  # of the partition, of the topic and of the response
+_PLAIN = (0, _ONE, _ONE, 0, -1)
+
+
+class OneFetched(NamedTuple):
+    """What a leader says of one partition where nothing is wrong with it."""
+
+    session_id: int
+    topic_id: bytes
+    partition: int
+    high_watermark: int
+    log_start_offset: int
+    records: memoryview | None
+
+
+class ReplicaFetchResponse:
+    """A Fetch response, quickly read where it is of one partition."""
+
+    API_KEY = FetchResponse.API_KEY
+    FLEXIBLE_FROM = FetchResponse.FLEXIBLE_FROM
+
+    @staticmethod
+    def read(buf: memoryview, pos: int, version: int) -> tuple[OneFetched | FetchResponse, int]:
+        """The response at `pos`, and where it ends."""
+        if version < OLDEST or len(buf) < pos + _RESPONSE_BYTES:
+            return FetchResponse.read(buf, pos, version)
+        (
+            _, error, session_id, topics, topic_id, partitions, index, partition_error,
+            high_watermark, _, log_start, aborted, preferred,
+        ) = _RESPONSE.unpack_from(buf, pos)  # fmt: skip
+        if (error, topics, partitions, partition_error, preferred) != _PLAIN or aborted > _NONE:
+            return FetchResponse.read(buf, pos, version)
+        records, end = read_compact_nullable_records(buf, pos + _RESPONSE_BYTES)
+        if buf[end:] != _TAGS:
+            return FetchResponse.read(buf, pos, version)
+        one = OneFetched(session_id, topic_id, index, high_watermark, log_start, records)
+        return one, len(buf)
 
 
 class OneFollowed(NamedTuple):
@@ -60,6 +90,31 @@ class OneFollowed(NamedTuple):
     partition_max_bytes: int
     replica_id: int
     broker_epoch: int
+
+
+class ReplicaFetchOne(OneFollowed):
+    """The same as a request to be sent."""
+
+    API_KEY = FetchRequest.API_KEY
+    MAX_VERSION = FetchRequest.MAX_VERSION
+    ANSWER = ReplicaFetchResponse
+
+    __slots__ = ()
+
+    def frame(self, version: int, correlation_id: int, client_id: str) -> bytes:
+        """The whole frame, size first. `version` is from `OLDEST` on."""
+        (
+            wait, least, most, session_id, session_epoch, topic_id, index, leader_epoch, offset,
+            fetched_epoch, log_start, partition_most, replica_id, broker_epoch,
+        ) = self  # fmt: skip
+        name = client_id.encode()
+        size = _HEAD.size - 4 + len(name) + 1 + _REQUEST_BYTES
+        head = _HEAD.pack(size, self.API_KEY, version, correlation_id, len(name))
+        return b"%b%b\0%b" % (head, name, _REQUEST.pack(
+            wait, least, most, 0, session_id, session_epoch, _ONE, topic_id, _ONE, index,
+            leader_epoch, offset, fetched_epoch, log_start, partition_most, _EMPTY_AND_TAG,
+            replica_id, broker_epoch, 0,
+        ))  # fmt: skip
 
 
 def may_be_followers(frame: memoryview, pos: int, version: int) -> bool:
@@ -86,62 +141,9 @@ def read_one(buf: memoryview, pos: int, version: int) -> OneFollowed | None:
     )  # fmt: skip
 
 
-class ReplicaFetchResponse(FetchResponse):
-    """A Fetch response, quickly read where it is of one partition."""
-
-    __slots__ = ()
-
-    @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchResponse, int]:
-        if version < OLDEST or len(buf) < pos + _RESPONSE_BYTES:
-            return FetchResponse.read(buf, pos, version)
-        (
-            throttle_ms, error, session_id, topics, topic_id, partitions, index, partition_error,
-            high_watermark, last_stable_offset, log_start, aborted, preferred,
-        ) = _RESPONSE.unpack_from(buf, pos)  # fmt: skip
-        if topics != _ONE or partitions != _ONE or aborted > _NONE:
-            return FetchResponse.read(buf, pos, version)
-        records, end = read_compact_nullable_records(buf, pos + _RESPONSE_BYTES)
-        if buf[end:] != _TAGS:
-            return FetchResponse.read(buf, pos, version)
-        data = PartitionData(
-            index, partition_error, high_watermark, last_stable_offset, log_start, None, None, None,
-            [] if aborted else None, preferred, records,
-        )  # fmt: skip
-        topic = FetchableTopicResponse("", topic_id, [data])
-        return FetchResponse(throttle_ms, error, session_id, [topic]), len(buf)
-
-
 class ReplicaFetchRequest(FetchRequest):
-    """A follower's Fetch request, quickly written where it is of one partition."""
+    """A follower's Fetch of any partitions, whose answer may be of one."""
 
     ANSWER = ReplicaFetchResponse
 
     __slots__ = ()
-
-    def write(self, out: MessageBuffer, version: int) -> None:
-        one = self._only_partition() if version >= OLDEST else None
-        state = self.replica_state
-        if one is None or state is None:
-            super().write(out, version)
-            return
-        out += _REQUEST.pack(
-            self.max_wait_ms, self.min_bytes, self.max_bytes, self.isolation_level,
-            self.session_id, self.session_epoch, _ONE, self.topics[0].topic_id,
-            _ONE, one.partition, one.current_leader_epoch, one.fetch_offset,
-            one.last_fetched_epoch, one.log_start_offset, one.partition_max_bytes,
-            _EMPTY_AND_TAG, state.replica_id, state.replica_epoch, 0,
-        )  # fmt: skip
-
-    def _only_partition(self) -> FetchPartition | None:
-        """The one that it names, where there is nothing else that the short way cannot say."""
-        if len(self.topics) != 1 or len(self.topics[0].partitions) != 1:
-            return None
-        if self.forgotten_topics_data or self.rack_id or self.cluster_id is not None:
-            return None
-        if self.replica_state is None or self.replica_state.replica_id < 0:
-            return None
-        (one,) = self.topics[0].partitions
-        if one.replica_directory_id != ZERO_UUID or one.high_watermark != _ANYTHING:
-            return None
-        return one

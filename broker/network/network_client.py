@@ -263,9 +263,13 @@ class _Connection(asyncio.BufferedProtocol):
         """Bytes have come."""
         reader = self._reader
         try:
+            frame = reader.only_frame(nbytes)
+            if frame is not None and self._channel is not None:
+                # A response lives as long as whoever asked for it likes.
+                self._channel.received(reader.keep(frame))
+                return
             reader.buffer_updated(nbytes)
             while self._channel is not None and (frame := reader.next_frame()) is not None:
-                # A response lives as long as whoever asked for it likes.
                 self._channel.received(reader.keep(frame))
         except ProtocolError as error:
             channel = self._channel

@@ -11,9 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from broker.replication.fetch_session import INITIAL_EPOCH, LAST_EPOCH, NO_SESSION
+from broker.replication.fetcher_settings import FetcherSettings
 from broker.replication.followed_partition import FetchKey, Position
 from protocol.errors import ErrorCode
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+    ReplicaState,
+)
+from protocol.replica_fetch_codec import ReplicaFetchOne, ReplicaFetchRequest
 
 Wanted = Callable[[FetchKey], Position | None]
 """The position from which a partition is to be fetched; None where it is not."""
@@ -22,8 +30,8 @@ Wanted = Callable[[FetchKey], Position | None]
 class FetchSessionHandler:
     """One session with one leader."""
 
-    def __init__(self, partition_max_bytes: int) -> None:
-        self._partition_max_bytes = partition_max_bytes
+    def __init__(self, settings: FetcherSettings) -> None:
+        self._settings = settings
         self.session_id = NO_SESSION
         self.epoch = INITIAL_EPOCH
         self.told: dict[FetchKey, Position] = {}
@@ -34,11 +42,52 @@ class FetchSessionHandler:
         """A partition came, moved or went: the next request may have to say so."""
         self._dirty[key] = None
 
-    def fill(self, request: FetchRequest, everything: Iterable[FetchKey], wanted: Wanted) -> bool:
-        """Name in `request` what changed, or `everything` where a session begins.
+    def request(
+        self, wait_ms: int, everything: Iterable[FetchKey], wanted: Wanted
+    ) -> ReplicaFetchOne | ReplicaFetchRequest | None:
+        """The next Fetch: of what changed, or of `everything` where a session begins.
 
-        False where there is nothing to fetch and nothing to forget.
+        None where there is nothing to fetch and nothing to forget.
         """
+        settings = self._settings
+        if len(self._dirty) == 1 and self.epoch != INITIAL_EPOCH:
+            (key,) = self._dirty
+            position = wanted(key)
+            if position is not None and self.told.get(key) != position:
+                return self._one(wait_ms, key, position)
+        request = ReplicaFetchRequest(
+            replica_state=ReplicaState(settings.node_id, settings.broker_epoch()),
+            max_wait_ms=wait_ms,
+            min_bytes=settings.replica_fetch_min_bytes,
+            max_bytes=settings.replica_fetch_response_max_bytes,
+        )
+        return request if self._fill(request, everything, wanted) else None
+
+    def _one(self, wait_ms: int, key: FetchKey, position: Position) -> ReplicaFetchOne:
+        settings = self._settings
+        self.told[key] = position
+        self._dirty = {}
+        topic_id, index = key
+        leader_epoch, fetch_offset, log_start, last_epoch = position
+        return ReplicaFetchOne(
+            wait_ms,
+            settings.replica_fetch_min_bytes,
+            settings.replica_fetch_response_max_bytes,
+            self.session_id,
+            self.epoch,
+            topic_id,
+            index,
+            leader_epoch,
+            fetch_offset,
+            last_epoch,
+            log_start,
+            settings.replica_fetch_max_bytes,
+            settings.node_id,
+            settings.broker_epoch(),
+        )
+
+    def _fill(self, request: FetchRequest, everything: Iterable[FetchKey], wanted: Wanted) -> bool:
+        """Name all that in `request`. False where that is nothing."""
         begins = self.epoch == INITIAL_EPOCH
         if begins:
             self.told = {}
@@ -67,7 +116,12 @@ class FetchSessionHandler:
     def _partition(self, index: int, position: Position) -> FetchPartition:
         leader_epoch, fetch_offset, log_start, last_epoch = position
         return FetchPartition(
-            index, leader_epoch, fetch_offset, last_epoch, log_start, self._partition_max_bytes
+            index,
+            leader_epoch,
+            fetch_offset,
+            last_epoch,
+            log_start,
+            self._settings.replica_fetch_max_bytes,
         )
 
     def answered(self, session_id: int) -> None:

@@ -16,10 +16,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, cast
 
 from broker.replication.fetch_session_handler import FetchSessionHandler
+from broker.replication.fetcher_settings import FetcherSettings
 from broker.replication.followed_partition import (
     FetchKey,
     FollowedPartition,
@@ -29,9 +29,9 @@ from broker.replication.followed_partition import (
 from broker.replication.leader_log_bounds import LeaderLogBounds
 from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
-from protocol.messages.fetch import FetchResponse, PartitionData, ReplicaState
+from protocol.messages.fetch import FetchResponse, PartitionData
 from protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from protocol.replica_fetch_codec import ReplicaFetchRequest
+from protocol.replica_fetch_codec import OneFetched
 from storage.log_dir_failure import LogDirFailure
 from storage.ports import Channel, ChannelFailure, Scheduler, Timer
 
@@ -45,26 +45,6 @@ _SESSION_ERRORS = (
     ErrorCode.INVALID_FETCH_SESSION_EPOCH,
     ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class FetcherSettings:
-    """Configs of the fetchers, under Kafka's names, and who fetches."""
-
-    node_id: int
-    replica_fetch_max_bytes: int
-    replica_fetch_min_bytes: int
-    replica_fetch_response_max_bytes: int
-    replica_fetch_wait_max_ms: int
-    replica_fetch_backoff_ms: int
-    replica_socket_timeout_ms: int
-    broker_epoch: Callable[[], int]
-    is_throttled: Callable[[Partition], bool]
-    """Whether a partition that lags must wait for the follower's replication quota."""
-    count_bytes: Callable[[Partition, int], None]
-    """Told of every part of a response with records: for metrics and the quota."""
-    truncated: Callable[[], None]
-    """Told after a log was cut: recovery points on disk must not lie beyond it for long."""
 
 
 class ReplicaFetcher:
@@ -85,7 +65,7 @@ class ReplicaFetcher:
         self._channel = connect()
         self._scheduler = scheduler
         self._settings = settings
-        self._session = FetchSessionHandler(settings.replica_fetch_max_bytes)
+        self._session = FetchSessionHandler(settings)
         self._followed: dict[FetchKey, FollowedPartition] = {}
         self._delayed: dict[FetchKey, FollowedPartition] = {}
         self._bounds = LeaderLogBounds(settings.node_id, settings.replica_socket_timeout_ms)
@@ -177,21 +157,15 @@ class ReplicaFetcher:
         if self._closed or self._busy or self._backs_off:
             return
         self._cancel_retry()
-        now_ms = self._scheduler.monotonic_ms()
-        self._resume(now_ms)
+        if self._delayed:
+            self._resume()
         if self._bounds:
             asked = self._bounds.request()
             self._send(asked, lambda response: self._take_bounds(asked, response))
             return
-        settings = self._settings
-        wait_ms = self._wait_ms(now_ms)
-        request = ReplicaFetchRequest(
-            replica_state=ReplicaState(settings.node_id, settings.broker_epoch()),
-            max_wait_ms=wait_ms,
-            min_bytes=settings.replica_fetch_min_bytes,
-            max_bytes=settings.replica_fetch_response_max_bytes,
-        )
-        if self._session.fill(request, self._followed, self._wanted):
+        wait_ms = self._wait_ms()
+        request = self._session.request(wait_ms, self._followed, self._wanted)
+        if request is not None:
             self._waits_for_data = True
             self._send(request, self._fetched)
         elif self._delayed:
@@ -206,21 +180,22 @@ class ReplicaFetcher:
             return None
         return followed.position
 
-    def _wait_ms(self, now_ms: float) -> int:
+    def _wait_ms(self) -> int:
         """How long the leader may wait for data: until the first delayed partition is due."""
-        wait_ms = float(self._settings.replica_fetch_wait_max_ms)
-        for followed in self._delayed.values():
-            wait_ms = min(wait_ms, followed.due_ms - now_ms)
-        return max(1, int(wait_ms))
+        longest_ms = self._settings.replica_fetch_wait_max_ms
+        if not self._delayed:
+            return longest_ms
+        first_ms = min(followed.due_ms for followed in self._delayed.values())
+        return max(1, int(min(longest_ms, first_ms - self._scheduler.monotonic_ms())))
 
-    def _resume(self, now_ms: float) -> None:
+    def _resume(self) -> None:
         """Fetch again what was delayed for long enough."""
-        if self._delayed:
-            for key, followed in list(self._delayed.items()):
-                if followed.due_ms <= now_ms:
-                    del self._delayed[key]
-                    followed.state = FollowerState.FETCHING
-                    self._session.mark(key)
+        now_ms = self._scheduler.monotonic_ms()
+        for key, followed in list(self._delayed.items()):
+            if followed.due_ms <= now_ms:
+                del self._delayed[key]
+                followed.state = FollowerState.FETCHING
+                self._session.mark(key)
 
     def _send(self, request: Any, answered: Callable[[Any], None]) -> None:
         generation = self._generation
@@ -290,7 +265,12 @@ class ReplicaFetcher:
 
     # ---- what a Fetch gives ----------------------------------------------------------------------
 
-    def _fetched(self, response: FetchResponse) -> None:
+    def _fetched(self, response: FetchResponse | OneFetched) -> None:
+        if isinstance(response, OneFetched):
+            self._failures = 0
+            self._session.answered(response.session_id)
+            self._take((response.topic_id, response.partition), response)
+            return
         error = ErrorCode(response.error_code)
         if error:
             self._session.refused(error)
@@ -306,7 +286,7 @@ class ReplicaFetcher:
             for data in topic.partitions:
                 self._take((topic.topic_id, data.partition_index), data)
 
-    def _take(self, key: FetchKey, data: PartitionData) -> None:
+    def _take(self, key: FetchKey, data: PartitionData | OneFetched) -> None:
         followed, told = self._followed.get(key), self._session.told.get(key)
         if followed is None or told is None or followed.state is not FollowerState.FETCHING:
             return
@@ -314,7 +294,10 @@ class ReplicaFetcher:
         if told[:2] != before[:2]:  # asked in another epoch, or elsewhere
             return
         try:
-            error = self._handle(followed, data)
+            if isinstance(data, OneFetched):
+                error = self._append(followed, data)
+            else:
+                error = self._handle(followed, data)
         except LogDirFailure:
             error = ErrorCode.KAFKA_STORAGE_ERROR
         if error:
@@ -343,6 +326,9 @@ class ReplicaFetcher:
             self._settings.truncated()
             # The same question again would get the same answer: not at once.
             return ErrorCode.NONE if followed.position != before else ErrorCode.OFFSET_OUT_OF_RANGE
+        return self._append(followed, data)
+
+    def _append(self, followed: FollowedPartition, data: PartitionData | OneFetched) -> ErrorCode:
         if data.records:
             records = cast(memoryview, data.records)  # what a response's decoder makes
             self._settings.count_bytes(followed.partition, len(records))

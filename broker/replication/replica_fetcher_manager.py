@@ -14,8 +14,9 @@ from collections.abc import Callable
 
 from broker.config import BrokerConfig
 from broker.metrics import Metrics, Sample
+from broker.replication.fetcher_settings import FetcherSettings
 from broker.replication.partition import Partition
-from broker.replication.replica_fetcher import FetcherSettings, ReplicaFetcher
+from broker.replication.replica_fetcher import ReplicaFetcher
 from broker.replication.replica_manager import ReplicaManager
 from storage.ports import Network, Scheduler
 

@@ -27,7 +27,15 @@ from controller.metadata_loader import delta_between
 from controller.metadata_records import MetadataRecord
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
-from protocol.message_codec import decode, decode_response, encode_response
+from protocol.message_codec import (
+    answer_to,
+    decode,
+    decode_answer,
+    encode_request,
+    encode_response,
+    read_request_header,
+    skip_header_tags,
+)
 from protocol.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -43,7 +51,6 @@ from protocol.messages.metadata_records import (
     RegisterBrokerRecord,
     TopicRecord,
 )
-from protocol.primitives import MessageBuffer
 from protocol.record_batch import iterate_batches
 from protocol.records import Record, build_batch
 from storage.log_dir_failure import LogDirFailureChannel
@@ -193,13 +200,15 @@ class MemoryChannel:
         self.waiting.append(done)
         cluster.channels[self] = None
         version = request.MAX_VERSION if version is None else version
-        out = MessageBuffer()
-        request.write(out, version)
-        key, generation = ApiKey(request.API_KEY), self.generation
-        decoded = decode(messages_of(key).request, memoryview(out.joined()), 0, version)
-        cluster.later(lambda: self._arrive(key, version, decoded, generation))
+        generation, answer_class = self.generation, answer_to(request)
+        frame = memoryview(encode_request(request, version, 0, "f"))[4:]
+        key, _, _, _, end = read_request_header(frame)
+        messages = messages_of(ApiKey(key))
+        pos = skip_header_tags(frame, end) if version >= messages.request.FLEXIBLE_FROM else end
+        decoded = decode(messages.request, frame, pos, version)
+        cluster.later(lambda: self._arrive(decoded, version, answer_class, generation))
 
-    def _arrive(self, key: ApiKey, version: int, request: Any, generation: int) -> None:
+    def _arrive(self, request: Any, version: int, answer_class: Any, generation: int) -> None:
         target = self.cluster.brokers[self.target]
         if generation != self.generation:
             return
@@ -210,12 +219,13 @@ class MemoryChannel:
             self._settle(None, ChannelFailure.REFUSED)
             return
         listener = target.config.inter_broker_listener_name
+        key = ApiKey(request.API_KEY)
         context = RequestContext(int(key), version, 0, "f", "host", listener, "c")
         life = target.life
 
         def respond(response: Any) -> None:
             frame = encode_response(response, version, 0).joined()
-            answer = decode_response(key, memoryview(bytearray(frame))[4:], version)[1]
+            answer = decode_answer(answer_class, memoryview(bytearray(frame))[4:], version)[1]
             self.cluster.later(lambda: self._answer(answer, generation, life))
 
         target.apis[key](context, request, respond)

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from broker.replication.fetcher_settings import FetcherSettings
 from broker.replication.partition import Partition
-from broker.replication.replica_fetcher import FetcherSettings, ReplicaFetcher
+from broker.replication.replica_fetcher import ReplicaFetcher
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.message_codec import (
+    answer_to,
+    decode,
+    decode_answer,
+    encode_request,
+    encode_response,
+    read_request_header,
+    skip_header_tags,
+)
 from protocol.messages.fetch import (
     EpochEndOffset,
     FetchableTopicResponse,
@@ -29,6 +40,26 @@ from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 ME = 1
 LEADER = 2
 SESSION_ID = 77
+
+
+def as_read(request: Any) -> FetchRequest:
+    """A Fetch as its frame has it."""
+    frame = memoryview(encode_request(request, FetchRequest.MAX_VERSION, 1, "f"))[4:]
+    key, version, _, _, end = read_request_header(frame)
+    assert key == ApiKey.FETCH
+    fetch = decode(FetchRequest, frame, skip_header_tags(frame, end), version)
+    assert isinstance(fetch, FetchRequest)
+    return fetch
+
+
+def settings_for(
+    is_throttled: Callable[[Partition], bool] = lambda _: False,
+    count_bytes: Callable[[Partition, int], None] = lambda *_: None,
+    truncated: Callable[[], None] = lambda: None,
+) -> FetcherSettings:
+    return FetcherSettings(
+        ME, 1 << 20, 1, 10 << 20, 500, 1000, 30_000, lambda: 9, is_throttled, count_bytes, truncated
+    )
 
 
 class ScriptedLeader:
@@ -55,10 +86,12 @@ class ScriptedLeader:
         self.fail(ChannelFailure.LOST)
 
     def answer(self, response: Any) -> None:
-        """Answer the request that waits."""
+        """Answer the request that waits: as it is read from the wire."""
         done, self.waiting = self.waiting, None
         assert done is not None, "nothing was asked"
-        done(response, None)
+        request = self.requests[-1]
+        frame = encode_response(response, request.MAX_VERSION, 1).joined()
+        done(decode_answer(answer_to(request), memoryview(frame)[4:], request.MAX_VERSION)[1], None)
 
     def fail(self, failure: ChannelFailure) -> None:
         """Lose the request that waits, if any."""
@@ -68,9 +101,8 @@ class ScriptedLeader:
 
     @property
     def fetch(self) -> FetchRequest:
-        """The last request, a Fetch."""
-        assert isinstance(self.requests[-1], FetchRequest)
-        return self.requests[-1]
+        """The last request, a Fetch: as it is read from the wire."""
+        return as_read(self.requests[-1])
 
     @property
     def list_offsets(self) -> ListOffsetsRequest:
@@ -126,11 +158,11 @@ class Follower:
         self.leader = ScriptedLeader()
         self.throttled = False
         self.counted: list[int] = []
-        settings = FetcherSettings(
-            ME, 1 << 20, 1, 10 << 20, 500, 1000, 30_000,
-            lambda: 9, lambda _: self.throttled, lambda _, size: self.counted.append(size),
+        settings = settings_for(
+            lambda _: self.throttled,
+            lambda _, size: self.counted.append(size),
             self.replicas.logs.checkpoint_soon,
-        )  # fmt: skip
+        )
         self.fetcher = ReplicaFetcher("f", LEADER, lambda: self.leader, self.scheduler, settings)
 
     def follow(self, *topics: str) -> Partition:

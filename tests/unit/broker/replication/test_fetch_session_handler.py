@@ -8,7 +8,9 @@ from broker.replication.fetch_session import LAST_EPOCH
 from broker.replication.fetch_session_handler import FetchSessionHandler
 from broker.replication.followed_partition import FetchKey, Position
 from protocol.errors import ErrorCode
-from protocol.messages.fetch import FetchRequest
+from protocol.messages.fetch import FetchPartition, FetchRequest
+from protocol.replica_fetch_codec import ReplicaFetchOne
+from tests.unit.broker.replication.scripted_leader import as_read, settings_for
 
 A, B = b"a" * 16, b"b" * 16
 
@@ -17,7 +19,7 @@ class Session:
     """A session, and where its partitions are."""
 
     def __init__(self) -> None:
-        self.handler = FetchSessionHandler(1000)
+        self.handler = FetchSessionHandler(settings_for())
         self.positions: dict[FetchKey, Position] = {}
 
     def put(self, key: FetchKey, offset: int) -> None:
@@ -34,8 +36,11 @@ class Session:
 
     def ask(self) -> tuple[tuple[int, int], dict[FetchKey, int], list[FetchKey]]:
         """(session id and epoch), what is named with its offset, what is forgotten."""
-        request = FetchRequest()
-        self.sends = self.handler.fill(request, self.positions, self.positions.get)
+        made = self.handler.request(500, self.positions, self.positions.get)
+        self.sends = made is not None
+        if made is None:
+            return (self.handler.session_id, self.handler.epoch), {}, []
+        request = as_read(made)
         named = {
             (topic.topic_id, one.partition): one.fetch_offset
             for topic in request.topics
@@ -63,6 +68,28 @@ def test_it_names_what_moved_and_forgets_what_went() -> None:
     session.handler.answered(7)
     assert session.ask() == ((7, 2), {}, [])
     assert session.sent()
+
+
+def test_one_that_moved_is_said_as_any_number_would_be() -> None:
+    session, both = Session(), Session()
+    for one in (session, both):
+        one.put((A, 3), 1)
+        one.put((A, 4), 1)
+        one.ask()
+        one.handler.answered(7)
+        one.positions[A, 3] = (5, 1 << 40, 6, 4)
+        one.handler.mark((A, 3))
+    short = session.handler.request(250, session.positions, session.positions.get)
+    both.put((A, 4), 2)
+    long = both.handler.request(250, both.positions, both.positions.get)
+    assert isinstance(short, ReplicaFetchOne) and isinstance(long, FetchRequest)
+    del long.topics[0].partitions[1]
+    assert as_read(short) == as_read(long)
+    assert as_read(short).topics[0].partitions == [
+        FetchPartition(3, 5, 1 << 40, 4, 6, settings_for().replica_fetch_max_bytes)
+    ]
+    assert session.handler.request(250, session.positions, session.positions.get) is not None
+    assert session.ask()[1] == {}  # it is told
 
 
 def test_what_went_and_came_back_is_named_not_forgotten() -> None:
