@@ -11,13 +11,13 @@ the long one. Tests hold both to the same answers.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Hashable
 
 from broker.apis.context import AtOnce, Later, Reply, RequestContext
 from broker.apis.fetch_reading import FollowerFetch
 from broker.apis.single_fetch import Remembered
 from broker.config import BrokerConfig
-from broker.purgatory.delayed_operations import DelayedFetch
+from broker.purgatory.purgatory import DelayedOperation
 from broker.replication.fetch_session import FetchSession, FollowerPartition, FollowerSession
 from broker.replication.partition import Partition
 from broker.replication.partition_reads import NO_EPOCH, PartitionRead
@@ -94,6 +94,8 @@ class _Followed:
         self.listener = config.inter_broker_listener_name
         self.max_bytes = min(request.max_bytes, config.fetch_max_bytes)
         self.min_bytes = min(request.min_bytes, self.max_bytes)
+        self.at_once = request.max_wait_ms <= 0 or self.min_bytes <= 0
+        """Whether it is answered with what there is."""
         self.room = max(min(request.partition_max_bytes, self.max_bytes), 0)
         self.leader_epoch = max(request.leader_epoch, NO_EPOCH)  # any negative epoch is none
         self.fetched_epoch = max(request.last_fetched_epoch, NO_EPOCH)
@@ -125,9 +127,13 @@ class _Followed:
         )
         if not isinstance(session, FollowerSession):
             return None
-        read = self.read(partition, offset)
-        if read.error or read.diverging_epoch is not None:
-            return None
+        read = None
+        if not partition.has_nothing_for_follower(
+            request.replica_id, request.broker_epoch, offset, self.leader_epoch, self.fetched_epoch
+        ):
+            read = self.read(partition, offset)
+            if read.error or read.diverging_epoch is not None:
+                return None
         replicas.sessions.touch(session, replicas.scheduler.monotonic_ms())
         wanted = session.named_one(
             partition,
@@ -137,15 +143,17 @@ class _Followed:
         moved = partition.follower_fetched(
             request.replica_id, offset, request.log_start_offset, request.broker_epoch
         )
-        if moved:
-            read.high_watermark = partition.log.high_watermark
-            read.last_stable_offset = partition.log.last_stable_offset
-        fetch = _Fetch(self, partition, session, wanted, correlation_id, read)
+        fetch = _Fetch(self, partition, session, wanted, correlation_id)
         try:
-            if fetch.is_enough(read) or request.max_wait_ms <= 0:
+            if read is None and (self.at_once or fetch.is_urgent):
+                read = self.read(partition, offset)
+            elif read is not None and moved:
+                read.high_watermark = partition.log.high_watermark
+                read.last_stable_offset = partition.log.last_stable_offset
+            if read is not None and (fetch.take(read) or self.at_once):
                 return fetch.response()
-            waiting = DelayedFetch(fetch.look, partial(fetch.answer, later()))
-            replicas.fetch_purgatory.watch(waiting, (session,), request.max_wait_ms)
+            fetch.reply = later()
+            replicas.fetch_purgatory.watch(fetch, (session,), request.max_wait_ms)
             return b""
         finally:
             if moved:
@@ -165,7 +173,7 @@ class _Followed:
         )
 
 
-class _Fetch:
+class _Fetch(DelayedOperation):
     """One request on its way."""
 
     __slots__ = (
@@ -176,7 +184,11 @@ class _Fetch:
         "_read",
         "_session",
         "_wanted",
+        "reply",
     )
+
+    reply: Reply
+    """The way back, where it waits."""
 
     def __init__(
         self,
@@ -185,47 +197,51 @@ class _Fetch:
         session: FetchSession,
         wanted: FollowerPartition,
         correlation_id: int,
-        read: PartitionRead,
     ) -> None:
+        super().__init__()
         self._followed = followed
         self._partition = partition
         self._session = session
         self._wanted = wanted
         self._correlation_id = correlation_id
-        self._read = read
+        self._read: PartitionRead | None = None
         self._long: FollowerFetch | None = None
         """What goes on with this fetch, once it is no plain one any more."""
 
-    def is_enough(self, read: PartitionRead) -> bool:
-        """Whether to answer with `read` now; see `FollowerFetch` for what is urgent."""
-        wanted, followed = self._wanted, self._followed
-        return (
-            read.size >= followed.min_bytes
-            or read.log_start_offset != wanted.told_log_start_offset
-            or (
-                followed.replicas.sessions.serves_consumers_from_followers
-                and read.high_watermark != wanted.told_high_watermark
-            )
+    @property
+    def is_urgent(self) -> bool:
+        """Whether there is something to say besides records; see `FollowerFetch` for what."""
+        wanted, log = self._wanted, self._partition.log
+        return log.log_start_offset != wanted.told_log_start_offset or (
+            self._followed.replicas.sessions.serves_consumers_from_followers
+            and log.high_watermark != wanted.told_high_watermark
         )
 
-    def look(self) -> bool:
+    def take(self, read: PartitionRead) -> bool:
+        """Answer with `read`; whether that is enough."""
+        self._read = read
+        return read.size >= self._followed.min_bytes or self.is_urgent
+
+    def try_complete(self, key: Hashable) -> bool:
         """Read again, for something has changed; whether that is enough."""
         if self._long is None:
             read = self._read_plainly()
             if read is not None:
-                self._read = read
-                return self.is_enough(read)
+                return self.take(read)
         return self._the_long_one().read()
 
-    def answer(self, reply: Reply) -> None:
-        """What was read last."""
-        reply(self.response())
+    def on_expiration(self) -> None:
+        self.try_complete(self._session)
+
+    def on_complete(self) -> None:
+        """Answer with what was read last."""
+        self.reply(self.response())
 
     def response(self) -> ResponseParts:
         """What was read last, as a whole frame."""
         read, wanted, followed = self._read, self._wanted, self._followed
-        records = read.records
-        if self._long is None and isinstance(records, FileRecords):
+        records = read.records if read is not None else None
+        if self._long is None and read is not None and isinstance(records, FileRecords):
             self._session.settle(wanted, read)
             wanted.told(read)
             self._partition.counts.total_fetch_requests += 1

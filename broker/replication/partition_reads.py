@@ -168,6 +168,26 @@ class PartitionReads:
         end = self.log.log_end_offset
         return self._read(fetch_offset, max_bytes, end, min_one_message, last_fetched_epoch)
 
+    def has_nothing_for_follower(
+        self,
+        replica_id: int,
+        broker_epoch: int,
+        fetch_offset: int,
+        current_leader_epoch: int,
+        last_fetched_epoch: int,
+    ) -> bool:
+        """Whether `read_for_follower` would give neither a record nor an error nor another history:
+        a follower that has all and waits for more, as nearly every one does."""
+        followers = self.followers
+        return (
+            followers is not None
+            and fetch_offset == self.log.log_end_offset
+            and last_fetched_epoch in (NO_EPOCH, self.leader_epoch)
+            and replica_id in followers.replicas
+            and not followers.is_stale(replica_id, broker_epoch)
+            and not self.check_leader_epoch(current_leader_epoch)
+        )
+
     def _read(
         self,
         fetch_offset: int,
