@@ -3,8 +3,9 @@
 A producer that sends a record a request sends the same client id, topic and partition again and
 again; only the correlation id, the length of the records and the records change. So what lies
 before them is looked up as it stands, and one answer of `broker.apis.single_produce` is patched
-into a template of the next: a third of the steps. What is remembered follows from those bytes alone
-(the names, not the partition), so it never becomes wrong.
+into a template of the next: a third of the steps. With acks=all the answer comes when the replicas
+have it. What is remembered follows from those bytes alone (the names, not the partition), and from
+the listener, so it never becomes wrong.
 
 Owns: what was remembered, within limits. Never: decides what is right; whatever is not plainly so
 is declined before anything is done, and goes the ways that know all cases and have the words. Tests
@@ -14,21 +15,44 @@ hold the answers equal.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from struct import Struct
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from broker.apis.context import AtOnce, Later
+from broker.apis.replicated_produce import ReplicatedProduce
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.message_codec import ResponseParts
 from protocol.produce_codec import AnswerTemplate, Layout, OnePartition, layout_of
 
 HEADS_MAX = 4096
 """What is remembered; when there is more, all is forgotten and learned again."""
 HEAD_BYTES_MAX = 512
 
+_ALL_REPLICAS = -1
+
 _Find: TypeAlias = Callable[[str, int], Partition | None] | Callable[[bytes, int], Partition | None]
-_Target: TypeAlias = tuple[_Find, str | bytes, int, AnswerTemplate | None]
+Place: TypeAlias = tuple[str, bytes, int]
+"""Name or id of a topic, the other one being empty, and a partition's index."""
+_Refuse: TypeAlias = Callable[[int, str, Place, int, int, ErrorCode], ResponseParts]
+_RefuseHere: TypeAlias = Callable[[int, int, ErrorCode], ResponseParts]
+
+
+class _Target(NamedTuple):
+    """Where such requests go, and how they are answered."""
+
+    find: _Find
+    topic: str | bytes
+    partition: int
+    acks: int
+    timeout_ms: int
+    template: AnswerTemplate | None
+    refuse: _RefuseHere
+    """(correlation id, log start, error) of an append that was not replicated."""
+
 
 # How the length of records is read, as two numbers a and b: a × first + b × second = frame's size
 # minus what is not records. A length of one byte is followed by the first byte of the batch, which
@@ -42,34 +66,40 @@ _RECORDS_MAX = {1: 126, 2: 16382, 4: 1 << 30}
 class RepeatedProduce:
     """What is remembered; one for a broker."""
 
-    def __init__(self, replicas: ReplicaManager) -> None:
+    def __init__(self, replicas: ReplicaManager, refuse: _Refuse) -> None:
+        """`refuse(version, listener, place, correlation id, log start, error)`: what is said of an
+        append that was not replicated."""
         self._replicas = replicas
-        self._layouts: dict[Layout, _SameLayout] = {}
+        self._refuse = refuse
+        self._layouts: dict[tuple[str, Layout], _SameLayout] = {}
         self._heads = 0
 
-    def remember(self, frame: memoryview, version: int, request: OnePartition) -> AtOnce | None:
+    def remember(
+        self, frame: memoryview, version: int, request: OnePartition, listener_name: str
+    ) -> AtOnce | None:
         """What answers requests that begin as this one, which was appended; None if it is odd."""
         layout = layout_of(frame, version, request[-1])
         if layout is None or layout.head_bytes > HEAD_BYTES_MAX:
             return None
-        same = self._layouts.get(layout)
+        which = listener_name, layout
+        same = self._layouts.get(which)
         if same is None:
-            same = self._layouts[layout] = _SameLayout(self._replicas, layout)
+            same = self._layouts[which] = _SameLayout(self._replicas, layout)
         head = bytes(frame[8 : 8 + layout.head_bytes])
         if head not in same.heads:
             if self._heads >= HEADS_MAX:
                 self._forget()
-                self._layouts[layout] = same
+                self._layouts[which] = same
             self._heads += 1
-            same.heads[head] = self._target(version, request)
+            same.heads[head] = self._target(version, request, listener_name)
         return same.answer
 
-    def _target(self, version: int, request: OnePartition) -> _Target:
-        acks, _, name, topic_id, index, _ = request
+    def _target(self, version: int, request: OnePartition, listener_name: str) -> _Target:
+        acks, timeout_ms, name, topic_id, index, _ = request
         template = AnswerTemplate.make(version, name, topic_id, index) if acks else None
-        if name:
-            return self._replicas.partition, name, index, template
-        return self._replicas.partition_by_id, topic_id, index, template
+        refuse = partial(self._refuse, version, listener_name, (name, topic_id, index))
+        find: _Find = self._replicas.partition if name else self._replicas.partition_by_id
+        return _Target(find, name or topic_id, index, acks, timeout_ms, template, refuse)
 
     def _forget(self) -> None:
         for same in self._layouts.values():  # connections may still ask them
@@ -117,7 +147,7 @@ class _SameLayout:
         self._first_min = 128 if width == 2 else 0
         self.heads: dict[bytes, _Target] = {}
 
-    def answer(self, frame: memoryview, _later: Later) -> bytes | None:
+    def answer(self, frame: memoryview, later: Later) -> ResponseParts | None:
         """See `AtOnce`."""
         size = len(frame)
         if not self._size_min <= size <= self._size_max:
@@ -133,19 +163,35 @@ class _SameLayout:
             or self._tail_at(frame, end) != self._tail
         ):
             return None
-        find, topic, index, template = target
+        find, topic, index, acks, timeout_ms, template, _ = target
         partition = find(topic, index)  # type: ignore[arg-type]
         if partition is None:
             return None
-        offset = partition.append_plain(frame[self._records_at : end])
+        offset = partition.append_plain(frame[self._records_at : end], acks)
         if offset < 0:
             return None
+        log = partition.log
+        if acks == _ALL_REPLICAS and partition.followers is not None:
+            give = partial(_answer, target, correlation_id, offset, log.log_start_offset)
+            produce = ReplicatedProduce(partition, log.log_end_offset, give)
+            return produce.wait(self._replicas, timeout_ms, later)
         try:
             if template is None:
                 return b""
             pack, answer_size, before, after = template
-            start = partition.log.log_start_offset
+            start = log.log_start_offset
             answer: bytes = pack(answer_size, correlation_id, before, offset, -1, start, after)
             return answer
         finally:
             self._replicas.partition_changed(partition)
+
+
+def _answer(
+    target: _Target, correlation_id: int, offset: int, start: int, error: ErrorCode
+) -> ResponseParts:
+    """What is said of an append that was to be replicated."""
+    if error or target.template is None:
+        return target.refuse(correlation_id, start, error)
+    pack, size, before, after = target.template
+    answer: bytes = pack(size, correlation_id, before, offset, -1, start, after)
+    return answer

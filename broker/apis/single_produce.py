@@ -14,9 +14,8 @@ from collections.abc import Callable
 from functools import partial
 
 from broker.apis.context import AtOnce, TheLongWay
-from broker.apis.repeated_produce import RepeatedProduce
-from broker.purgatory.delayed_operations import DelayedProduce, PendingAck
-from broker.replication.partition import Partition
+from broker.apis.repeated_produce import Place, RepeatedProduce
+from broker.apis.replicated_produce import ReplicatedProduce
 from broker.replication.replica_manager import ReplicaManager
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import ResponseParts
@@ -49,7 +48,7 @@ class SingleProduce:
         self._replicas = replicas
         self._name_leaders = name_leaders
         self._wall_ms = replicas.scheduler.wall_ms
-        self._repeated = RepeatedProduce(replicas)
+        self._repeated = RepeatedProduce(replicas, self._refuse)
 
     def handle(
         self,
@@ -90,50 +89,47 @@ class SingleProduce:
         one = _Answer(version, correlation_id, name, topic_id, index, info)
         # Without followers, acks=all is as soon answered as acks=1.
         if acks == _ALL_REPLICAS and partition.followers is not None:
-            complete = partial(self._reply, one, listener_name, reply)
-            self._wait(partition, one, timeout_ms, complete)
-            return True
-        try:
-            reply(one.parts() if acks != _NOBODY else None)
-        finally:
-            replicas.partition_changed(partition)
-        if partition.followers is not None:
-            return True
-        return self._repeated.remember(frame, version, request) or True
+            give = partial(self._frame, one, listener_name)
+            produce = ReplicatedProduce(partition, info.last_offset + 1, give)
+            answer = produce.wait(replicas, timeout_ms, lambda: reply)
+            if answer:
+                reply(answer)
+        else:
+            try:
+                reply(one.parts() if acks != _NOBODY else None)
+            finally:
+                replicas.partition_changed(partition)
+        return self._repeated.remember(frame, version, request, listener_name) or True
 
-    def _wait(
-        self, partition: Partition, one: _Answer, timeout_ms: int, complete: Callable[[], None]
-    ) -> None:
-        """Answer when all in sync have what was appended, or it is too late."""
-        replicas = self._replicas
-        ack = PendingAck(one.info.last_offset + 1, one.settle)
-        waiting = DelayedProduce({partition: ack}, complete)
-        if not waiting.settle_all():
-            replicas.partition_changed(partition)
-            if not waiting.settle_all():
-                keys = [partition]
-                replicas.produce_purgatory.watch(waiting, keys, max(timeout_ms, 0))
-                return
-        try:
-            complete()
-        finally:
-            replicas.partition_changed(partition)
+    def _frame(self, one: _Answer, listener_name: str, error: ErrorCode) -> ResponseParts:
+        """What is said of an append with this verdict."""
+        if not error:
+            return one.parts()
+        place = one.name, one.topic_id, one.index
+        start = one.info.log_start_offset
+        return self._refuse(one.version, listener_name, place, one.correlation_id, start, error)
 
-    def _reply(
-        self, one: _Answer, listener_name: str, reply: Callable[[ResponseParts | None], None]
-    ) -> None:
-        if not one.error:
-            reply(one.parts())
-            return
-        response = one.refusal()
-        self._name_leaders(one.version, listener_name, response)
-        reply(encode(response, one.version, one.correlation_id))
+    def _refuse(
+        self,
+        version: int,
+        listener_name: str,
+        place: Place,
+        correlation_id: int,
+        log_start_offset: int,
+        error: ErrorCode,
+    ) -> ResponseParts:
+        """What is said of an append that was not replicated."""
+        name, topic_id, index = place
+        one = PartitionProduceResponse(index, int(error), -1, -1, log_start_offset)
+        response = ProduceResponse([TopicProduceResponse(name, topic_id, [one])])
+        self._name_leaders(version, listener_name, response)
+        return encode(response, version, correlation_id)
 
 
 class _Answer:
-    """What was appended, and how to say so; `error` where it was not replicated."""
+    """What was appended, and how to say so."""
 
-    __slots__ = ("correlation_id", "error", "index", "info", "name", "topic_id", "version")
+    __slots__ = ("correlation_id", "index", "info", "name", "topic_id", "version")
 
     def __init__(
         self,
@@ -150,17 +146,16 @@ class _Answer:
         self.topic_id = topic_id
         self.index = index
         self.info = info
-        self.error = ErrorCode.NONE
-
-    def settle(self, verdict: ErrorCode) -> None:
-        """The in-sync replicas have it, or will not."""
-        self.error = verdict
 
     def parts(self) -> ResponseParts:
         """The whole frame, where there is no error."""
         info = self.info
         if self.version < FLEXIBLE_FROM:
-            return encode(self._response(0, info.first_offset), self.version, self.correlation_id)
+            one = PartitionProduceResponse(
+                self.index, 0, info.first_offset, info.log_append_time, info.log_start_offset
+            )
+            response = ProduceResponse([TopicProduceResponse(self.name, self.topic_id, [one])])
+            return encode(response, self.version, self.correlation_id)
         return encode_one(
             self.version,
             self.correlation_id,
@@ -171,17 +166,6 @@ class _Answer:
             info.log_append_time,
             info.log_start_offset,
         )
-
-    def refusal(self) -> ProduceResponse:
-        """Where there is one."""
-        return self._response(int(self.error), -1)
-
-    def _response(self, error: int, offset: int) -> ProduceResponse:
-        info = self.info
-        one = PartitionProduceResponse(
-            self.index, error, offset, info.log_append_time, info.log_start_offset
-        )
-        return ProduceResponse([TopicProduceResponse(self.name, self.topic_id, [one])])
 
 
 def refused_without_answer(error: int) -> ProtocolError:

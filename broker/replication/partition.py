@@ -277,23 +277,23 @@ class Partition(PartitionReads):
             return info
         counts.messages_in += info.last_offset - info.first_offset + 1
         counts.bytes_in += info.size
-        if self._alone:
-            # Within the log's bounds by itself: no need to be fitted into them on every append.
-            self.log.high_watermark = self.log.log_end_offset
-        elif self.followers is not None:
-            self.followers.advance_high_watermark()
+        self._advance_high_watermark()
         return info
 
-    def append_plain(self, records: memoryview) -> int:
-        """Append one plain batch without a transaction where this is the only replica, so that it
-        is committed at once. Its first offset; -1 where nothing was done: `append_as_leader` does
-        it, or tells why not."""
-        if not self._alone:
+    def append_plain(self, records: memoryview, required_acks: int) -> int:
+        """Append one plain batch without a transaction. Its first offset; -1 where nothing was
+        done: `append_as_leader` does it, or tells why not."""
+        enough = required_acks != -1 or self._alone or self._has_enough_isr()
+        if not (self._alone or self.is_leader) or not enough:
             return -1
         log = self.log
         first = log.append_plain(records, self.leader_epoch)
         if first >= 0:
-            log.high_watermark = end = log.log_end_offset
+            end = log.log_end_offset
+            if self._alone:  # inside the log by itself: no need to be fitted into it every time
+                log.high_watermark = end
+            elif self.followers is not None:
+                self.followers.advance_high_watermark()
             counts = self.counts
             counts.total_produce_requests += 1
             counts.messages_in += end - first

@@ -46,6 +46,10 @@ def _now() -> Reply:
     raise AssertionError("a Produce that is answered at once waits for nobody")
 
 
+def _refuse(*_: object) -> bytes:
+    raise AssertionError("nothing is refused")
+
+
 def request(
     records: Any,
     version: int = 12,
@@ -186,13 +190,13 @@ def test_a_bug_is_answered_and_the_append_not_tried_again(
 
 def test_what_is_remembered_has_a_limit(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeated_produce, "HEADS_MAX", 3)
-    known = repeated_produce.RepeatedProduce(client.broker.replicas.manager)
+    known = repeated_produce.RepeatedProduce(client.broker.replicas.manager, _refuse)
     held: list[Any] = []
     for topic in ("a", "b", "cc", "ddd", "a", "b", "e", "f", "n" * 600):
         name = topic.encode()
         sent = memoryview(request(b"r" * 100, topic=topic))
         records = sent[-103:-3]
-        done = known.remember(sent, 12, (1, 1, topic, bytes(16), 0, records))
+        done = known.remember(sent, 12, (1, 1, topic, bytes(16), 0, records), "L")
         assert (done is None) is (len(name) > 500)
         held += [done.__self__] if done is not None else []  # type: ignore[attr-defined]
         assert sum(len(one.heads) for one in dict.fromkeys(held)) <= 3

@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
-from protocol.message_codec import decode_response, encode_request
+from protocol.message_codec import encode_request
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.unit.broker.apis.produce_fixture import Broker, Connection, Reply
-from tests.unit.broker.replica_fixture import topic_id_of
 
-CALLS_MAX = 26  # one of them is the test's own
+CALLS_MAX = 27  # one of them is the test's own
 
 
 @pytest.fixture
@@ -108,77 +106,6 @@ def test_acks_0_has_no_answer_and_a_refusal_closes_the_connection(broker: Broker
         else:
             assert broker.send(request, 12) == []
     assert broker.quick_answers == [True, False]  # the second one raised
-
-
-@pytest.mark.parametrize("version", [7, 9, 10, 12, 13])
-@pytest.mark.parametrize("end", ["replicated", "at once", "late", "led elsewhere", "few in sync"])
-def test_acks_all_waits_for_followers_alike(tmp_path: Path, version: int, end: str) -> None:
-    answers = []
-    for quick in (True, False):
-        broker = Broker(tmp_path / str(quick), quick)
-        broker.replicas.create("r", replicas=[1, 2], isr=[1, 2], min_insync_replicas="2")
-        for broker_id in (1, 2):
-            broker.replicas.register(broker_id)
-        partition = broker.replicas.partition("r")
-        if end == "at once":  # a follower that fetched from behind the end already has it
-            assert partition.follower_fetched(2, 1, 0, 1)
-        assert partition.followers is not None
-        data = [PartitionProduceData(0, broker.replicas.batch(b"x"))]
-        named = {"topic_id": topic_id_of("r")} if version >= 13 else {"name": "r"}
-        topics = [TopicProduceData(partition_data=data, **named)]  # type: ignore[arg-type]
-        request = encode_request(ProduceRequest(None, -1, 1000, topics), version, 9, "me")
-        reply = Reply()
-        broker.handler.handle(Connection(), memoryview(bytearray(request))[4:], reply)
-        assert bool(reply) is (end == "at once")
-        if end == "replicated":
-            partition.follower_fetched(2, 1, 0, 1)
-            partition.changed()
-        elif end == "late":
-            broker.replicas.scheduler.run_for(999)
-            assert not reply
-            broker.replicas.scheduler.run_for(1)
-        elif end == "led elsewhere":
-            broker.replicas.move_leader("r", 2)
-        elif end == "few in sync":
-            partition.log.high_watermark = 1
-            partition.followers.maximal_isr = (1,)
-            partition.changed()
-        (answer,) = reply
-        answers.append(bytes(answer))
-        assert broker.quick_answers == [True] * quick
-        assert len(broker.long_way) == (not quick)
-    assert answers[0] == answers[1]
-    _, response = decode_response(ApiKey.PRODUCE, memoryview(answers[0])[4:], version)
-    (one,) = response.responses[0].partition_responses
-    assert (one.error_code, one.base_offset) == {
-        "late": (ErrorCode.REQUEST_TIMED_OUT, -1),
-        "led elsewhere": (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1),
-        "few in sync": (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, -1),
-    }.get(end, (0, 0))
-    if end == "led elsewhere" and version >= 10:
-        assert [node.node_id for node in response.node_endpoints] == [2]
-
-
-def test_acks_all_wakes_readers_before_it_waits(tmp_path: Path) -> None:
-    broker = Broker(tmp_path, quick=True)
-    broker.replicas.create("r", replicas=[1, 2], isr=[1, 2])
-    told: list[Any] = []
-    partition = broker.replicas.partition("r")
-    partition.listeners[Listener(told)] = None
-    data = [PartitionProduceData(0, broker.replicas.batch(b"x"))]
-    topics = [TopicProduceData("r", partition_data=data)]
-    assert broker.send(ProduceRequest(None, -1, 1000, topics), 12) == []
-    assert told == [partition]
-
-
-class Listener:
-    """Hears of changes."""
-
-    def __init__(self, told: list[Any]) -> None:
-        self._told = told
-
-    def partition_changed(self, partition: Any) -> None:
-        self._told.append(partition)
 
 
 def test_a_bug_is_answered_and_the_append_not_tried_again(
