@@ -20,16 +20,13 @@ from pathlib import Path
 
 STEP_BYTES = 128 << 20
 FREE_BYTES = 600 << 20
-"""What may stay free of the largest zone: the kernel keeps some, and evicts by itself below that.
-It does so while a zone for old devices, 3 GB here, is free as a whole: who waits for that one to be
-used goes through all of the file each time."""
-ZONE_FREE = "ZoneFree"
+"""What may stay free: the kernel keeps some, and begins to evict by itself below that."""
 _POPULATE_READ = 22  # madvise: MADV_POPULATE_READ, Linux 5.14
 _BALLOON = "0x0005"  # virtio device id
 _REPORTING = 5  # its feature VIRTIO_BALLOON_F_REPORTING
 
 Meminfo = Callable[[], dict[str, int]]
-"""/proc/meminfo, and what is free of the largest zone, in bytes."""
+"""/proc/meminfo, in bytes."""
 
 
 class PageCache:
@@ -58,7 +55,7 @@ class PageCache:
     def _has_room(self) -> bool:
         told = self._meminfo()
         # What this reads is available still. On a file system in memory it would not be.
-        return told[ZONE_FREE] > FREE_BYTES and 2 * told["MemAvailable"] > told["MemTotal"]
+        return told["MemFree"] > FREE_BYTES and 2 * told["MemAvailable"] > told["MemTotal"]
 
     def close(self) -> None:
         """Forget the file."""
@@ -81,18 +78,4 @@ def read_meminfo() -> dict[str, int]:
     """See `Meminfo`."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     named = (line.split()[:2] for line in lines)
-    told = {name.rstrip(":"): int(value) << 10 for name, value in named}
-    told[ZONE_FREE] = largest_zone_free(Path("/proc/zoneinfo").read_text())
-    return told
-
-
-def largest_zone_free(zoneinfo: str) -> int:
-    """Free bytes of the zone with the most pages, where nearly all memory comes from."""
-    zones: list[dict[str, int]] = []
-    for words in map(str.split, zoneinfo.splitlines()):
-        if words[:1] == ["Node"]:
-            zones.append({})
-        elif len(words) == 2 and words[0] in ("managed", "nr_free_pages"):
-            zones[-1][words[0]] = int(words[1])
-    largest = max(zones, key=lambda zone: zone.get("managed", 0))
-    return largest["nr_free_pages"] * mmap.PAGESIZE
+    return {name.rstrip(":"): int(value) << 10 for name, value in named}

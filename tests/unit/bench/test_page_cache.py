@@ -40,7 +40,7 @@ class Memory:
         self.free -= page_cache.STEP_BYTES
         return {
             "MemTotal": 4 * page_cache.STEP_BYTES,
-            page_cache.ZONE_FREE: self.free,
+            "MemFree": self.free,
             "MemAvailable": self.available,
         }
 
@@ -69,30 +69,7 @@ def test_it_fills_what_is_free(free_steps: int, available_steps: int, filled_ste
 def test_the_machine_tells_its_memory() -> None:
     told = read_meminfo()
     assert 0 < told["MemFree"] <= told["MemTotal"]
-    assert 0 < told[page_cache.ZONE_FREE] <= told["MemTotal"]
     assert told["MemTotal"] > 100 * MIB
-
-
-ZONES = """
-Node 0, zone    DMA32
-  per-node stats
-      nr_inactive_anon 5
-  pages free     700
-        managed  770
-        protection: (0, 0, 9)
-      nr_free_pages 700
-Node 0, zone   Normal
-  pages free     40
-        managed  5000
-      nr_free_pages 40
-      nr_free_pages_blocks 30
-Node 0, zone  Movable
-        managed  0
-"""
-
-
-def test_what_is_free_is_looked_at_where_most_memory_is() -> None:
-    assert page_cache.largest_zone_free(ZONES) == 40 * page_cache.mmap.PAGESIZE
 
 
 def test_the_report_says_whose_free_memory_is() -> None:
