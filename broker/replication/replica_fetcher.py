@@ -182,7 +182,7 @@ class ReplicaFetcher:
 
     def _wait_ms(self) -> int:
         """How long the leader may wait for data: until the first delayed partition is due."""
-        longest_ms = self._settings.replica_fetch_wait_max_ms
+        longest_ms = max(1, self._settings.replica_fetch_wait_max_ms)
         if not self._delayed:
             return longest_ms
         first_ms = min(followed.due_ms for followed in self._delayed.values())
