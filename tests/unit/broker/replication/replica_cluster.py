@@ -25,17 +25,9 @@ from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, PartitionRegistration, ResourceType
 from controller.metadata_loader import delta_between
 from controller.metadata_records import MetadataRecord
-from protocol.api_keys import ApiKey, messages_of
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.message_codec import (
-    answer_to,
-    decode,
-    decode_answer,
-    encode_request,
-    encode_response,
-    read_request_header,
-    skip_header_tags,
-)
+from protocol.message_codec import answer_to
 from protocol.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -60,6 +52,7 @@ from storage.unified_log import LogEnvironment
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.broker.replica_fixture import topic_id_of
+from tests.unit.broker.replication.on_the_wire import answer_as_read, as_read
 
 LAG_MS = 3000
 
@@ -201,11 +194,7 @@ class MemoryChannel:
         cluster.channels[self] = None
         version = request.MAX_VERSION if version is None else version
         generation, answer_class = self.generation, answer_to(request)
-        frame = memoryview(encode_request(request, version, 0, "f"))[4:]
-        key, _, _, _, end = read_request_header(frame)
-        messages = messages_of(ApiKey(key))
-        pos = skip_header_tags(frame, end) if version >= messages.request.FLEXIBLE_FROM else end
-        decoded = decode(messages.request, frame, pos, version)
+        decoded = as_read(request, version)
         cluster.later(lambda: self._arrive(decoded, version, answer_class, generation))
 
     def _arrive(self, request: Any, version: int, answer_class: Any, generation: int) -> None:
@@ -224,8 +213,7 @@ class MemoryChannel:
         life = target.life
 
         def respond(response: Any) -> None:
-            frame = encode_response(response, version, 0).joined()
-            answer = decode_answer(answer_class, memoryview(bytearray(frame))[4:], version)[1]
+            answer = answer_as_read(answer_class, response, version)
             self.cluster.later(lambda: self._answer(answer, generation, life))
 
         target.apis[key](context, request, respond)

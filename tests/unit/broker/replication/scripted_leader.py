@@ -8,17 +8,8 @@ from typing import Any
 from broker.replication.fetcher_settings import FetcherSettings
 from broker.replication.partition import Partition
 from broker.replication.replica_fetcher import ReplicaFetcher
-from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.message_codec import (
-    answer_to,
-    decode,
-    decode_answer,
-    encode_request,
-    encode_response,
-    read_request_header,
-    skip_header_tags,
-)
+from protocol.message_codec import answer_to
 from protocol.messages.fetch import (
     EpochEndOffset,
     FetchableTopicResponse,
@@ -36,18 +27,16 @@ from protocol.record_batch import patch_base_offset_and_epoch
 from protocol.records import Record, build_batch
 from storage.ports import ChannelFailure
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
+from tests.unit.broker.replication.on_the_wire import answer_as_read, as_read
 
 ME = 1
 LEADER = 2
 SESSION_ID = 77
 
 
-def as_read(request: Any) -> FetchRequest:
+def as_fetch(request: Any) -> FetchRequest:
     """A Fetch as its frame has it."""
-    frame = memoryview(encode_request(request, FetchRequest.MAX_VERSION, 1, "f"))[4:]
-    key, version, _, _, end = read_request_header(frame)
-    assert key == ApiKey.FETCH
-    fetch = decode(FetchRequest, frame, skip_header_tags(frame, end), version)
+    fetch = as_read(request, FetchRequest.MAX_VERSION)
     assert isinstance(fetch, FetchRequest)
     return fetch
 
@@ -90,8 +79,7 @@ class ScriptedLeader:
         done, self.waiting = self.waiting, None
         assert done is not None, "nothing was asked"
         request = self.requests[-1]
-        frame = encode_response(response, request.MAX_VERSION, 1).joined()
-        done(decode_answer(answer_to(request), memoryview(frame)[4:], request.MAX_VERSION)[1], None)
+        done(answer_as_read(answer_to(request), response, request.MAX_VERSION), None)
 
     def fail(self, failure: ChannelFailure) -> None:
         """Lose the request that waits, if any."""
@@ -102,7 +90,7 @@ class ScriptedLeader:
     @property
     def fetch(self) -> FetchRequest:
         """The last request, a Fetch: as it is read from the wire."""
-        return as_read(self.requests[-1])
+        return as_fetch(self.requests[-1])
 
     @property
     def list_offsets(self) -> ListOffsetsRequest:

@@ -10,7 +10,7 @@ from broker.replication.followed_partition import FetchKey, Position
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import FetchPartition, FetchRequest
 from protocol.replica_fetch_codec import ReplicaFetchOne
-from tests.unit.broker.replication.scripted_leader import as_read, settings_for
+from tests.unit.broker.replication.scripted_leader import as_fetch, settings_for
 
 A, B = b"a" * 16, b"b" * 16
 
@@ -40,7 +40,7 @@ class Session:
         self.sends = made is not None
         if made is None:
             return (self.handler.session_id, self.handler.epoch), {}, []
-        request = as_read(made)
+        request = as_fetch(made)
         named = {
             (topic.topic_id, one.partition): one.fetch_offset
             for topic in request.topics
@@ -84,8 +84,8 @@ def test_one_that_moved_is_said_as_any_number_would_be() -> None:
     long = both.handler.request(250, both.positions, both.positions.get)
     assert isinstance(short, ReplicaFetchOne) and isinstance(long, FetchRequest)
     del long.topics[0].partitions[1]
-    assert as_read(short) == as_read(long)
-    assert as_read(short).topics[0].partitions == [
+    assert as_fetch(short) == as_fetch(long)
+    assert as_fetch(short).topics[0].partitions == [
         FetchPartition(3, 5, 1 << 40, 4, 6, settings_for().replica_fetch_max_bytes)
     ]
     assert session.handler.request(250, session.positions, session.positions.get) is not None
