@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from mmap import PAGESIZE
 from pathlib import Path
 
 import pytest
 
 from bench import page_cache
 from bench.machine import free_memory
-from bench.page_cache import PageCache, gives_free_memory_back, read_meminfo
+from bench.page_cache import PageCache, gives_free_memory_back, read_memory, zones
 from bench.scenario import Done, steady
 from tests.unit.bench.counted_peer import CountedPeer
 
@@ -31,30 +32,33 @@ def test_a_balloon_with_page_reporting_tells_of_such_a_machine(tmp_path: Path) -
 
 
 class Memory:
-    """A machine of four steps, of which each look finds one step less free."""
+    """A machine of eight steps, whose largest zone has one step less free at each look."""
 
-    def __init__(self, free: int, available: int) -> None:
-        self.free, self.available = free, available
+    def __init__(self, free: int, available: int, small_free: int = 0) -> None:
+        self.free, self.available, self.small_free = free, available, small_free
 
     def told(self) -> dict[str, int]:
         self.free -= page_cache.STEP_BYTES
         return {
-            "MemTotal": 4 * page_cache.STEP_BYTES,
-            "MemFree": self.free,
+            "MemTotal": 8 * page_cache.STEP_BYTES,
             "MemAvailable": self.available,
+            page_cache.LARGEST_FREE: self.free,
+            page_cache.SMALL_FREE: self.small_free,
+            page_cache.SMALL_TOTAL: 2 * page_cache.STEP_BYTES,
         }
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_cache, "STEP_BYTES", MIB)
+    monkeypatch.setattr(page_cache, "STEPS_AT_ONCE", 2)
     monkeypatch.setattr(page_cache, "FREE_BYTES", MIB // 2)
 
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
     ("free_steps", "available_steps", "filled_steps"),
-    [(5, 4, 3), (1, 4, 0), (99, 4, 4), (99, 2, 0)],
+    [(5, 8, 6), (1, 8, 0), (99, 8, 8), (99, 4, 0)],
     ids=["until little is free", "full already", "once through at most", "not into real memory"],
 )
 def test_it_fills_what_is_free(free_steps: int, available_steps: int, filled_steps: int) -> None:
@@ -62,14 +66,52 @@ def test_it_fills_what_is_free(free_steps: int, available_steps: int, filled_ste
     cache = PageCache(memory.told)
     try:
         assert cache.fill() == filled_steps * MIB
+        assert cache.locked_bytes == 0
     finally:
         cache.close()
 
 
+@pytest.mark.usefixtures("small")
+def test_what_is_free_of_small_zones_is_locked_up_to_twice_their_size() -> None:
+    cache = PageCache(Memory(0, 8 * MIB, small_free=2 * MIB).told)
+    try:
+        cache.fill()
+        cache.fill()
+        assert cache.locked_bytes == 4 * MIB
+    finally:
+        cache.close()
+
+
+ZONEINFO = """\
+Node 0, zone      DMA
+  per-node stats
+      nr_inactive_anon 40811
+        managed  100
+      nr_free_pages 90
+Node 0, zone   Normal
+        managed  5000
+      nr_free_pages 7
+Node 0, zone    DMA32
+        managed  300
+      nr_free_pages 200
+Node 0, zone  Movable
+        managed  0
+"""
+
+
+def test_the_largest_zone_is_told_from_the_small_ones() -> None:
+    assert zones(ZONEINFO) == {
+        page_cache.LARGEST_FREE: 7 * PAGESIZE,
+        page_cache.SMALL_FREE: 290 * PAGESIZE,
+        page_cache.SMALL_TOTAL: 400 * PAGESIZE,
+    }
+
+
 def test_the_machine_tells_its_memory() -> None:
-    told = read_meminfo()
+    told = read_memory()
     assert 0 < told["MemFree"] <= told["MemTotal"]
     assert told["MemTotal"] > 100 * MIB
+    assert 0 < told[page_cache.LARGEST_FREE] <= told["MemTotal"]
 
 
 def test_the_report_says_whose_free_memory_is() -> None:
