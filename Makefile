@@ -53,7 +53,7 @@ compat: $(VENV)/.tests-installed ## stock clients, Kafka's tools and Spark again
 chaos: $(VENV)/.tests-installed ## ten minutes of faults upon three nodes under load; ARGS="--seed N --peer kafka"
 	$(BIN)/python -m tests.chaos --seconds 600 $(ARGS)
 
-bench: $(VENV)/.tests-installed ## the same load on Ottla and on Apache Kafka: some 26 minutes; ARGS="--list", ARGS="--scenarios a,b"
+bench: $(VENV)/.tests-installed ## the same load on Ottla and on Apache Kafka: some 16 minutes; ARGS="--list", ARGS="--scenarios a,b"
 	$(BIN)/python -m bench $(ARGS)
 
 format: $(VENV)/.tests-installed ## rewrite the sources in the project's style
