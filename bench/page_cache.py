@@ -32,6 +32,7 @@ STEPS_AT_ONCE = 4
 _POPULATE_READ = 22  # madvise: MADV_POPULATE_READ, Linux 5.14
 _MAP_LOCKED = 0x2000
 _CANNOT_LOCK = "memory cannot be locked: try `ulimit -l unlimited` or --keep-page-cache"
+_CANNOT_FILL = "the page cache cannot be filled (Linux 5.14 can): try --keep-page-cache"
 _BALLOON = "0x0005"  # virtio device id
 _REPORTING = 5  # its feature VIRTIO_BALLOON_F_REPORTING
 _madvise = ctypes.CDLL(None, use_errno=True).madvise
@@ -88,7 +89,7 @@ class PageCache:
             first = ctypes.addressof(ctypes.c_char.from_buffer(view, offset))
             for advice in (_POPULATE_READ, mmap.MADV_DONTNEED):
                 if _madvise(first, STEP_BYTES, advice) != 0:
-                    raise OSError(ctypes.get_errno(), "the page cache cannot be filled: madvise")
+                    raise OSError(ctypes.get_errno(), _CANNOT_FILL)
 
     def _has_room(self, free: str) -> bool:
         told = self._memory()
