@@ -45,10 +45,10 @@ def settings_for(
     is_throttled: Callable[[Partition], bool] = lambda _: False,
     count_bytes: Callable[[Partition, int], None] = lambda *_: None,
     truncated: Callable[[], None] = lambda: None,
+    wait_max_ms: int = 500,
 ) -> FetcherSettings:
-    return FetcherSettings(
-        ME, 1 << 20, 1, 10 << 20, 500, 1000, 30_000, lambda: 9, is_throttled, count_bytes, truncated
-    )
+    limits = (1 << 20, 1, 10 << 20, wait_max_ms, 1000, 30_000)
+    return FetcherSettings(ME, *limits, lambda: 9, is_throttled, count_bytes, truncated)
 
 
 class ScriptedLeader:
@@ -140,7 +140,7 @@ class ScriptedLeader:
 class Follower:
     """Broker 1, which follows broker 2, and its fetcher."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, wait_max_ms: int = 500) -> None:
         self.replicas = Replicas(folder)
         self.scheduler = self.replicas.scheduler
         self.leader = ScriptedLeader()
@@ -150,6 +150,7 @@ class Follower:
             lambda _: self.throttled,
             lambda _, size: self.counted.append(size),
             self.replicas.logs.checkpoint_soon,
+            wait_max_ms,
         )
         self.fetcher = ReplicaFetcher("f", LEADER, lambda: self.leader, self.scheduler, settings)
 

@@ -28,6 +28,12 @@ def follower(tmp_path: Path) -> Follower:
 # --- sessions ------------------------------------------------------------------------------------
 
 
+def test_a_wait_of_0_is_asked_for_as_1_ms(tmp_path: Path) -> None:
+    follower = Follower(str(tmp_path), wait_max_ms=0)
+    follower.follow("a")
+    assert follower.leader.fetch.max_wait_ms == 1  # not one request after the other at full speed
+
+
 def test_a_session_begins_with_all_partitions_and_goes_on_with_those_that_moved(
     follower: Follower,
 ) -> None:
