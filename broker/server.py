@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import gc
 import logging
 import os
 import resource
@@ -53,6 +54,8 @@ OnReady = Callable[[Sequence[EndPoint]], None]
 def run(config: BrokerConfig, on_ready: OnReady) -> None:
     """Run a node until SIGTERM or SIGINT. Raises StartError where it cannot start."""
     raise_descriptor_limit()
+    gc.freeze()  # modules stay as long as the process: no collection need ever look at them
+    gc.enable()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(config, on_ready))
 

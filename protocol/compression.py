@@ -6,6 +6,7 @@ records. Damage is raised as `CorruptBatch`.
 
 The codecs themselves are cramjam's (Rust and the C reference libraries, GIL released). All of its
 `decompress_into` are streams that stop when the output is full, which makes the limit a hard one.
+They are loaded with the first batch that is compressed: 4 MB that a start does not need.
 
 Framings, by what real clients write:
 * gzip: RFC 1952, one member.
@@ -17,11 +18,8 @@ Framings, by what real clients write:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import IntEnum
 from struct import Struct
-
-import cramjam
 
 from protocol.record_batch import Bytes, CorruptBatch
 
@@ -73,10 +71,10 @@ def decompress(codec: int, data: Bytes, limit_bytes: int) -> bytes:
     if codec == Codec.SNAPPY:
         return _decompress_snappy(memoryview(data), limit_bytes)
     try:
-        decompress_into = _STREAMS[codec]
+        name = _STREAMS[codec]
     except KeyError:
         raise CorruptBatch(f"unknown compression type {codec}") from None
-    return _decompress_stream(decompress_into, data, limit_bytes)
+    return _decompress_stream(name, data, limit_bytes)
 
 
 def compress(codec: int, data: Bytes, level: int | None = None) -> bytes:
@@ -88,12 +86,14 @@ def compress(codec: int, data: Bytes, level: int | None = None) -> bytes:
     """
     if codec == Codec.NONE:
         return bytes(data)
-    if codec == Codec.GZIP:
-        return bytes(cramjam.gzip.compress(data, None if level == -1 else level))
     if codec == Codec.SNAPPY:
         return _compress_snappy(memoryview(data))
     if codec == Codec.LZ4:
         return _compress_lz4(data, LZ4_DEFAULT_LEVEL if level is None else level)
+    import cramjam
+
+    if codec == Codec.GZIP:
+        return bytes(cramjam.gzip.compress(data, None if level == -1 else level))
     if codec == Codec.ZSTD:
         return bytes(cramjam.zstd.compress(data, 3 if level is None else level))
     raise ValueError(f"unknown compression type {codec}")
@@ -101,20 +101,18 @@ def compress(codec: int, data: Bytes, level: int | None = None) -> bytes:
 
 # --- gzip, lz4, zstd ---------------------------------------------------------------------------
 
-_STREAMS: dict[int, Callable[[Bytes, bytearray], int]] = {
-    Codec.GZIP: cramjam.gzip.decompress_into,
-    Codec.LZ4: cramjam.lz4.decompress_into,
-    Codec.ZSTD: cramjam.zstd.decompress_into,
-}
+# What cramjam calls them.
+_STREAMS: dict[int, str] = {Codec.GZIP: "gzip", Codec.LZ4: "lz4", Codec.ZSTD: "zstd"}
 
 
-def _decompress_stream(
-    decompress_into: Callable[[Bytes, bytearray], int], data: Bytes, limit_bytes: int
-) -> bytes:
+def _decompress_stream(name: str, data: Bytes, limit_bytes: int) -> bytes:
     """Unpack into a buffer of guessed size; when it proves too small, again with one 4 times it.
 
     Unpacking twice is cheaper than believing a size that the sender wrote.
     """
+    import cramjam
+
+    decompress_into = getattr(cramjam, name).decompress_into
     room = max(_FIRST_GUESS_BYTES, _FIRST_GUESS_FACTOR * len(data))
     while True:
         room = min(room, limit_bytes)
@@ -137,6 +135,8 @@ def _output_was_full(error: Exception) -> bool:
 
 
 def _compress_lz4(data: Bytes, level: int) -> bytes:
+    import cramjam
+
     strength = _LZ4_FASTEST if level == LZ4_DEFAULT_LEVEL else min(level, _LZ4_HIGHEST)
     stream = cramjam.lz4.Compressor(level=strength, content_checksum=False, block_linked=False)
     stream.compress(bytes(data))
@@ -169,6 +169,8 @@ def _decompress_snappy(data: memoryview, limit_bytes: int) -> bytes:
 
 
 def _decompress_snappy_block(block: memoryview, limit_bytes: int) -> bytearray:
+    import cramjam
+
     try:
         claimed = cramjam.snappy.decompress_raw_len(block)
         if claimed > _SNAPPY_MOST_PER_BYTE * len(block):
@@ -184,6 +186,8 @@ def _decompress_snappy_block(block: memoryview, limit_bytes: int) -> bytearray:
 
 
 def _compress_snappy(data: memoryview) -> bytes:
+    import cramjam
+
     out = bytearray(_XERIAL_HEADER)
     for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
         block = cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK_BYTES])

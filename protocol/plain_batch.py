@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from struct import Struct
 
-import crc32c
-
+from protocol.crc32c_function import crc32c
 from protocol.record_batch import (
     CRC_OFFSET,
     CURRENT_MAGIC,
@@ -60,7 +59,7 @@ def build_plain_batch(
         NO_SEQUENCE,
         count,
     )
-    _CRC.pack_into(batch, CRC_OFFSET, crc32c.crc32c(memoryview(batch)[_BODY_OFFSET:]))
+    _CRC.pack_into(batch, CRC_OFFSET, crc32c(memoryview(batch)[_BODY_OFFSET:]))
     return batch
 
 

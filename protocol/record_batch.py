@@ -25,8 +25,7 @@ from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple, TypeAlias
 
-import crc32c
-
+from protocol.crc32c_function import crc32c
 from protocol.errors import ErrorCode
 
 Bytes: TypeAlias = bytes | bytearray | memoryview
@@ -283,7 +282,7 @@ def iterate_batches(
 def crc_of(buf: Bytes, pos: int, size_in_bytes: int) -> int:
     """CRC-32C of the batch of `size_in_bytes` at `pos`: all bytes from the attributes on."""
     view = memoryview(buf)[pos + ATTRIBUTES_OFFSET : pos + size_in_bytes]
-    crc: int = crc32c.crc32c(view)
+    crc: int = crc32c(view)
     return crc
 
 

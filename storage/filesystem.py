@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -265,6 +264,8 @@ class LocalFilesystem:
     def remove_tree(self, path: str) -> None:
         """See `Filesystem.remove_tree`."""
         if os.path.isdir(path):
+            import shutil  # brings the packers of archives along, which a start does not need
+
             shutil.rmtree(path)
 
     def list_dir(self, path: str) -> list[str]:

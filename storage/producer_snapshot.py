@@ -15,8 +15,7 @@ from __future__ import annotations
 from struct import Struct
 from struct import error as struct_error
 
-import crc32c
-
+from protocol.crc32c_function import crc32c
 from storage.filesystem import Filesystem
 from storage.producer_state import (
     NO_SEQUENCE,
@@ -51,7 +50,7 @@ def encode_snapshot(entries: list[ProducerStateEntry]) -> bytes:
             )
         )
     body = b"".join(parts)
-    return _HEADER.pack(_VERSION, crc32c.crc32c(body)) + body
+    return _HEADER.pack(_VERSION, crc32c(body)) + body
 
 
 def decode_snapshot(data: bytes) -> list[ProducerStateEntry] | None:
@@ -59,7 +58,7 @@ def decode_snapshot(data: bytes) -> list[ProducerStateEntry] | None:
     try:
         version, crc = _HEADER.unpack_from(data)
         body = memoryview(data)[_HEADER.size :]
-        if version != _VERSION or crc32c.crc32c(body) != crc:
+        if version != _VERSION or crc32c(body) != crc:
             return None
         (count,) = _COUNT.unpack_from(body)
         if len(body) != _COUNT.size + count * _ENTRY.size:

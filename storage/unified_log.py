@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from struct import Struct
 
-import crc32c
-
 from protocol.control_records import read_transaction_marker
+from protocol.crc32c_function import crc32c
 from protocol.errors import ErrorCode
 from protocol.record_batch import (
     HEADER,
@@ -117,7 +116,7 @@ class UnifiedLog(TransactionalLog):
             or max_timestamp > self._timestamp_max
             or leader_epoch != self.leader_epochs.latest
             or segment.is_full(last, max_timestamp, size, _AT_LAST)
-            or crc32c.crc32c(records[_BODY]) != crc
+            or crc32c(records[_BODY]) != crc
             or records.readonly
         ):
             return -1

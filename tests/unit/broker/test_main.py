@@ -38,3 +38,28 @@ main()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=30)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_serving_nothing_is_collected_until_all_modules_are_loaded() -> None:
+    """What `main` has turned off, the server turns on before anything else of it runs."""
+    program = """
+import gc, sys
+import broker.cli, broker.server
+from broker.__main__ import main
+seen = []
+async def serve(*_):
+    seen.append((gc.isenabled(), gc.get_freeze_count() > 0))
+broker.server._serve = serve
+load = broker.cli.load_config
+def loading(*_):
+    seen.append((gc.isenabled(), gc.get_freeze_count() > 0))
+    return load(None, ())
+broker.cli.load_config = loading
+sys.argv = ["ottla", "serve"]
+try:
+    main()
+finally:
+    print(seen)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=30)
+    assert done.stdout.decode().strip() == "[(False, False), (True, True)]", done.stderr.decode()
