@@ -1,6 +1,7 @@
 """One partition's log: the leader appends, followers copy, readers get slices of its files.
 
-Owns: the assignment of offsets, and the two ways in and the ways out. The files under it, and the
+Owns: the assignment of offsets, and the two ways in and the ways out; what is plain takes the short
+way of `storage.plain_append`. The files under it, and the
 offsets that bound it, are `storage.recoverable_log`'s; who may append, as far as producers and
 transactions go, and which of them were aborted, `storage.transactional_log`'s.
 
@@ -16,11 +17,8 @@ from __future__ import annotations
 from struct import Struct
 
 from protocol.control_records import read_transaction_marker
-from protocol.crc32c_function import crc32c
 from protocol.errors import ErrorCode
 from protocol.record_batch import (
-    HEADER,
-    HEADER_SIZE,
     CorruptBatch,
     RecordBatchHeader,
     crc_is_valid,
@@ -31,11 +29,11 @@ from storage.fetch_data import NO_RECORDS, FetchDataInfo, TimestampAndOffset
 from storage.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log_dir_failure import LogDirFailure
 from storage.log_validator import validate
-from storage.producer_state import SEQUENCE_MASK
+from storage.plain_append import PlainAppend
 from storage.recoverable_log import LogEnvironment
 from storage.refusal import Refusal
 from storage.time_lookup import find_by_timestamp, find_max_timestamp
-from storage.transactional_log import OFFLINE, TransactionalLog
+from storage.transactional_log import OFFLINE
 from storage.verification_state import VerificationGuard
 
 LATEST_TIMESTAMP = -1
@@ -49,18 +47,11 @@ _OUT_OF_RANGE = FetchDataInfo(b"", error=ErrorCode.OFFSET_OUT_OF_RANGE)
 _STORAGE_ERROR = FetchDataInfo(b"", error=ErrorCode.KAFKA_STORAGE_ERROR)
 _CORRUPT = FetchDataInfo(b"", error=ErrorCode.CORRUPT_MESSAGE)
 
-_ASSIGNED = Struct(">qii")  # base offset, batch length, leader epoch
 _MAX_TIMESTAMP = Struct(">q")
 _MAX_TIMESTAMP_AT = 35
-_BODY = slice(21, None)
-_AT_LAST = 2**63  # a time by which a segment that is rolled by the broker's clock is full
-_HEADER_LENGTH = 49  # of a batch without records, as its own length counts
-# The smallest record: length, attributes, two deltas, two empty lengths, no header. A batch packed
-# tighter goes the long way, which knows how far its codec can go.
-_RECORD_BYTES_MIN = 7
 
 
-class UnifiedLog(TransactionalLog):
+class UnifiedLog(PlainAppend):
     """One partition's log. Offsets are record offsets; all calls come from one thread."""
 
     # ---- append --------------------------------------------------------------------------------
@@ -86,64 +77,6 @@ class UnifiedLog(TransactionalLog):
         (max_timestamp,) = _MAX_TIMESTAMP.unpack_from(records, _MAX_TIMESTAMP_AT)
         last, start = self.log_end_offset - 1, self.log_start_offset
         return LogAppendInfo(first, last, max_timestamp, -1, start, len(records))
-
-    def append_plain(
-        self, records: memoryview, leader_epoch: int, transactional: bool = False, own: bool = False
-    ) -> int:
-        """Append one plain batch, or the next one of a producer, in one go: the common case.
-
-        Gives its first offset, or -1, where nothing was done and `append_as_leader` is to be asked:
-        whatever is not plainly right goes that way, which looks at the clock and finds the words.
-        Here the clock is looked at once an index entry: what a batch's time is held against is
-        that old.
-        """
-        size = len(records)
-        if size < HEADER_SIZE or not (self._takes_plain or own) or self.offline:
-            return -1
-        (base, length, _, magic, crc, attributes, delta, _, max_timestamp, pid, pid_epoch,
-         sequence, count) = HEADER.unpack_from(records)  # fmt: skip
-        segment = self._active
-        offset = self.log_end_offset
-        last = offset + delta
-        if (
-            base
-            or length + 12 != size
-            or size > self._max_message_bytes
-            or magic != 2
-            or not (0 <= attributes <= 4 or (transactional and 16 <= attributes <= 20))
-            or not 0 < count == delta + 1
-            or count * _RECORD_BYTES_MIN > length - _HEADER_LENGTH  # unless it is compressed
-            or max_timestamp > self._timestamp_max
-            or leader_epoch != self.leader_epochs.latest
-            or segment.is_full(last, max_timestamp, size, _AT_LAST)
-            or crc32c(records[_BODY]) != crc
-            or records.readonly
-        ):
-            return -1
-        producer = None
-        if pid >= 0 or attributes >= 16:
-            producer = self._producers.entries.get(pid)
-            if (
-                producer is None
-                or producer.producer_epoch != pid_epoch
-                or sequence != (producer.last_sequence + 1) & SEQUENCE_MASK
-                or (producer.current_txn_first_offset is None) is (attributes >= 16)
-            ):
-                return -1
-        _ASSIGNED.pack_into(records, 0, offset, length, leader_epoch)
-        file = segment.file
-        position = file.size
-        try:
-            file.append(records)
-        except OSError as error:
-            self._failed("append", error)
-            return -1
-        if segment.note(last, max_timestamp, position, size):
-            self._timestamp_max = self._environment.scheduler.wall_ms() + self._after_max_ms
-        self.log_end_offset = last + 1
-        if producer is not None:
-            producer.add((sequence + delta) & SEQUENCE_MASK, last, delta, max_timestamp)
-        return offset
 
     def _append_checked(
         self,
@@ -200,6 +133,9 @@ class UnifiedLog(TransactionalLog):
         too (KAFKA-18723). Damage and offsets that do not follow the log's end are refused:
         CORRUPT_MESSAGE, or OFFSET_OUT_OF_RANGE with `first_offset` as sent.
         """
+        info = self._append_copy(records, leader_epoch)
+        if info is not None:
+            return info
         if self.offline:
             return self._refused(OFFLINE)
         batches = self._follower_batches(records, leader_epoch)

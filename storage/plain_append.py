@@ -1,0 +1,135 @@
+"""One batch into a log in one go: a client's plain batch, or a leader's as it is copied.
+
+Nearly all that is written takes this way: what needs no look at its records, begins and ends no
+transaction, goes on where its producer stopped, and has room in the segment. Whatever is not
+plainly so is declined before anything is done, and goes the way of `storage.unified_log`, which
+knows all cases and has the words. Tests hold both ways to the same log.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from protocol.crc32c_function import crc32c
+from protocol.record_batch import HEADER, HEADER_SIZE, LOG_APPEND_TIME_FLAG
+from storage.log_append_info import LogAppendInfo
+from storage.producer_state import SEQUENCE_MASK, ProducerStateEntry
+from storage.transactional_log import TransactionalLog
+
+_ASSIGNED = Struct(">qii")  # base offset, batch length, leader epoch
+_BODY = slice(21, None)
+_AT_LAST = 2**63  # a time by which a segment that is rolled by the broker's clock is full
+_HEADER_LENGTH = 49  # of a batch without records, as its own length counts
+# The smallest record: length, attributes, two deltas, two empty lengths, no header. A batch packed
+# tighter goes the long way, which knows how far its codec can go.
+_RECORD_BYTES_MIN = 7
+
+
+class PlainAppend(TransactionalLog):
+    """See the module."""
+
+    def append_plain(
+        self, records: memoryview, leader_epoch: int, transactional: bool = False, own: bool = False
+    ) -> int:
+        """Append one plain batch, or the next one of a producer, in one go: the common case.
+
+        Gives its first offset, or -1, where nothing was done and `append_as_leader` is to be asked:
+        whatever is not plainly right goes that way, which looks at the clock and finds the words.
+        Here the clock is looked at once an index entry: what a batch's time is held against is
+        that old.
+        """
+        size = len(records)
+        if size < HEADER_SIZE or not (self._takes_plain or own) or self.offline:
+            return -1
+        (base, length, _, magic, crc, attributes, delta, _, max_timestamp, pid, pid_epoch,
+         sequence, count) = HEADER.unpack_from(records)  # fmt: skip
+        offset = self.log_end_offset
+        last = offset + delta
+        if (
+            base
+            or length + 12 != size
+            or size > self._max_message_bytes
+            or magic != 2
+            or not (0 <= attributes <= 4 or (transactional and 16 <= attributes <= 20))
+            or not 0 < count == delta + 1
+            or count * _RECORD_BYTES_MIN > length - _HEADER_LENGTH  # unless it is compressed
+            or max_timestamp > self._timestamp_max
+            or leader_epoch != self.leader_epochs.latest
+            or self._active.is_full(last, max_timestamp, size, _AT_LAST)
+            or crc32c(records[_BODY]) != crc
+            or records.readonly
+        ):
+            return -1
+        producer = None
+        if pid >= 0 or attributes >= 16:
+            producer = self._producer_at(pid, pid_epoch, sequence, attributes >= 16)
+            if producer is None:
+                return -1
+        _ASSIGNED.pack_into(records, 0, offset, length, leader_epoch)
+        if not self._write_plain(records, last, max_timestamp):
+            return -1
+        if producer is not None:
+            producer.add((sequence + delta) & SEQUENCE_MASK, last, delta, max_timestamp)
+        return offset
+
+    def _append_copy(self, records: memoryview, leader_epoch: int) -> LogAppendInfo | None:
+        """Append one batch without a transaction that goes on where the log ends, in one go: the
+        common case, as `append_plain` is for the leader. None where nothing was done."""
+        size = len(records)
+        if size < HEADER_SIZE or self._counts_messages or self.offline:
+            return None
+        (base, length, epoch, magic, crc, attributes, delta, _, max_timestamp, pid, pid_epoch,
+         sequence, _) = HEADER.unpack_from(records)  # fmt: skip
+        last = base + delta
+        if (
+            base != self.log_end_offset
+            or length + 12 != size
+            or magic != 2
+            or not 0 <= attributes & ~LOG_APPEND_TIME_FLAG <= 4
+            or delta < 0
+            or epoch != self.leader_epochs.latest
+            or epoch > leader_epoch
+            or self._active.is_full(last, max_timestamp, size, _AT_LAST)
+            or crc32c(records[_BODY]) != crc
+        ):
+            return None
+        producer = None
+        if pid >= 0:
+            producer = self._producer_at(pid, pid_epoch, sequence, False)
+            if producer is None:
+                return None
+        if not self._write_plain(records, last, max_timestamp):
+            return None
+        if producer is not None:
+            producer.add((sequence + delta) & SEQUENCE_MASK, last, delta, max_timestamp)
+        return LogAppendInfo(base, last, max_timestamp, -1, self.log_start_offset, size)
+
+    def _write_plain(self, records: memoryview, last_offset: int, max_timestamp: int) -> bool:
+        """Write one batch at the end of the segment, which has room. False: the disk failed."""
+        segment = self._active
+        file = segment.file
+        position = file.size
+        try:
+            file.append(records)
+        except OSError as error:
+            self._failed("append", error)
+            return False
+        if segment.note(last_offset, max_timestamp, position, len(records)):
+            self._timestamp_max = self._environment.scheduler.wall_ms() + self._after_max_ms
+        self.log_end_offset = last_offset + 1
+        return True
+
+    def _producer_at(
+        self, producer_id: int, epoch: int, sequence: int, in_transaction: bool
+    ) -> ProducerStateEntry | None:
+        """The producer whose next batch this is, in a transaction that has begun here or in none;
+        None where it is not the next one."""
+        producer = self._producers.entries.get(producer_id)
+        if (
+            producer is None
+            or producer.producer_epoch != epoch
+            or sequence != (producer.last_sequence + 1) & SEQUENCE_MASK
+            or (producer.current_txn_first_offset is None) is in_transaction
+        ):
+            return None
+        return producer
