@@ -234,10 +234,10 @@ class FetchAnswer:
         high_watermark: int,
         last_stable_offset: int,
         log_start_offset: int,
-        records: RecordSlice,
+        records: bytes | RecordSlice,
     ) -> list[bytes | RecordSlice]:
         """A whole frame."""
-        size = records.size
+        size = len(records) if isinstance(records, bytes) else records.size
         if self._by_varint:
             length = uvarint(size + 1)
             size += self._fixed_bytes + len(length) + 3

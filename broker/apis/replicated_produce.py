@@ -44,7 +44,8 @@ class ReplicatedProduce(DelayedOperation):
         partition = self._partition
         if not self.try_complete(partition):
             replicas.partition_changed(partition)
-            if not self.try_complete(partition):
+            missing = partition.log.high_watermark < self._required_offset
+            if missing or not self.try_complete(partition):
                 self._reply = later()
                 replicas.produce_purgatory.watch(self, (partition,), max(timeout_ms, 0))
                 return b""

@@ -27,7 +27,6 @@ from protocol.fetch_codec import REPLICA_STATE_BYTES, FetchAnswer, SameFetch, wh
 from protocol.message_codec import ResponseParts, response_parts
 from protocol.messages.fetch import FetchRequest
 from protocol.replica_fetch_codec import OneFollowed, read_one
-from storage.file_records import FileRecords
 
 
 class SingleFollowerFetch:
@@ -240,18 +239,19 @@ class _Fetch(DelayedOperation):
     def response(self) -> ResponseParts:
         """What was read last, as a whole frame."""
         read, wanted, followed = self._read, self._wanted, self._followed
-        records = read.records if read is not None else None
-        if self._long is None and read is not None and isinstance(records, FileRecords):
+        if self._long is None and read is not None and read.size:
             self._session.settle(wanted, read)
             wanted.told(read)
             self._partition.counts.total_fetch_requests += 1
-            return followed.template.parts(
+            records = read.records
+            parts = followed.template.parts(
                 self._correlation_id,
                 read.high_watermark,
                 read.last_stable_offset,
                 read.log_start_offset,
                 records,
             )
+            return b"".join(parts) if isinstance(records, bytes) else parts  # type: ignore[arg-type]
         fetch = self._the_long_one()
         fetch.read()
         return response_parts(fetch.response(), followed.version, self._correlation_id)

@@ -241,11 +241,12 @@ class Connection(asyncio.BufferedProtocol):
         if self.state is _CLOSING or self._running:
             return
         if self._send_out() and self.state is _READY:
-            if self.reader.has_unread:
+            reader = self.reader
+            if reader.position != reader.end:
                 # Not at once: this may be the stack of somebody else's request.
                 self.state = _YIELDED
                 self._processor.loop.call_soon(self._turn)
-            else:
+            elif self._paused:
                 self._resume_reading()
 
     # --- called by the processor ---------------------------------------------------------------

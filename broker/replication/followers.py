@@ -23,6 +23,9 @@ from controller.metadata_image import BrokerRegistration, PartitionRegistration
 from storage.ports import Scheduler
 from storage.unified_log import UnifiedLog
 
+TAIL_BYTES_MAX = 16 * 1024
+"""What is larger is read from the file: then sending it costs more than finding it."""
+
 
 class LeaderView:
     """What all leaders of one broker share: time, the allowed lag, the cluster, its controller."""
@@ -52,6 +55,17 @@ class LeaderView:
         proposed."""
 
 
+class Tail(NamedTuple):
+    """The batch that was appended last, as it lies in the log from `first_offset` to `end_offset`.
+
+    Followers that have all before it wait for it: they get it without a look into the file.
+    """
+
+    first_offset: int
+    end_offset: int
+    batch: bytes
+
+
 class IsrChange(NamedTuple):
     """A proposed ISR. Identity tells the answer to this proposal from that to an older one."""
 
@@ -61,7 +75,16 @@ class IsrChange(NamedTuple):
 class Followers:
     """The remote replicas of a partition that this broker leads."""
 
-    __slots__ = ("_view", "epoch_start_offset", "isr", "log", "maximal_isr", "pending", "replicas")
+    __slots__ = (
+        "_view",
+        "epoch_start_offset",
+        "isr",
+        "log",
+        "maximal_isr",
+        "pending",
+        "replicas",
+        "tail",
+    )
 
     def __init__(self, log: UnifiedLog, view: LeaderView) -> None:
         self.log = log
@@ -71,6 +94,8 @@ class Followers:
         self.maximal_isr: tuple[int, ...] = ()
         self.pending: IsrChange | None = None
         self.epoch_start_offset = 0
+        self.tail: Tail | None = None
+        """Until all in sync have it, if it is a small one."""
 
     # --- what the metadata says ------------------------------------------------------------------
 
@@ -96,13 +121,6 @@ class Followers:
         self.isr = self.maximal_isr = isr
         self.pending = None
 
-    def fetched(
-        self, replica: Replica, fetch_offset: int, log_start_offset: int, broker_epoch: int
-    ) -> None:
-        """A fetch told where a follower is."""
-        end, now_ms = self.log.log_end_offset, self._view.now_ms()
-        replica.fetched(fetch_offset, log_start_offset, end, broker_epoch, now_ms)
-
     # --- the high watermark ----------------------------------------------------------------------
 
     @property
@@ -126,7 +144,14 @@ class Followers:
         if lowest <= log.high_watermark or len(self.isr) < self.min_isr:
             return False
         log.high_watermark = lowest
+        if lowest == end:
+            self.tail = None
         return True
+
+    def appended(self, first_offset: int, batch: memoryview) -> None:
+        """One batch was appended, and nothing else."""
+        if not self.advance_high_watermark() and len(batch) <= TAIL_BYTES_MAX:
+            self.tail = Tail(first_offset, self.log.log_end_offset, bytes(batch))
 
     def _is_about_to_join(self, replica: Replica, leader_end: int) -> bool:
         view = self._view

@@ -293,7 +293,7 @@ class Partition(PartitionReads):
             if self._alone:  # inside the log by itself: no need to be fitted into it every time
                 log.high_watermark = end
             elif self.followers is not None:
-                self.followers.advance_high_watermark()
+                self.followers.appended(first, records)
             counts = self.counts
             counts.total_produce_requests += 1
             counts.messages_in += end - first
@@ -392,8 +392,10 @@ class Partition(PartitionReads):
         assert followers is not None, "a read that went well"
         replica = followers.replicas[replica_id]
         had, started = replica.log_end_offset, replica.log_start_offset
-        followers.fetched(replica, fetch_offset, log_start_offset, broker_epoch)
-        self._propose_expansion(followers, replica)
+        end, now_ms = self.log.log_end_offset, self._view.now_ms()
+        replica.fetched(fetch_offset, log_start_offset, end, broker_epoch, now_ms)
+        if replica_id not in followers.isr:
+            self._propose_expansion(followers, replica)
         moved = had != fetch_offset and followers.advance_high_watermark()
         # Backwards: it was truncated, or this fetch is late. A session of it that rests tells
         # where it is with its next fetch.

@@ -34,6 +34,7 @@ class PartitionRead:
 
     error: ErrorCode = ErrorCode.NONE
     records: FileRecords | bytes = b""
+    """Bytes are for followers alone: the leader's last batch. A consumer has none to read then."""
     high_watermark: int = NO_OFFSET
     last_stable_offset: int = NO_OFFSET
     log_start_offset: int = NO_OFFSET
@@ -165,7 +166,25 @@ class PartitionReads:
             return PartitionRead(ErrorCode.UNKNOWN_LEADER_EPOCH)
         if followers.is_stale(replica_id, broker_epoch):
             return PartitionRead(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        end = self.log.log_end_offset
+        log, tail = self.log, followers.tail
+        end = log.log_end_offset
+        if (
+            tail is not None
+            and tail.first_offset == fetch_offset >= log.log_start_offset
+            and tail.end_offset == end
+            and last_fetched_epoch in (NO_EPOCH, self.leader_epoch)
+            and len(tail.batch) <= max_bytes
+            and not log.offline
+        ):
+            return PartitionRead(
+                ErrorCode.NONE,
+                tail.batch,
+                log.high_watermark,
+                log.last_stable_offset,
+                log.log_start_offset,
+                None,
+                len(tail.batch),
+            )
         return self._read(fetch_offset, max_bytes, end, min_one_message, last_fetched_epoch)
 
     def has_nothing_for_follower(
@@ -184,8 +203,10 @@ class PartitionReads:
             and fetch_offset == self.log.log_end_offset
             and last_fetched_epoch in (NO_EPOCH, self.leader_epoch)
             and replica_id in followers.replicas
+            and current_leader_epoch in (NO_EPOCH, self.leader_epoch)
+            and self.leader_id == self.node_id
+            and not self.deleted
             and not followers.is_stale(replica_id, broker_epoch)
-            and not self.check_leader_epoch(current_leader_epoch)
         )
 
     def _read(

@@ -302,7 +302,7 @@ class ReplicaFetcher:
             error = ErrorCode.KAFKA_STORAGE_ERROR
         if error:
             self._partition_failed(followed, error)
-        elif followed.position != before:
+        elif data.records or followed.position != before:
             self._session.mark(key)
 
     def _handle(self, followed: FollowedPartition, data: PartitionData) -> ErrorCode:
