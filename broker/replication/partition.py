@@ -53,6 +53,7 @@ class Partition(PartitionReads):
         "deleted",
         "followers",
         "index",
+        "is_leader",
         "isr",
         "leader_epoch",
         "leader_id",
@@ -84,6 +85,7 @@ class Partition(PartitionReads):
         self.log = log
         self.node_id = node_id
         self.leader_id = NO_EPOCH
+        self.is_leader = False  # this broker, that is, and the partition is not deleted
         self.leader_epoch = NO_EPOCH
         self.partition_epoch = NO_EPOCH
         self.replicas: tuple[int, ...] = ()
@@ -102,10 +104,6 @@ class Partition(PartitionReads):
 
     # --- leadership ----------------------------------------------------------------------------
 
-    @property
-    def is_leader(self) -> bool:
-        return self.leader_id == self.node_id and not self.deleted
-
     def apply(self, registration: PartitionRegistration) -> bool:
         """Take what the metadata says; whether a leader epoch begins, ours or another's.
 
@@ -119,6 +117,7 @@ class Partition(PartitionReads):
         begins = registration.leader_epoch > self.leader_epoch
         is_old = registration.partition_epoch == self.partition_epoch
         self.leader_id = registration.leader
+        self.is_leader = self.leader_id == self.node_id and not self.deleted
         self.leader_epoch = registration.leader_epoch
         self.partition_epoch = registration.partition_epoch
         self.replicas = registration.replicas
@@ -171,6 +170,7 @@ class Partition(PartitionReads):
     def mark_deleted(self) -> None:
         """The log is gone: whoever still holds this partition learns it here."""
         self.deleted = True
+        self.is_leader = False
         self.followers = None
         self._alone = False
         self._on_change(self)
@@ -262,7 +262,7 @@ class Partition(PartitionReads):
 
         The error of the append is in the returned info; an ErrorCode alone where it was not tried.
         """
-        if self.leader_id != self.node_id or self.deleted:
+        if not self.is_leader:
             return self.check_leader_epoch(NO_EPOCH)
         if required_acks == -1 and not self._has_enough_isr():
             return ErrorCode.NOT_ENOUGH_REPLICAS
@@ -284,7 +284,7 @@ class Partition(PartitionReads):
         """Append one plain batch without a transaction. Its first offset; -1 where nothing was
         done: `append_as_leader` does it, or tells why not."""
         enough = required_acks != -1 or self._alone or self._has_enough_isr()
-        if not (self._alone or self.is_leader) or not enough:
+        if not (self.is_leader and enough):
             return -1
         log = self.log
         first = log.append_plain(records, self.leader_epoch)
@@ -304,7 +304,7 @@ class Partition(PartitionReads):
         self, marker: TransactionMarkerRequest, now_ms: int
     ) -> LogAppendInfo | ErrorCode:
         """End a producer's transaction here; acknowledged as acks=all is. Errors as above."""
-        if self.leader_id != self.node_id or self.deleted:
+        if not self.is_leader:
             return self.check_leader_epoch(NO_EPOCH)
         if not self._has_enough_isr():
             return ErrorCode.NOT_ENOUGH_REPLICAS
@@ -326,7 +326,7 @@ class Partition(PartitionReads):
     ) -> VerificationGuard | None | ErrorCode:
         """The guard for the append, once the coordinator was asked; None where nobody has to be,
         for the transaction has begun here. An ErrorCode where this is not the leader."""
-        if self.leader_id != self.node_id or self.deleted:
+        if not self.is_leader:
             return self.check_leader_epoch(NO_EPOCH)
         return self.log.maybe_start_transaction_verification(
             producer_id, sequence, producer_epoch, supports_epoch_bump

@@ -56,6 +56,7 @@ class PartitionReads:
 
     deleted: bool
     followers: Followers | None
+    is_leader: bool
     leader_epoch: int
     leader_id: int
     log: UnifiedLog
@@ -156,9 +157,8 @@ class PartitionReads:
         UNKNOWN_LEADER_EPOCH for a replica that the leader has not heard of yet, and
         NOT_LEADER_OR_FOLLOWER for one that died since (KIP-903): it tries again.
         """
-        error = self.check_leader_epoch(current_leader_epoch)
-        if error:
-            return PartitionRead(error)
+        if not self.is_leader or current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
+            return PartitionRead(self.check_leader_epoch(current_leader_epoch))
         followers = self.followers
         if followers is None or replica_id not in followers.replicas:
             if current_leader_epoch == NO_EPOCH:
@@ -204,8 +204,7 @@ class PartitionReads:
             and last_fetched_epoch in (NO_EPOCH, self.leader_epoch)
             and replica_id in followers.replicas
             and current_leader_epoch in (NO_EPOCH, self.leader_epoch)
-            and self.leader_id == self.node_id
-            and not self.deleted
+            and self.is_leader
             and not followers.is_stale(replica_id, broker_epoch)
         )
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 from broker.replication.fetch_session_handler import FetchSessionHandler
 from broker.replication.fetcher_settings import FetcherSettings
@@ -156,7 +156,8 @@ class ReplicaFetcher:
     def _step(self) -> None:
         if self._closed or self._busy or self._backs_off:
             return
-        self._cancel_retry()
+        if self._retry is not None:
+            self._cancel_retry()
         if self._delayed:
             self._resume()
         if self._bounds:
@@ -330,8 +331,7 @@ class ReplicaFetcher:
 
     def _append(self, followed: FollowedPartition, data: PartitionData | OneFetched) -> ErrorCode:
         if data.records:
-            records = cast(memoryview, data.records)  # what a response's decoder makes
-            self._settings.count_bytes(followed.partition, len(records))
+            self._settings.count_bytes(followed.partition, len(data.records))  # type: ignore[arg-type]
         return followed.take(data)
 
     def _partition_failed(self, followed: FollowedPartition, error: ErrorCode) -> None:
