@@ -12,6 +12,7 @@ from bench.batches import CLIENT as LIBRDKAFKA
 from bench.batches import BatchProducer
 from bench.librdkafka import Lot
 from bench.peers import NODES, Peer
+from bench.replayer import Target, replay_targets
 from bench.scenario import (
     BROKER_CPU,
     LARGER,
@@ -19,11 +20,20 @@ from bench.scenario import (
     SMALLER,
     Done,
     Figure,
+    Measured,
     Scenario,
     steady,
 )
-from bench.scenarios import REPLAYER
-from bench.wire import create_topic, end_offset, leader_ports, produce_frame, replay
+from bench.scenarios import BATCH_BYTES, DEPTH, REPLAYER
+from bench.wire import (
+    batch_frame,
+    batch_of,
+    create_topic,
+    end_offset,
+    leader_ports,
+    produce_frame,
+    replay,
+)
 
 IDLE_PARTITIONS = 1_000
 IDLE_SETTLE_S = 20.0
@@ -37,17 +47,44 @@ def replicated_batches(peer: Peer, window_s: float) -> list[Figure]:
     create_topic(peer.port, topic, NODES, NODES)
     lots = [Lot([b"v" * VALUE_BYTES] * LOT, index) for index in range(NODES)]
 
-    def written() -> int:
-        ports = leader_ports(peer.port, topic)
-        return sum(end_offset(port, topic, index) for index, port in enumerate(ports))
-
     def load(seconds: float) -> Done:
-        before = written()
+        before = _written(peer, topic)
         producer.load(topic, lots, seconds)
-        return Done(written() - before)
+        return Done(_written(peer, topic) - before)
 
     with BatchProducer(peer.bootstrap, acks="all") as producer:
-        measured = steady(peer, load, window_s)
+        return _batch_figures(steady(peer, load, window_s))
+
+
+def replayed_batches(peer: Peer, window_s: float) -> list[Figure]:
+    """Encoded requests of one batch of up to 1 MB of 1 KiB values, acks=all, a partition led by
+    each node, one connection each."""
+    topic = "replayed"
+    create_topic(peer.port, topic, NODES, NODES)
+    records = BATCH_BYTES // (VALUE_BYTES + 12)
+    batch = batch_of(records, VALUE_BYTES)
+    targets = [
+        Target(port, [batch_frame(topic, index, batch, acks=-1)])
+        for index, port in enumerate(leader_ports(peer.port, topic))
+    ]
+
+    def load(seconds: float) -> Done:
+        before = _written(peer, topic)
+        done = replay_targets(targets, seconds, depth=DEPTH)
+        if _written(peer, topic) - before != done.answers * records:
+            raise RuntimeError("some of the measured requests were refused")
+        return Done(done.answers * records, done.trips, done.seconds)
+
+    measured = steady(peer, load, window_s)
+    return [*_batch_figures(measured), *measured.latencies("ms")]
+
+
+def _written(peer: Peer, topic: str) -> int:
+    ports = leader_ports(peer.port, topic)
+    return sum(end_offset(port, topic, index) for index, port in enumerate(ports))
+
+
+def _batch_figures(measured: Measured) -> list[Figure]:
     gigabytes = measured.units * VALUE_BYTES / 1e9
     return [
         Figure(RATE, "MB/s", gigabytes * 1e3 / measured.seconds, LARGER),
@@ -98,6 +135,17 @@ SCENARIOS = [
         NODES,
         NODES,
         replicated_batches,
+        nodes=NODES,
+        goals={RATE: 2.0},
+    ),
+    Scenario(
+        "rf3-replayed",
+        "rf3",
+        "RF 3, batched produce, 1 KiB, acks=all",
+        REPLAYER,
+        NODES,
+        NODES,
+        replayed_batches,
         nodes=NODES,
         goals={RATE: 2.0},
     ),

@@ -15,7 +15,7 @@ def test_what_has_a_goal_on_one_node_is_in_the_usual_run_and_the_other_way_round
     """But for what looks at idle things, and the same batches by a second client."""
     found = [one for one in all_scenarios().values() if one.group not in ("idle", "transactions")]
     left_out = {one.name for one in found if one.is_for_goals and not one.usual}
-    replayed = {"replayed-100-acks-1", "replayed-1k-acks-1"}
+    replayed = {"replayed-100-acks-1", "replayed-1k-acks-1", "rf3-replayed"}
     assert left_out == {"rf3-batched", "rf3-trips", *replayed}
     assert not [one.name for one in found if one.usual and not one.is_for_goals]
     assert not [one.name for one in found if one.usual and (one.timeout_s > 300 or one.nodes > 1)]
