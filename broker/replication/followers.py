@@ -150,6 +150,7 @@ class Followers:
 
     def appended(self, first_offset: int, batch: memoryview) -> None:
         """One batch was appended, and nothing else."""
+        self.tail = None
         if not self.advance_high_watermark() and len(batch) <= TAIL_BYTES_MAX:
             self.tail = Tail(first_offset, self.log.log_end_offset, bytes(batch))
 
