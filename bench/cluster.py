@@ -32,6 +32,7 @@ from bench.wire import (
     end_offset,
     leader_ports,
     produce_frame,
+    produce_one,
     replay,
 )
 
@@ -61,6 +62,7 @@ def replayed_batches(peer: Peer, window_s: float) -> list[Figure]:
     each node, one connection each."""
     topic = "replayed"
     create_topic(peer.port, topic, NODES, NODES)
+    produce_one(peer.port, topic, NODES)
     records = BATCH_BYTES // (VALUE_BYTES + 12)
     batch = batch_of(records, VALUE_BYTES)
     targets = [
@@ -97,6 +99,7 @@ def replicated_round_trip(peer: Peer, window_s: float) -> list[Figure]:
     """Produce requests of one 1 KiB record, acks=all, one under way."""
     topic = "trips"
     create_topic(peer.port, topic, 1, NODES)
+    produce_one(peer.port, topic)
     (port,) = leader_ports(peer.port, topic)
     frame = produce_frame(topic, 0, VALUE_BYTES, acks=-1)
 
