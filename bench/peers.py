@@ -7,7 +7,6 @@ this project, for A/B), `kafka`, or `NAME=HOST:PORT/PID` for one broker that som
 
 from __future__ import annotations
 
-import compileall
 import shutil
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.wire import Wire, create_topic, produce_one
-from broker.installation import PACKAGES
 from broker.single_node_profile import SINGLE_NODE_PROFILE
 from protocol.messages.metadata import MetadataRequest
 from tests.apache_kafka import JVM_OPTIONS, ApacheKafka, answers_api_versions, free_port
@@ -114,13 +112,6 @@ class Peer:
         """End its processes and remove its data."""
 
 
-def compile_packages(checkout: Path) -> None:
-    """Have the bytecode there that an install or a first start writes: an edited file, or Python
-    told not to write any, would have every start compile it."""
-    for package in PACKAGES:
-        compileall.compile_dir(checkout / package, quiet=1)
-
-
 class OttlaPeer(Peer):
     """`ottla serve` of one checkout, on an empty folder."""
 
@@ -134,7 +125,6 @@ class OttlaPeer(Peer):
             "log.dirs": str(self._folder / "data"),
             **PROPERTIES,
         }
-        compile_packages(checkout)
         overrides = [word for key, value in properties.items() for word in _override(key, value)]
         self.flags = "python -m broker serve"
         began = time.monotonic()
