@@ -281,10 +281,8 @@ class Partition(PartitionReads):
         return info
 
     def append_plain(self, records: memoryview, required_acks: int) -> int:
-        """Append one plain batch without a transaction. Its first offset; -1 where nothing was
-        done: `append_as_leader` does it, or tells why not."""
-        enough = required_acks != -1 or self._alone or self._has_enough_isr()
-        if not (self.is_leader and enough):
+        """Append a plain batch: its first offset; -1, nothing done: `append_as_leader` tells."""
+        if not self.is_leader or (required_acks == -1 and not self._has_enough_isr()):
             return -1
         log = self.log
         first = log.append_plain(records, self.leader_epoch)
