@@ -11,7 +11,8 @@ It is filled again before each window: topics that are deleted make memory free,
 reclaim. From the small zones for old devices (3 of 24 GB on that machine) memory is taken only once
 the largest is full, which it never is for long; a fill that waited for them went through the whole
 file each time, and what was written later came from them. So what is free of them is locked, once,
-and only the largest is filled again. Nothing is done on other machines. Linux only.
+and only the largest is filled again. A zone is full when the kernel evicts for what comes next: 400
+MB left free took the first second of a window. Nothing is done on other machines. Linux only.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 STEP_BYTES = 128 << 20
-FREE_BYTES = 600 << 20
-"""What may stay free: the kernel keeps some, and begins to evict by itself below that."""
-LARGEST_FREE, SMALL_FREE, SMALL_TOTAL = "largest zone free", "small zones free", "small zones total"
+LOCKED_STEP_BYTES = 32 << 20
+ROOM_BYTES = 64 << 20
+"""What of a zone may stay free beyond what the kernel keeps of it."""
+LARGEST_ROOM, SMALL_ROOM, SMALL_TOTAL = "largest zone room", "small zones room", "small zones total"
 STEPS_AT_ONCE = 4
 _POPULATE_READ = 22  # madvise: MADV_POPULATE_READ, Linux 5.14
 _MAP_LOCKED = 0x2000
@@ -59,7 +61,7 @@ class PageCache:
     def fill(self) -> int:
         """Until memory is nearly full, at most once through the file; how many bytes of that."""
         looked_at = 0
-        while looked_at < self._size and self._has_room(LARGEST_FREE):
+        while looked_at < self._size and self._has_room(LARGEST_ROOM):
             # Where it stopped the last time lies what was evicted the longest time ago.
             steps = [(self._at + i * STEP_BYTES) % self._size for i in range(STEPS_AT_ONCE)]
             for _ in self._threads.map(self._populate, steps):
@@ -75,11 +77,11 @@ class PageCache:
 
     def _lock_small_zones(self) -> None:
         """What is free of them: while the largest is full, memory is taken from them."""
-        most = 2 * self._memory()[SMALL_TOTAL] // STEP_BYTES
-        while len(self._locked) < most and self._has_room(SMALL_FREE):
+        most = 2 * self._memory()[SMALL_TOTAL] // LOCKED_STEP_BYTES
+        while len(self._locked) < most and self._has_room(SMALL_ROOM):
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_LOCKED
             try:
-                self._locked.append(mmap.mmap(-1, STEP_BYTES, flags=flags))
+                self._locked.append(mmap.mmap(-1, LOCKED_STEP_BYTES, flags=flags))
             except OSError as error:
                 raise OSError(error.errno, _CANNOT_LOCK) from error
 
@@ -91,10 +93,10 @@ class PageCache:
                 if _madvise(first, STEP_BYTES, advice) != 0:
                     raise OSError(ctypes.get_errno(), _CANNOT_FILL)
 
-    def _has_room(self, free: str) -> bool:
+    def _has_room(self, zone: str) -> bool:
         told = self._memory()
         # What this reads is available still. On a file system in memory it would not be.
-        return told[free] > FREE_BYTES and 2 * told["MemAvailable"] > told["MemTotal"]
+        return told[zone] > ROOM_BYTES and 2 * told["MemAvailable"] > told["MemTotal"]
 
     def close(self) -> None:
         """Forget the file, and what is locked."""
@@ -125,16 +127,27 @@ def read_memory() -> dict[str, int]:
 
 
 def zones(zoneinfo: str) -> dict[str, int]:
-    """How much of the zone with the most pages, and of all others, is free, in bytes."""
+    """The room of the zone with the most pages, and of all others, in bytes.
+
+    Room is what is taken before the kernel evicts: what is free beyond the watermark up to which
+    it evicts (`high`) and what it protects for those who can use no other zone.
+    """
     found: list[dict[str, int]] = []
     for words in map(str.split, zoneinfo.splitlines()):
         if words[:1] == ["Node"]:
             found.append({})
-        elif len(words) == 2 and words[0] in ("managed", "nr_free_pages"):
-            found[-1][words[0]] = int(words[1]) * mmap.PAGESIZE
+        elif words[:1] == ["protection:"]:
+            found[-1]["protected"] = max(int(word.strip("(),")) for word in words[1:])
+        elif len(words) == 2 and words[0] in ("managed", "high", "nr_free_pages"):
+            found[-1][words[0]] = int(words[1])
     *small, largest = sorted(found, key=lambda zone: zone["managed"])
     return {
-        LARGEST_FREE: largest["nr_free_pages"],
-        SMALL_FREE: sum(zone.get("nr_free_pages", 0) for zone in small),
-        SMALL_TOTAL: sum(zone["managed"] for zone in small),
+        LARGEST_ROOM: _room(largest),
+        SMALL_ROOM: sum(map(_room, small)),
+        SMALL_TOTAL: sum(zone["managed"] for zone in small) * mmap.PAGESIZE,
     }
+
+
+def _room(zone: dict[str, int]) -> int:
+    kept = zone.get("high", 0) + zone.get("protected", 0)
+    return max(0, zone.get("nr_free_pages", 0) - kept) * mmap.PAGESIZE

@@ -42,8 +42,8 @@ class Memory:
         return {
             "MemTotal": 8 * page_cache.STEP_BYTES,
             "MemAvailable": self.available,
-            page_cache.LARGEST_FREE: self.free,
-            page_cache.SMALL_FREE: self.small_free,
+            page_cache.LARGEST_ROOM: self.free,
+            page_cache.SMALL_ROOM: self.small_free,
             page_cache.SMALL_TOTAL: 2 * page_cache.STEP_BYTES,
         }
 
@@ -52,7 +52,8 @@ class Memory:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_cache, "STEP_BYTES", MIB)
     monkeypatch.setattr(page_cache, "STEPS_AT_ONCE", 2)
-    monkeypatch.setattr(page_cache, "FREE_BYTES", MIB // 2)
+    monkeypatch.setattr(page_cache, "LOCKED_STEP_BYTES", MIB)
+    monkeypatch.setattr(page_cache, "ROOM_BYTES", MIB // 2)
 
 
 @pytest.mark.usefixtures("small")
@@ -86,23 +87,33 @@ ZONEINFO = """\
 Node 0, zone      DMA
   per-node stats
       nr_inactive_anon 40811
+        high     10
         managed  100
+        protection: (0, 5, 85, 85)
       nr_free_pages 90
+    cpu: 0
+              high:     7
 Node 0, zone   Normal
+        high     20
         managed  5000
-      nr_free_pages 7
+        protection: (0, 0, 0, 0)
+      nr_free_pages 27
 Node 0, zone    DMA32
+        high     10
         managed  300
+        protection: (0, 0, 30, 30)
       nr_free_pages 200
 Node 0, zone  Movable
+        high     32
         managed  0
+        protection: (0, 0, 0, 0)
 """
 
 
-def test_the_largest_zone_is_told_from_the_small_ones() -> None:
+def test_room_is_what_is_taken_before_the_kernel_evicts() -> None:
     assert zones(ZONEINFO) == {
-        page_cache.LARGEST_FREE: 7 * PAGESIZE,
-        page_cache.SMALL_FREE: 290 * PAGESIZE,
+        page_cache.LARGEST_ROOM: 7 * PAGESIZE,
+        page_cache.SMALL_ROOM: 160 * PAGESIZE,
         page_cache.SMALL_TOTAL: 400 * PAGESIZE,
     }
 
@@ -111,7 +122,7 @@ def test_the_machine_tells_its_memory() -> None:
     told = read_memory()
     assert 0 < told["MemFree"] <= told["MemTotal"]
     assert told["MemTotal"] > 100 * MIB
-    assert 0 < told[page_cache.LARGEST_FREE] <= told["MemTotal"]
+    assert 0 <= told[page_cache.LARGEST_ROOM] <= told["MemTotal"]
 
 
 def test_the_report_says_whose_free_memory_is() -> None:
