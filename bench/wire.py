@@ -154,12 +154,13 @@ def batch_frame(topic: str, partition: int, batch: bytes, acks: int = 1) -> byte
 def produce_one(port: int, topic: str, partitions: int = 1) -> None:
     """One record into each partition, whose answer is looked at: what is measured then is real.
 
-    Metadata may name a leader that has not opened yet: that one is asked again.
+    It is below the high watermark then, from which loads are counted. Metadata may name a leader
+    that has not opened yet: that one is asked again.
     """
     for partition, leader_port in enumerate(leader_ports(port, topic)[:partitions]):
         wire = Wire(leader_port)
         deadline = time.monotonic() + TOPIC_WAIT_S
-        while error := _produce_error(wire, produce_frame(topic, partition, 100)):
+        while error := _produce_error(wire, produce_frame(topic, partition, 100, acks=-1)):
             if not error.retriable or time.monotonic() > deadline:
                 raise RuntimeError(f"produce to {topic}-{partition} is refused: {error.name}")
             time.sleep(0.01)
