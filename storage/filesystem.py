@@ -9,15 +9,19 @@ Cores get a `Filesystem` by constructor; the simulator brings one that loses and
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 BytesLike = bytes | bytearray | memoryview
 
 _PARTS_PER_WRITE = 512  # below Linux's IOV_MAX of 1,024
+_WRITE_AND_WAIT = 2 | 4  # SYNC_FILE_RANGE_WRITE, SYNC_FILE_RANGE_WAIT_AFTER
+_NOTHING_DONE = (0, errno.EBADF, errno.ENOSYS)  # or closed meanwhile, or unknown to the system
 
 
 class File(Protocol):
@@ -45,6 +49,10 @@ class File(Protocol):
 
     def sync(self) -> None:
         """Return once the bytes are on stable storage. A failure is final: do not call again."""
+
+    def write_back(self, offset: int, size: int) -> None:
+        """Return once the disk has taken these bytes, which makes nothing durable. A failure is as
+        final as one of `sync`."""
 
     def close(self) -> None:
         """Give the descriptor back; calling it twice is harmless."""
@@ -194,6 +202,13 @@ class LocalFile:
         """See `File.sync`; the size is metadata that fdatasync writes too."""
         os.fdatasync(self._fd)
 
+    def write_back(self, offset: int, size: int) -> None:
+        """See `File.write_back`; nothing is done once it is closed."""
+        call = _sync_file_range()
+        error = call(self._fd, offset, size) if call is not None else 0
+        if error not in _NOTHING_DONE:
+            raise OSError(error, os.strerror(error), self.path)
+
     def close(self) -> None:
         """See `File.close`."""
         fd, self._fd = self._fd, -1
@@ -208,6 +223,27 @@ class LocalFile:
 
     def __del__(self) -> None:
         self.close()
+
+
+@cache
+def _sync_file_range() -> Callable[[int, int, int], int] | None:
+    """Linux's call, which `os` does not have: gives 0 or an errno. None elsewhere.
+
+    Loaded when first needed: most brokers have no replicas.
+    """
+    import ctypes
+
+    try:
+        function = ctypes.CDLL(None, use_errno=True).sync_file_range
+    except (OSError, AttributeError):
+        return None
+    function.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
+
+    def call(fd: int, offset: int, size: int) -> int:
+        failed = function(fd, offset, size, _WRITE_AND_WAIT)
+        return ctypes.get_errno() if failed else 0
+
+    return call
 
 
 class LocalLock:

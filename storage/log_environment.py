@@ -1,6 +1,6 @@
 """What all logs of a node share: the ports to disk, time and threads, and who hears of failures.
 
-Owns nothing and does nothing: it is handed from the node to each log.
+Does nothing: it is handed from the node to each log.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from storage.filesystem import Filesystem
 from storage.log_dir_failure import LogDirFailureChannel
 from storage.ports import Blocking, Scheduler
+from storage.write_back import WriteBack
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +26,4 @@ class LogEnvironment:
     random_below: Callable[[int], int] = field(default=lambda _: 0)
     verifies_transactions: bool = False
     """`transaction.partition.verification.enable`, as brokers have it for their partitions."""
+    write_back: WriteBack = field(default_factory=WriteBack)

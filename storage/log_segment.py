@@ -55,6 +55,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         "directory",
         "file",
         "filesystem",
+        "handed_over",
         "max_timestamp",
         "offset_index",
         "time_index",
@@ -82,6 +83,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self._bytes_max = config.segment_size_bytes
         self._index_interval_bytes = config.index_interval_bytes
         self.file: File = filesystem.open(self.path(LOG_SUFFIX), create=create)
+        self.handed_over = self.file.size  # how far `storage.write_back` has come
         self.offset_index = OffsetIndex(filesystem, base_offset, config.segment_index_bytes)
         self.time_index = TimeIndex(filesystem, base_offset, config.segment_index_bytes)
         self.max_timestamp = -1

@@ -16,6 +16,7 @@ Kafka's classes: `UnifiedLog`, `LocalLog` 4.3. KIP-101, KIP-107 (log start).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 from protocol.errors import ErrorCode
@@ -413,6 +414,13 @@ class RecoverableLog:
         ended = self._flushes.begin(counted)
         self._handed_over = end
         self._environment.blocking.submit(job, lambda _, error: ended(error))
+
+    def begin_write_back(self) -> None:
+        """Let the disk begin with what was appended, where enough has come together."""
+        environment = self._environment
+        environment.write_back.appended(
+            self._active, environment.blocking, partial(self._failed, "write-back")
+        )
 
     def _sync_job(self, from_offset: int, *, elsewhere: bool = True) -> Callable[[], None]:
         """What was not synced yet, from an offset on, and the epochs with it."""

@@ -22,9 +22,7 @@ from broker.replication.replica import NO_BROKER_EPOCH, Replica
 from controller.metadata_image import BrokerRegistration, PartitionRegistration
 from storage.ports import Scheduler
 from storage.unified_log import UnifiedLog
-
-TAIL_BYTES_MAX = 16 * 1024
-"""What is larger is read from the file: then sending it costs more than finding it."""
+from storage.write_back import LARGE_APPEND_BYTES
 
 
 class LeaderView:
@@ -58,7 +56,8 @@ class LeaderView:
 class Tail(NamedTuple):
     """The batch that was appended last, as it lies in the log from `first_offset` to `end_offset`.
 
-    Followers that have all before it wait for it: they get it without a look into the file.
+    Followers that have all before it wait for it: they get it without a look into the file. A large
+    one has none: then sending costs more than finding.
     """
 
     first_offset: int
@@ -151,7 +150,10 @@ class Followers:
     def appended(self, first_offset: int, batch: memoryview) -> None:
         """One batch was appended, and nothing else."""
         self.tail = None
-        if not self.advance_high_watermark() and len(batch) <= TAIL_BYTES_MAX:
+        waits = not self.advance_high_watermark()
+        if len(batch) > LARGE_APPEND_BYTES:
+            self.log.begin_write_back()
+        elif waits:
             self.tail = Tail(first_offset, self.log.log_end_offset, bytes(batch))
 
     def _is_about_to_join(self, replica: Replica, leader_end: int) -> bool:

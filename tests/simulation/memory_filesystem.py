@@ -112,6 +112,9 @@ class MemoryFile:
         self._inode.synced = bytes(self._inode.data)
         self._inode.unsynced.clear()
 
+    def write_back(self, offset: int, size: int) -> None:
+        self._check("write_back", changes=False)
+
     def close(self) -> None:
         return
 

@@ -1,0 +1,65 @@
+"""The disk begins to write what a replicated log appends while more is appended.
+
+Left to itself, the kernel lets some gigabytes come together before it writes, and then allocates
+their blocks under the lock that the next append needs, while the disk is busy. An append that all
+replicas have to make waits for the slowest of them, so with three the stalls add up. Handing the
+disk a few megabytes at a time, and the next when it has taken them, keeps its queue short. A log
+without followers does better without: it waits for nobody, and may be deleted before it is written.
+
+Owns which segments are to be handed over; one is at a time. Makes nothing durable: the recovery
+point is that of a flush. Kafka leaves this to the kernel. Figures are in `bench/results/README.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from storage.log_segment import LogSegment
+from storage.ports import Blocking
+
+WRITE_BACK_BYTES = 8 << 20
+"""What comes together in a segment before it is handed over."""
+LARGE_APPEND_BYTES = 16 << 10
+"""Smaller appends do not ask: they come with what follows, or are too little for a disk to mind."""
+
+Failed = Callable[[OSError], object]
+
+
+class WriteBack:
+    """All logs of a node: they share a disk, or each other's patience."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[LogSegment, Failed] = {}
+        self._under_way = False
+
+    def appended(self, segment: LogSegment, blocking: Blocking, failed: Failed) -> None:
+        """`segment` has grown. `failed(error)`, later, where the disk did not take its bytes: an
+        fsync would not tell it again."""
+        if segment.size - segment.handed_over >= WRITE_BACK_BYTES:
+            self._waiting.setdefault(segment, failed)
+            if not self._under_way:
+                self._next(blocking)
+
+    def _next(self, blocking: Blocking) -> None:
+        segment = next(iter(self._waiting))
+        failed = self._waiting.pop(segment)
+        start, segment.handed_over = segment.handed_over, segment.size
+        size = segment.handed_over - start
+        if size <= 0:  # truncated since
+            self._done(blocking, failed, None)
+            return
+        self._under_way = True
+        blocking.submit(
+            partial(segment.file.write_back, start, size),
+            lambda _, error: self._done(blocking, failed, error),
+        )
+
+    def _done(self, blocking: Blocking, failed: Failed, error: Exception | None) -> None:
+        self._under_way = False
+        if self._waiting:
+            self._next(blocking)
+        if isinstance(error, OSError):
+            failed(error)
+        elif error is not None:
+            raise error

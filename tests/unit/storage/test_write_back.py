@@ -1,0 +1,145 @@
+"""What replicated logs append is handed to the disk a few megabytes at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storage import filesystem, write_back
+from storage.filesystem import LocalFilesystem
+from storage.log_environment import LogEnvironment
+from storage.unified_log import UnifiedLog
+from tests.simulation.memory_filesystem import MemoryFile, MemoryFilesystem
+from tests.unit.storage.harness import NOW_MS, Jobs, batch, environment, open_log
+
+STEP = 1000
+VALUE = b"v" * 400
+
+
+class Disk:
+    """Logs whose write-back is noted: (folder, offset, size)."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(write_back, "WRITE_BACK_BYTES", STEP)
+        patch.setattr(MemoryFile, "write_back", lambda file, *part: self._take(file.path, *part))
+        self.jobs = Jobs()
+        self.ports: LogEnvironment = environment(MemoryFilesystem(), jobs=self.jobs)
+        self.taken: list[tuple[str, int, int]] = []
+        self.error: OSError | None = None
+
+    def _take(self, path: str, offset: int, size: int) -> None:
+        if self.error is not None:
+            raise self.error
+        self.taken.append((path.split("/")[2], offset, size))
+
+    def open(self, name: str = "topic-0") -> UnifiedLog:
+        return open_log(ports=self.ports, directory=f"/data/{name}")
+
+    def append(self, log: UnifiedLog, batches: int = 1) -> int:
+        """Append and ask; the size of the segment then."""
+        for _ in range(batches):
+            assert not log.append_as_leader(batch(VALUE), 0, NOW_MS).error
+            log.begin_write_back()
+        return log._active.size
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(monkeypatch)
+
+
+def test_it_begins_when_enough_has_come_together(disk: Disk) -> None:
+    log = disk.open()
+    disk.append(log, 2)
+    assert disk.taken == []
+    third = disk.append(log)
+    assert disk.taken == [("topic-0", 0, third)]
+    sixth = disk.append(log, 3)
+    assert disk.taken[1:] == [("topic-0", third, sixth - third)]
+
+
+def test_what_comes_while_the_disk_writes_goes_together_afterwards(disk: Disk) -> None:
+    log = disk.open()
+    disk.jobs.held = True
+    third = disk.append(log, 3)
+    end = disk.append(log, 9)
+    assert len(disk.jobs.waiting) == 1
+    disk.jobs.run()
+    assert disk.taken == [("topic-0", 0, third), ("topic-0", third, end - third)]
+
+
+def test_logs_take_turns(disk: Disk) -> None:
+    disk.jobs.held = True
+    logs = [disk.open(name) for name in ("a-0", "b-0", "c-0")]
+    for _ in range(2):
+        sizes = [disk.append(log, 3) for log in logs]
+        assert len(disk.jobs.waiting) == 1
+    disk.jobs.run()
+    names = [name for name, _, _ in disk.taken]
+    assert names[:3] == ["a-0", "b-0", "c-0"]
+    for name, end in zip(("a-0", "b-0", "c-0"), sizes, strict=True):
+        assert sum(size for one, _, size in disk.taken if one == name) == end
+
+
+def test_a_new_segment_begins_anew(disk: Disk) -> None:
+    log = disk.open()
+    disk.append(log, 4)
+    log.roll()
+    disk.taken.clear()
+    third = disk.append(log, 3)
+    assert disk.taken == [("topic-0", 0, third)]
+
+
+def test_what_was_there_at_the_start_is_left_alone(disk: Disk) -> None:
+    there = disk.append(disk.open(), 2)
+    log = disk.open()
+    disk.append(log, 2)
+    assert disk.taken == []
+    end = disk.append(log)
+    assert disk.taken == [("topic-0", there, end - there)]
+
+
+def test_what_was_cut_off_while_it_waited_is_not_asked_for(disk: Disk) -> None:
+    first, second = disk.open("a-0"), disk.open("b-0")
+    disk.jobs.held = True
+    disk.append(first, 3)
+    disk.append(second, 3)
+    second.truncate_to(0)
+    disk.jobs.run()
+    assert [name for name, _, _ in disk.taken] == ["a-0"]
+    disk.jobs.held = False
+    end = disk.append(second, 3)
+    assert disk.taken[1:] == [("b-0", 0, end)]
+
+
+def test_a_failure_is_as_final_as_that_of_an_fsync(disk: Disk) -> None:
+    log, other = disk.open("a-0"), disk.open("b-0")
+    disk.error = OSError(5, "Input/output error")
+    disk.append(log, 3)
+    assert log.offline
+    assert disk.ports.failures.is_offline("/data")
+    disk.error = None
+    disk.append(other, 3)
+    assert [name for name, _, _ in disk.taken] == ["b-0"]
+
+
+def test_the_kernel_takes_it(tmp_path: Path) -> None:
+    file = LocalFilesystem().open(f"{tmp_path}/log", create=True)
+    file.append(b"x" * 100_000)
+    file.write_back(0, 50_000)
+    file.write_back(50_000, 50_000)
+    file.close()
+    file.write_back(0, 50_000)
+
+
+def test_the_kernel_says_no(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = LocalFilesystem().open(f"{tmp_path}/log", create=True)
+    monkeypatch.setattr(filesystem, "_sync_file_range", lambda: lambda *_: 5)
+    with pytest.raises(OSError, match=f"Input/output error.*{tmp_path}/log"):
+        file.write_back(0, 1)
+    monkeypatch.setattr(filesystem, "_sync_file_range", lambda: None)
+    file.write_back(0, 1)
+    monkeypatch.undo()
+    with pytest.raises(OSError, match="Invalid argument"):
+        file.write_back(-1, 1)
