@@ -41,14 +41,13 @@ class ReplicatedProduce(DelayedOperation):
     ) -> ResponseParts:
         """Tell the followers. The answer, where they need not copy anything; empty where it comes
         by what `later` gives."""
-        partition = self._partition
-        if not self.try_complete(partition):
+        partition, log = self._partition, self._partition.log
+        if log.high_watermark < self._required_offset:
             replicas.partition_changed(partition)
-            missing = partition.log.high_watermark < self._required_offset
-            if missing or not self.try_complete(partition):
-                self._reply = later()
-                replicas.produce_purgatory.watch(self, (partition,), max(timeout_ms, 0))
-                return b""
+        if log.high_watermark < self._required_offset or not self.try_complete(partition):
+            self._reply = later()
+            replicas.produce_purgatory.watch(self, (partition,), max(timeout_ms, 0))
+            return b""
         try:
             return self._frame(self._error)
         finally:

@@ -73,7 +73,8 @@ class Replica:
         A follower that is always a little behind counts as caught up when it asks for what was
         the end at its fetch before.
         """
-        self.rest()
+        if self.session is not None:
+            self.rest()
         if offset >= leader_end:
             self._caught_up_ms = max(self._caught_up_ms, now_ms)
         elif offset >= self._last_fetch_leader_end:
