@@ -21,7 +21,8 @@ BytesLike = bytes | bytearray | memoryview
 
 _PARTS_PER_WRITE = 512  # below Linux's IOV_MAX of 1,024
 _WRITE_AND_WAIT = 2 | 4  # SYNC_FILE_RANGE_WRITE, SYNC_FILE_RANGE_WAIT_AFTER
-_NOTHING_DONE = (0, errno.EBADF, errno.ENOSYS)  # or closed meanwhile, or unknown to the system
+_REFUSED = (errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.EPERM, errno.ESPIPE)
+"""What the call says where it cannot be made: here, or for a file that was closed meanwhile."""
 
 
 class File(Protocol):
@@ -203,10 +204,10 @@ class LocalFile:
         os.fdatasync(self._fd)
 
     def write_back(self, offset: int, size: int) -> None:
-        """See `File.write_back`; nothing is done once it is closed."""
+        """See `File.write_back`; nothing is done where the system cannot."""
         call = _sync_file_range()
         error = call(self._fd, offset, size) if call is not None else 0
-        if error not in _NOTHING_DONE:
+        if error and error not in _REFUSED:
             raise OSError(error, os.strerror(error), self.path)
 
     def close(self) -> None:
