@@ -22,7 +22,9 @@ from broker.replication.replica import NO_BROKER_EPOCH, Replica
 from controller.metadata_image import BrokerRegistration, PartitionRegistration
 from storage.ports import Scheduler
 from storage.unified_log import UnifiedLog
-from storage.write_back import LARGE_APPEND_BYTES
+
+TAIL_BYTES_MAX = 16 * 1024
+"""What is larger is read from the file: then sending it costs more than finding it."""
 
 
 class LeaderView:
@@ -56,8 +58,7 @@ class LeaderView:
 class Tail(NamedTuple):
     """The batch that was appended last, as it lies in the log from `first_offset` to `end_offset`.
 
-    Followers that have all before it wait for it: they get it without a look into the file. A large
-    one has none: then sending costs more than finding.
+    Followers that have all before it wait for it: they get it without a look into the file.
     """
 
     first_offset: int
@@ -150,10 +151,7 @@ class Followers:
     def appended(self, first_offset: int, batch: memoryview) -> None:
         """One batch was appended, and nothing else."""
         self.tail = None
-        waits = not self.advance_high_watermark()
-        if len(batch) > LARGE_APPEND_BYTES:
-            self.log.begin_write_back()
-        elif waits:
+        if not self.advance_high_watermark() and len(batch) <= TAIL_BYTES_MAX:
             self.tail = Tail(first_offset, self.log.log_end_offset, bytes(batch))
 
     def _is_about_to_join(self, replica: Replica, leader_end: int) -> bool:

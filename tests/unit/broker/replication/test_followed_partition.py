@@ -10,7 +10,7 @@ from broker.replication.followed_partition import FollowedPartition
 from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
 from storage.unified_log import UnifiedLog
-from storage.write_back import LARGE_APPEND_BYTES
+from storage.write_back import LARGE_COPY_BYTES
 from tests.unit.broker.replication.scripted_leader import LEADER, ME, Follower, data, records
 
 
@@ -97,6 +97,6 @@ def test_the_disk_is_handed_large_copies(
     ends: list[int] = []
     monkeypatch.setattr(UnifiedLog, "begin_write_back", lambda log: ends.append(log.log_end_offset))
     followed = FollowedPartition(made(follower))
-    for offset, value in enumerate((bytes(LARGE_APPEND_BYTES), b"v", bytes(LARGE_APPEND_BYTES))):
+    for offset, value in enumerate((bytes(LARGE_COPY_BYTES), b"v", bytes(LARGE_COPY_BYTES))):
         assert followed.take(data(records(offset, 0, value=value))) is ErrorCode.NONE
     assert ends == [1, 3]

@@ -6,16 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from broker.replication.partition import Partition
 from controller.metadata_image import PartitionRegistration
 from protocol.errors import ErrorCode
-from protocol.records import Record, build_batch
-from storage.unified_log import UnifiedLog
-from storage.write_back import LARGE_APPEND_BYTES
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
 
 LAG_MS = 30_000
-NOW_MS = 1_700_000_000_000
 
 
 def leader(tmp_path: Path, **options: object) -> Leader:
@@ -406,30 +401,3 @@ def test_replicas_come_and_go_with_a_reassignment(tmp_path: Path) -> None:
     assert one.high_watermark == 1
     one.replicas.reassign(TOPIC, [1, 3])
     assert one.fetch(2, 1) == ErrorCode.UNKNOWN_LEADER_EPOCH
-
-
-# --- large appends, of which each replica is waited for ------------------------------------------
-
-
-def append_plain_ones(partition: Partition, patch: pytest.MonkeyPatch) -> list[int]:
-    """A large, a small and a large one: the log ends at which the disk was handed something."""
-    ends: list[int] = []
-    patch.setattr(UnifiedLog, "begin_write_back", lambda log: ends.append(log.log_end_offset))
-    for value in (bytes(LARGE_APPEND_BYTES), b"v", bytes(LARGE_APPEND_BYTES)):
-        batch = memoryview(build_batch([Record(-1, NOW_MS, None, value)]))
-        assert partition.append_plain(batch, -1) >= 0
-    return ends
-
-
-def test_the_disk_is_handed_large_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = leader(tmp_path)
-    one.append()  # the long way
-    assert append_plain_ones(one.partition, monkeypatch) == [2, 4]
-
-
-def test_the_disk_is_handed_nothing_of_a_leader_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = leader(tmp_path, replicas=(1,))
-    one.append()
-    assert append_plain_ones(one.partition, monkeypatch) == []

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from broker.replication.followers import TAIL_BYTES_MAX
 from broker.replication.partition_reads import READ_LOG_END, PartitionRead
 from protocol.errors import ErrorCode
 from storage.file_records import FileRecords
-from storage.write_back import LARGE_APPEND_BYTES
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.replication.leader_fixture import Leader
 
@@ -99,7 +99,7 @@ def test_what_all_in_sync_have_is_not_kept(leader: Leader) -> None:
 
 
 def test_a_large_batch_is_not_kept(leader: Leader) -> None:
-    append_plain(leader, bytes(LARGE_APPEND_BYTES))
+    append_plain(leader, bytes(TAIL_BYTES_MAX))
     assert isinstance(read_by_follower(leader, 1).records, FileRecords)
 
 
