@@ -20,6 +20,9 @@ def main() -> None:
         # What modules make stays. To look through it for garbage a hundred times over, while they
         # are loaded, is a tenth of the start; `broker.server.run` turns the collector on again.
         gc.disable()
+        from broker.read_ahead import read_modules_ahead
+
+        read_modules_ahead()
     try:
         from broker.cli import run_cli
 

@@ -1,0 +1,97 @@
+"""Asks for the files of a start ahead of the importer, where the page cache does not hold them.
+
+After a boot, or on a machine short of memory, imports wait for the disk for one small file after
+the other, where a disk reads many at once. A thread asks for them while the first modules run. With
+all at hand it would only be in the way, so one look into the page cache comes first. All of this is
+advice: what cannot be opened or asked for is left to the importer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FOLDERS = (
+    "broker",
+    "storage",
+    "controller",
+    "broker/replication",
+    "protocol",
+    "protocol/messages",
+    "broker/apis",
+    "broker/groups",
+    "broker/network",
+)
+"""Where most of what a start loads is."""
+LARGE_EXTENSION = "uvloop"
+
+
+def read_modules_ahead() -> threading.Thread | None:
+    """Begin to ask for modules, unless the page cache has them; who does. Nothing but on Linux."""
+    one_of_them = f"{ROOT}/broker/__pycache__/server{_ending()}"
+    if not hasattr(os, "RWF_NOWAIT") or in_page_cache(one_of_them):
+        return None
+    reader = threading.Thread(target=_ask_for_all, name="read-ahead", daemon=True)
+    reader.start()
+    return reader
+
+
+def in_page_cache(path: str) -> bool:
+    """Whether the file's beginning can be read without the disk; so it is for what is not there.
+
+    To ask is to have it read: the kernel begins with a `no`.
+    """
+    try:
+        with _opened(path) as file:
+            os.preadv(file, [bytearray(1)], 0, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _ask_for_all() -> None:
+    library = os.path.dirname(os.__file__)
+    for path in _extensions():
+        _ask_for(path)
+    for package in (f"{library}/asyncio", *(f"{ROOT}/{folder}" for folder in FOLDERS)):
+        for path in _files(f"{package}/__pycache__", _ending()):
+            _ask_for(path)
+
+
+def _ask_for(path: str) -> None:
+    with contextlib.suppress(OSError), _opened(path) as file:
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_WILLNEED)
+
+
+def _extensions() -> list[str]:
+    for entry in sys.path:
+        found = _files(f"{entry}/{LARGE_EXTENSION}", ".so")
+        if found:
+            return found
+    return []
+
+
+def _files(folder: str, ending: str) -> list[str]:
+    try:
+        return [f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(ending)]
+    except OSError:
+        return []
+
+
+def _ending() -> str:
+    return f".{sys.implementation.cache_tag}.pyc"
+
+
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[int]:
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield file
+    finally:
+        os.close(file)

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from broker import read_ahead
+
+LOADED = """
+import broker.cli, broker.server, sys, uvloop
+print(*(m.__cached__ or "" for m in list(sys.modules.values()) if getattr(m, "__cached__", None)))
+"""
+
+
+def written(folder: Path, name: str) -> Path:
+    path = folder / name
+    path.write_bytes(bytes(200_000))
+    return path
+
+
+def put_out_of_the_page_cache(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def out_of_the_page_cache(path: Path) -> Path:
+    """Skips where a file cannot be put out of it: a file system in memory, or none that tells."""
+    put_out_of_the_page_cache(path)
+    if read_ahead.in_page_cache(str(path)):
+        pytest.skip("files here cannot be put out of the page cache")
+    put_out_of_the_page_cache(path)  # for it was read since
+    return path
+
+
+def test_what_was_just_written_is_at_hand(tmp_path: Path) -> None:
+    assert read_ahead.in_page_cache(str(written(tmp_path, "a.pyc")))
+
+
+def test_what_is_not_there_is_nothing_to_ask_for(tmp_path: Path) -> None:
+    assert read_ahead.in_page_cache(str(tmp_path / "none.pyc"))
+
+
+def test_all_that_is_at_hand_starts_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_ahead, "in_page_cache", lambda path: True)
+    assert read_ahead.read_modules_ahead() is None
+
+
+def test_modules_out_of_the_page_cache_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "broker" / "__pycache__"
+    folder.mkdir(parents=True)
+    path = out_of_the_page_cache(
+        written(folder, f"server.{sys.implementation.cache_tag}.pyc"),
+    )
+    monkeypatch.setattr(read_ahead, "ROOT", str(tmp_path))
+    reader = read_ahead.read_modules_ahead()
+    assert reader is not None
+    reader.join(10)
+    until = time.monotonic() + 10
+    while not read_ahead.in_page_cache(str(path)) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert read_ahead.in_page_cache(str(path))
+
+
+def test_the_folders_hold_most_of_what_a_start_loads() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED],
+        cwd=read_ahead.ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    ours = [path for path in done.stdout.split() if path.startswith(read_ahead.ROOT + "/")]
+    ours = [path for path in ours if "/site-packages/" not in path]
+    asked_for = tuple(f"{read_ahead.ROOT}/{name}/__pycache__/" for name in read_ahead.FOLDERS)
+    assert sum(path.startswith(asked_for) for path in ours) > 0.95 * len(ours) > 200
