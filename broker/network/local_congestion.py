@@ -1,12 +1,16 @@
 """Congestion control of connections from this machine: none that paces.
 
-Owns: which algorithm such a connection gets. Never: connections of other machines; they keep what
-the system has chosen for its network.
-
 BBR models a bottleneck link, and sends by a timer at the rate it has measured. The loopback device
-has no such link: the timers buy nothing, and double the sender's CPU (0.22 s of a core a GB sent
-with sendfile; 0.11 with reno or cubic). Reno is the one algorithm that every Linux has and every
-user may ask for. Where the system's default does not pace, nothing is changed.
+has no such link: the timers buy nothing, and take half of a sender's CPU. Reno is the one algorithm
+that every Linux has and every user may ask for. Where the system's default does not pace, nothing
+is changed.
+
+A connection that has begun with BBR is paced for good, whatever it is told to use later: Linux sets
+`sk_pacing_status` and has nothing that takes it back. So the listening socket itself is told, whose
+connections begin as it is, and those of other machines are given what the system has chosen for its
+network, before anything is sent.
+
+Owns: which algorithm a connection gets.
 """
 
 from __future__ import annotations
@@ -19,28 +23,33 @@ _NAME_BYTES = 16
 """TCP_CA_NAME_MAX of Linux."""
 
 
-def paces(sock: socket.socket) -> bool:
-    """Whether this socket's congestion control sends by a timer; False where none can be told."""
+def begin_unpaced(listening: socket.socket) -> bytes:
+    """Have its connections begin without pacing. The algorithm that those of other machines are to
+    be given, or nothing where all keep what they begin with."""
     if not hasattr(socket, "TCP_CONGESTION"):
-        return False
+        return b""
     try:
-        name = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, _NAME_BYTES)
+        told = listening.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, _NAME_BYTES)
+        name = told.rstrip(b"\0")
+        if not name.startswith(_PACING):
+            return b""
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, _UNPACED)
     except OSError:
-        return False
-    return name.rstrip(b"\0").startswith(_PACING)
+        return b""
+    return name
+
+
+def give(sock: socket.socket, name: bytes) -> None:
+    """Have this connection use the algorithm `name`. Where the system refuses, it keeps its own."""
+    try:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
+    except OSError:
+        return
 
 
 def is_local(sock: socket.socket, peer_host: str) -> bool:
     """Whether the peer is on this machine: by the loopback device, or by an address of its own."""
     return peer_host.startswith("127.") or peer_host in ("::1", _own_host(sock))
-
-
-def stop_pacing(sock: socket.socket) -> None:
-    """Send as fast as the peer takes it. Where the system refuses, all stays as it was."""
-    try:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, _UNPACED)
-    except OSError:
-        return
 
 
 def _own_host(sock: socket.socket) -> str:

@@ -100,7 +100,7 @@ class Acceptor:
         self._closed = False
         self._retry: asyncio.TimerHandle | None = None
         self._failing = False
-        self._paces = local_congestion.paces(sock)
+        self._for_other_machines = local_congestion.begin_unpaced(sock)
 
     @property
     def port(self) -> int:
@@ -168,8 +168,8 @@ class Acceptor:
             return
         try:
             sock.setblocking(False)
-            if self._paces and local_congestion.is_local(sock, host):
-                local_congestion.stop_pacing(sock)
+            if self._for_other_machines and not local_congestion.is_local(sock, host):
+                local_congestion.give(sock, self._for_other_machines)
             next(self._next_processor).adopt(sock, host, address[1])
         except OSError as error:
             _log.info("connection of %s failed: %s", host, error)

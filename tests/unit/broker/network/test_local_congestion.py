@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from broker.network import local_congestion
-from broker.network.local_congestion import is_local, paces, stop_pacing
+from broker.network.local_congestion import begin_unpaced, give, is_local
 from tests.unit.broker.network.conftest import Rig
 
 
@@ -27,28 +27,54 @@ def algorithm(sock: socket.socket) -> str:
     return found.rstrip(b"\0").decode()
 
 
-def pace(sock: socket.socket) -> None:
-    try:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"bbr")
-    except OSError:
-        pytest.skip("this system has no bbr")
+@pytest.fixture
+def pacing() -> Iterator[socket.socket]:
+    """A listening socket as the system makes them where its default is bbr."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        try:
+            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"bbr")
+        except OSError:
+            pytest.skip("this system has no bbr")
+        yield listening
 
 
-def test_a_paced_socket_is_known_and_loses_its_pacing(pair: tuple[socket.socket, socket.socket]):
-    accepted, peer = pair
-    pace(accepted)
-    assert paces(accepted)
-    stop_pacing(accepted)
-    assert algorithm(accepted) == "reno"
-    assert not paces(accepted)
-    accepted.sendall(b"still there")
-    assert peer.recv(100) == b"still there"
+def test_connections_of_a_pacing_listener_begin_without_it(pacing: socket.socket):
+    # Afterwards it is too late: what has begun with bbr is paced for good, whatever it uses later.
+    assert begin_unpaced(pacing) == b"bbr"
+    with socket.create_connection(pacing.getsockname()) as peer, pacing.accept()[0] as accepted:
+        assert algorithm(accepted) == "reno"
+        accepted.sendall(b"here")
+        assert peer.recv(100) == b"here"
+
+
+def test_a_connection_is_given_what_the_system_has_chosen(pacing: socket.socket):
+    chosen = begin_unpaced(pacing)
+    with socket.create_connection(pacing.getsockname()) as peer, pacing.accept()[0] as accepted:
+        give(accepted, chosen)
+        assert algorithm(accepted) == "bbr"
+        accepted.sendall(b"still there")
+        assert peer.recv(100) == b"still there"
+
+
+def test_a_connection_keeps_its_own_where_the_system_has_no_such_algorithm(
+    pair: tuple[socket.socket, socket.socket],
+):
+    before = algorithm(pair[0])
+    give(pair[0], b"no such one")
+    assert algorithm(pair[0]) == before
+
+
+def test_a_listener_that_does_not_pace_is_left_alone():
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+        assert begin_unpaced(listening) == b""
+        assert algorithm(listening) == "reno"
 
 
 def test_a_socket_without_a_congestion_control_does_not_pace():
     with socket.socket(socket.AF_UNIX) as sock:
-        assert not paces(sock)
-        stop_pacing(sock)
+        assert begin_unpaced(sock) == b""
+        give(sock, b"reno")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.0.1", "::1"])
@@ -74,21 +100,21 @@ def test_a_socket_that_is_gone_is_nobodys_neighbour():
 
 
 @pytest.mark.parametrize(
-    ("listening_paces", "local", "changed"),
+    ("chosen", "local", "given"),
     [
-        (True, True, 1),
-        (True, False, 0),
-        (False, True, 0),
+        (b"bbr", True, []),
+        (b"bbr", False, [b"bbr"]),
+        (b"", False, []),
     ],
 )
-async def test_the_acceptor_changes_local_connections_of_a_pacing_listener_only(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, listening_paces: bool, local: bool, changed: int
+async def test_only_connections_of_other_machines_are_given_it(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, chosen: bytes, local: bool, given: list[bytes]
 ):
-    stopped: list[socket.socket] = []
-    monkeypatch.setattr(local_congestion, "paces", lambda _sock: listening_paces)
+    was_given: list[bytes] = []
+    monkeypatch.setattr(local_congestion, "begin_unpaced", lambda _sock: chosen)
     monkeypatch.setattr(local_congestion, "is_local", lambda _sock, _host: local)
-    monkeypatch.setattr(local_congestion, "stop_pacing", stopped.append)
+    monkeypatch.setattr(local_congestion, "give", lambda _sock, name: was_given.append(name))
     server = await rig.serve()
     client = await rig.client(server)
     assert await client.ask(b"x") == b"x"
-    assert len(stopped) == changed
+    assert was_given == given
