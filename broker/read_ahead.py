@@ -14,6 +14,8 @@ import sys
 import threading
 from collections.abc import Iterator
 
+from broker.network.file_slice import is_cached
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDERS = (
     "broker",
@@ -41,18 +43,15 @@ def read_modules_ahead() -> threading.Thread | None:
 
 
 def in_page_cache(path: str) -> bool:
-    """Whether the file's beginning can be read without the disk; so it is for what is not there.
+    """Whether the file seems to be at hand (`is_cached`); so it is for what is not there.
 
     To ask is to have it read: the kernel begins with a `no`.
     """
     try:
         with _opened(path) as file:
-            os.preadv(file, [bytearray(1)], 0, os.RWF_NOWAIT)
-    except BlockingIOError:
-        return False
+            return is_cached(file, 0, os.fstat(file).st_size)
     except OSError:
         return True
-    return True
 
 
 def _ask_for_all() -> None:

@@ -12,7 +12,7 @@ from broker import read_ahead
 
 LOADED = """
 import broker.cli, broker.server, sys, uvloop
-print(*(m.__cached__ or "" for m in list(sys.modules.values()) if getattr(m, "__cached__", None)))
+print(*filter(None, (getattr(m, "__cached__", None) for m in list(sys.modules.values()))))
 """
 
 
@@ -47,7 +47,7 @@ def test_modules_out_of_the_page_cache_are_asked_for(
 ) -> None:
     # To look is to have it read, so one file tells whether another can be put out.
     if read_ahead.in_page_cache(str(put_out_of_the_page_cache(written(tmp_path, "one")))):
-        pytest.skip("files here cannot be put out of the page cache, or do not tell")
+        pytest.skip("files here cannot be put out of the page cache")
     folder = tmp_path / "broker" / "__pycache__"
     folder.mkdir(parents=True)
     path = written(folder, f"server.{sys.implementation.cache_tag}.pyc")
