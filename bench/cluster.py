@@ -7,6 +7,7 @@ options of its own start script with a heap of 1 GB a node. CPU and memory are s
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from bench.batches import CLIENT as LIBRDKAFKA
 from bench.batches import BatchProducer
@@ -26,6 +27,7 @@ from bench.scenario import (
 )
 from bench.scenarios import BATCH_BYTES, DEPTH, REPLAYER
 from bench.wire import (
+    Wire,
     batch_frame,
     batch_of,
     create_topic,
@@ -40,6 +42,8 @@ IDLE_PARTITIONS = 1_000
 IDLE_SETTLE_S = 20.0
 VALUE_BYTES = 1024
 LOT = 300
+PACED_PER_S = 34  # a node: together 100 MB/s, a third of what the machine of the figures takes
+PACED_WINDOWS = 6  # so long that a kernel left to itself writes back
 
 
 def replicated_batches(peer: Peer, window_s: float) -> list[Figure]:
@@ -78,6 +82,44 @@ def replayed_batches(peer: Peer, window_s: float) -> list[Figure]:
         return Done(done.answers * records, done.trips, done.seconds)
 
     measured = steady(peer, load, window_s)
+    return [*_batch_figures(measured), *measured.latencies("ms")]
+
+
+def paced_batches(peer: Peer, window_s: float) -> list[Figure]:
+    """The same batches at a pace that leaves room, one connection each: how long they take. From
+    when one was due, so that those behind a slow one count, too."""
+    topic = "paced"
+    create_topic(peer.port, topic, NODES, NODES)
+    produce_one(peer.port, topic, NODES)
+    records = BATCH_BYTES // (VALUE_BYTES + 12)
+    batch = batch_of(records, VALUE_BYTES)
+    ports = leader_ports(peer.port, topic)
+
+    def produce(index: int, until: float) -> list[float]:
+        wire = Wire(ports[index])
+        frame = batch_frame(topic, index, batch, acks=-1)
+        trips: list[float] = []
+        due = time.perf_counter() + index / NODES / PACED_PER_S
+        while due < until:
+            time.sleep(max(0.0, due - time.perf_counter()))
+            wire.socket.sendall(frame)
+            wire.skip_response()
+            trips.append(time.perf_counter() - due)
+            due += 1 / PACED_PER_S
+        wire.close()
+        return trips
+
+    def load(seconds: float) -> Done:
+        before = _written(peer, topic)
+        until = time.perf_counter() + seconds
+        with ThreadPoolExecutor(NODES) as threads:
+            found = threads.map(produce, range(NODES), [until] * NODES)
+            trips = [trip for some in found for trip in some]
+        if _written(peer, topic) - before != len(trips) * records:
+            raise RuntimeError("some of the measured requests were refused")
+        return Done(len(trips) * records, trips)
+
+    measured = steady(peer, load, PACED_WINDOWS * window_s)
     return [*_batch_figures(measured), *measured.latencies("ms")]
 
 
@@ -151,6 +193,16 @@ SCENARIOS = [
         replayed_batches,
         nodes=NODES,
         goals={RATE: 2.0},
+    ),
+    Scenario(
+        "rf3-paced",
+        "rf3",
+        "RF 3, 100 MB/s of batches, 1 KiB, acks=all",
+        "Python",
+        NODES,
+        NODES,
+        paced_batches,
+        nodes=NODES,
     ),
     Scenario(
         "rf3-trips",

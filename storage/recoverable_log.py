@@ -69,6 +69,8 @@ class RecoverableLog:
         self.partition = partition
         self.topic_id = topic_id
         self.offline = False
+        self.is_replicated = False
+        """Whether acks=all waits for other brokers: then the disk begins early with what comes."""
         self.being_cleaned = False
         """While set, retention leaves the segments to the cleaner, which has them in hand."""
         filesystem = environment.filesystem
@@ -415,8 +417,9 @@ class RecoverableLog:
         self._handed_over = end
         self._environment.blocking.submit(job, lambda _, error: ended(error))
 
-    def begin_write_back(self) -> None:
-        """Let the disk begin with what was appended, where enough has come together."""
+    def _begin_write_back(self) -> None:
+        """Let the disk begin with what was appended, where enough has come together. Asked once an
+        index entry: an append in between is too little for a disk to mind."""
         environment = self._environment
         environment.write_back.appended(
             self._active, environment.blocking, partial(self._failed, "write-back")

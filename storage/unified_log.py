@@ -219,17 +219,21 @@ class UnifiedLog(PlainAppend):
         if segment.is_full(last_offset, max_timestamp, len(records), now_ms):
             segment = self._roll(now_ms, first_offset)
         start = segment.append(records)
-        offset = first_offset
+        offset, has_entry = first_offset, False
         for position, header in batches:
             base = max(header.base_offset, offset)
             last = base + header.last_offset_delta
-            segment.note(last, header.max_timestamp, start + position, header.size_in_bytes)
+            has_entry |= segment.note(
+                last, header.max_timestamp, start + position, header.size_in_bytes
+            )
             if header.has_producer_id:
                 if base != header.base_offset:
                     header = header._replace(base_offset=base)
                 self._note_producer(records, position, header)
             offset = last + 1
         self.log_end_offset = last_offset + 1
+        if has_entry and self.is_replicated:
+            self._begin_write_back()
 
     # ---- read ----------------------------------------------------------------------------------
 

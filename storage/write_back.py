@@ -1,10 +1,11 @@
-"""The disk begins to write what a follower copies while more is copied.
+"""The disk begins to write what replicated logs append while more is appended.
 
-Left to itself, the kernel lets some gigabytes come together before it writes, and then allocates
-their blocks under the lock that the next append needs, while the disk is busy. acks=all waits for
-the slowest replica, so the stalls of all followers add up. Handing the disk a few megabytes at a
-time, and the next when it has taken them, keeps its queue short. A log without followers lost by
-it: it waits for nobody, and may be deleted before it is written. Leaders do not ask yet.
+Left to itself, the kernel lets some gigabytes come together before it writes, and a segment that is
+full is flushed all at once. Blocks are allocated then under the lock that the next append needs,
+while the disk is busy. acks=all waits for the slowest replica, leader or follower, so the stalls of
+all add up. Handing the disk a few megabytes at a time, and the next when it has taken them, keeps
+its queue short. A log that has no other replica lost by it: it waits for nobody, and may be deleted
+before it is written.
 
 Owns which segments are to be handed over; one is at a time. Makes nothing durable: the recovery
 point is that of a flush. Kafka leaves this to the kernel. Figures are in `bench/results/README.md`.
@@ -20,8 +21,6 @@ from storage.ports import Blocking
 
 WRITE_BACK_BYTES = 8 << 20
 """What comes together in a segment before it is handed over."""
-LARGE_COPY_BYTES = 16 << 10
-"""Smaller copies do not ask: they come with what follows, or are too little for a disk to mind."""
 
 Failed = Callable[[OSError], object]
 

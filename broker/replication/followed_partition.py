@@ -18,7 +18,6 @@ from typing import Any
 from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
 from storage.fetch_data import UNDEFINED_EPOCH, UNDEFINED_OFFSET
-from storage.write_back import LARGE_COPY_BYTES
 
 _log = logging.getLogger("ottla.replication")
 
@@ -108,8 +107,6 @@ class FollowedPartition:
             if not info.size:
                 # Not one whole batch of this epoch: the leader is ahead of our metadata.
                 return ErrorCode.UNKNOWN_LEADER_EPOCH
-            if info.size > LARGE_COPY_BYTES:
-                log.begin_write_back()
         end = log.log_end_offset
         # What was committed once stays so: a new leader that does not know it yet takes nothing
         # back, and what an unclean election takes back was cut off before.

@@ -121,14 +121,14 @@ class Partition(PartitionReads):
         self.leader_epoch = registration.leader_epoch
         self.partition_epoch = registration.partition_epoch
         self.replicas = registration.replicas
+        self.log.is_replicated = len(self.replicas) > 1
         self.adding_replicas = registration.adding_replicas
         self.removing_replicas = registration.removing_replicas
         if self.is_leader:
             self._lead(registration, begins=begins, is_old=is_old)
         else:
             self.isr = registration.isr
-            self.followers = None
-            self._alone = False
+            self.followers, self._alone = None, False
         self._on_change(self)
         return begins
 
@@ -162,6 +162,7 @@ class Partition(PartitionReads):
 
     def replace_log(self, log: UnifiedLog) -> None:
         """The same log lies in another directory now."""
+        log.is_replicated = self.log.is_replicated
         self.log = log
         if self.followers is not None:
             self.followers.log = log
@@ -171,8 +172,7 @@ class Partition(PartitionReads):
         """The log is gone: whoever still holds this partition learns it here."""
         self.deleted = True
         self.is_leader = False
-        self.followers = None
-        self._alone = False
+        self.followers, self._alone = None, False
         self._on_change(self)
 
     # --- the ISR -------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 
 from storage import filesystem, write_back
 from storage.filesystem import LocalFilesystem
+from storage.log_config import LogConfig
 from storage.log_environment import LogEnvironment
 from storage.unified_log import UnifiedLog
 from tests.simulation.memory_filesystem import MemoryFile, MemoryFilesystem
@@ -34,14 +35,16 @@ class Disk:
             raise self.error
         self.taken.append((path.split("/")[2], offset, size))
 
-    def open(self, name: str = "topic-0") -> UnifiedLog:
-        return open_log(ports=self.ports, directory=f"/data/{name}")
+    def open(self, name: str = "topic-0", config: LogConfig | None = None) -> UnifiedLog:
+        config = config or LogConfig(index_interval_bytes=0)
+        log = open_log(ports=self.ports, directory=f"/data/{name}", config=config)
+        log.is_replicated = True
+        return log
 
     def append(self, log: UnifiedLog, batches: int = 1) -> int:
-        """Append and ask; the size of the segment then."""
+        """The size of the segment then."""
         for _ in range(batches):
             assert not log.append_as_leader(batch(VALUE), 0, NOW_MS).error
-            log.begin_write_back()
         return log._active.size
 
 
@@ -58,6 +61,39 @@ def test_it_begins_when_enough_has_come_together(disk: Disk) -> None:
     assert disk.taken == [("topic-0", 0, third)]
     sixth = disk.append(log, 3)
     assert disk.taken[1:] == [("topic-0", third, sixth - third)]
+
+
+def test_a_log_without_other_replicas_is_left_to_the_kernel(disk: Disk) -> None:
+    log = disk.open()
+    log.is_replicated = False
+    disk.append(log, 9)
+    assert disk.taken == []
+
+
+def test_a_leader_asks_on_its_long_way_too(disk: Disk) -> None:
+    config = LogConfig(index_interval_bytes=0, message_timestamp_type="LogAppendTime")
+    third = disk.append(disk.open(config=config), 3)
+    assert disk.taken == [("topic-0", 0, third)]
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+def test_a_follower_asks(disk: Disk, batches: int) -> None:
+    log = disk.open()
+    while log.log_end_offset < 6:
+        offsets = range(log.log_end_offset, log.log_end_offset + batches)
+        sent = b"".join(bytes(batch(VALUE, base_offset=one, leader_epoch=0)) for one in offsets)
+        assert not log.append_as_follower(memoryview(bytearray(sent)), 0).error
+    one = log._active.size // 6
+    first = 3 if batches == 1 else 4
+    assert disk.taken[0] == ("topic-0", 0, first * one)
+
+
+def test_it_is_asked_once_an_index_entry(disk: Disk) -> None:
+    log = disk.open(config=LogConfig(index_interval_bytes=4_000))
+    ninth = disk.append(log, 9)
+    assert disk.taken == []
+    end = disk.append(log)
+    assert ninth > 4_000 and disk.taken == [("topic-0", 0, end)]
 
 
 def test_what_comes_while_the_disk_writes_goes_together_afterwards(disk: Disk) -> None:

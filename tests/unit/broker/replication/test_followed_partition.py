@@ -9,8 +9,6 @@ import pytest
 from broker.replication.followed_partition import FollowedPartition
 from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
-from storage.unified_log import UnifiedLog
-from storage.write_back import LARGE_COPY_BYTES
 from tests.unit.broker.replication.scripted_leader import LEADER, ME, Follower, data, records
 
 
@@ -89,14 +87,3 @@ def test_waits_grow_to_the_config(follower: Follower) -> None:
 
 def made_again(follower: Follower) -> Partition:
     return follower.replicas.create("b", replicas=[ME, LEADER], leader=LEADER)
-
-
-def test_the_disk_is_handed_large_copies(
-    follower: Follower, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ends: list[int] = []
-    monkeypatch.setattr(UnifiedLog, "begin_write_back", lambda log: ends.append(log.log_end_offset))
-    followed = FollowedPartition(made(follower))
-    for offset, value in enumerate((bytes(LARGE_COPY_BYTES), b"v", bytes(LARGE_COPY_BYTES))):
-        assert followed.take(data(records(offset, 0, value=value))) is ErrorCode.NONE
-    assert ends == [1, 3]

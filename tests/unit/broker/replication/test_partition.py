@@ -45,6 +45,16 @@ def test_an_append_waits_for_the_other_in_sync_replicas(replicas: Replicas) -> N
     assert partition.read(0, MIB, READ_COMMITTED, True).size > 0
 
 
+def test_a_log_knows_whether_others_have_it(replicas: Replicas) -> None:
+    assert not replicas.create("alone").log.is_replicated
+    assert replicas.create("led", replicas=[1, 2]).log.is_replicated
+    followed = replicas.create("followed", replicas=[1, 2], leader=2)
+    assert followed.log.is_replicated
+    moved = replicas.create("moved").log
+    followed.replace_log(moved)
+    assert followed.log is moved and moved.is_replicated
+
+
 def test_acks_all_needs_min_insync_replicas_and_acks_1_does_not(replicas: Replicas) -> None:
     partition = replicas.create("t", replicas=[1, 2], isr=[1], min_insync_replicas="2")
     batch = replicas.batch(b"a")
