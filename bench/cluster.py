@@ -41,6 +41,7 @@ from bench.wire import (
 IDLE_PARTITIONS = 1_000
 IDLE_SETTLE_S = 20.0
 VALUE_BYTES = 1024
+BATCH_RECORDS = BATCH_BYTES // (VALUE_BYTES + 12)
 LOT = 300
 PACED_PER_S = 34  # a node: together 100 MB/s, a third of what the machine of the figures takes
 PACED_WINDOWS = 6  # so long that a kernel left to itself writes back
@@ -65,21 +66,12 @@ def replayed_batches(peer: Peer, window_s: float) -> list[Figure]:
     """Encoded requests of one batch of up to 1 MB of 1 KiB values, acks=all, a partition led by
     each node, one connection each."""
     topic = "replayed"
-    create_topic(peer.port, topic, NODES, NODES)
-    produce_one(peer.port, topic, NODES)
-    records = BATCH_BYTES // (VALUE_BYTES + 12)
-    batch = batch_of(records, VALUE_BYTES)
-    targets = [
-        Target(port, [batch_frame(topic, index, batch, acks=-1)])
-        for index, port in enumerate(leader_ports(peer.port, topic))
-    ]
+    targets = _encoded(peer, topic)
 
     def load(seconds: float) -> Done:
         before = _written(peer, topic)
         done = replay_targets(targets, seconds, depth=DEPTH)
-        if _written(peer, topic) - before != done.answers * records:
-            raise RuntimeError("some of the measured requests were refused")
-        return Done(done.answers * records, done.trips, done.seconds)
+        return Done(_all_written(peer, topic, before, done.answers), done.trips, done.seconds)
 
     measured = steady(peer, load, window_s)
     return [*_batch_figures(measured), *measured.latencies("ms")]
@@ -89,15 +81,11 @@ def paced_batches(peer: Peer, window_s: float) -> list[Figure]:
     """The same batches at a pace that leaves room, one connection each: how long they take. From
     when one was due, so that those behind a slow one count, too."""
     topic = "paced"
-    create_topic(peer.port, topic, NODES, NODES)
-    produce_one(peer.port, topic, NODES)
-    records = BATCH_BYTES // (VALUE_BYTES + 12)
-    batch = batch_of(records, VALUE_BYTES)
-    ports = leader_ports(peer.port, topic)
+    targets = _encoded(peer, topic)
 
     def produce(index: int, until: float) -> list[float]:
-        wire = Wire(ports[index])
-        frame = batch_frame(topic, index, batch, acks=-1)
+        wire = Wire(targets[index].port)
+        (frame,) = targets[index].frames
         trips: list[float] = []
         due = time.perf_counter() + index / NODES / PACED_PER_S
         while due < until:
@@ -115,12 +103,29 @@ def paced_batches(peer: Peer, window_s: float) -> list[Figure]:
         with ThreadPoolExecutor(NODES) as threads:
             found = threads.map(produce, range(NODES), [until] * NODES)
             trips = [trip for some in found for trip in some]
-        if _written(peer, topic) - before != len(trips) * records:
-            raise RuntimeError("some of the measured requests were refused")
-        return Done(len(trips) * records, trips)
+        return Done(_all_written(peer, topic, before, len(trips)), trips)
 
     measured = steady(peer, load, PACED_WINDOWS * window_s)
     return [*_batch_figures(measured), *measured.latencies("ms")]
+
+
+def _encoded(peer: Peer, topic: str) -> list[Target]:
+    """A new topic, and a request of one batch for the partition that each node leads."""
+    create_topic(peer.port, topic, NODES, NODES)
+    produce_one(peer.port, topic, NODES)
+    batch = batch_of(BATCH_RECORDS, VALUE_BYTES)
+    return [
+        Target(port, [batch_frame(topic, index, batch, acks=-1)])
+        for index, port in enumerate(leader_ports(peer.port, topic))
+    ]
+
+
+def _all_written(peer: Peer, topic: str, before: int, batches: int) -> int:
+    """How many records that were; RuntimeError where some did not come into the logs."""
+    records = batches * BATCH_RECORDS
+    if _written(peer, topic) - before != records:
+        raise RuntimeError("some of the measured requests were refused")
+    return records
 
 
 def _written(peer: Peer, topic: str) -> int:
