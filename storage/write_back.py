@@ -21,6 +21,9 @@ from storage.ports import Blocking
 
 WRITE_BACK_BYTES = 8 << 20
 """What comes together in a segment before it is handed over."""
+TAIL_BYTES = 2 << 20
+"""Of this a started part stays behind: the disk would hold the page that the next append goes on
+with, and a page of the page cache may be as large (a folio of Linux on x86)."""
 
 Failed = Callable[[OSError], object]
 
@@ -43,7 +46,8 @@ class WriteBack:
     def _next(self, blocking: Blocking) -> None:
         segment = next(iter(self._waiting))
         failed = self._waiting.pop(segment)
-        start, segment.handed_over = segment.handed_over, segment.size
+        start = segment.handed_over
+        segment.handed_over = segment.size - segment.size % TAIL_BYTES
         size = segment.handed_over - start
         if size <= 0:  # truncated since
             self._done(blocking, failed, None)

@@ -24,6 +24,7 @@ class Disk:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(write_back, "WRITE_BACK_BYTES", STEP)
+        patch.setattr(write_back, "TAIL_BYTES", 1)
         patch.setattr(MemoryFile, "write_back", lambda file, *part: self._take(file.path, *part))
         self.jobs = Jobs()
         self.ports: LogEnvironment = environment(MemoryFilesystem(), jobs=self.jobs)
@@ -61,6 +62,17 @@ def test_it_begins_when_enough_has_come_together(disk: Disk) -> None:
     assert disk.taken == [("topic-0", 0, third)]
     sixth = disk.append(log, 3)
     assert disk.taken[1:] == [("topic-0", third, sixth - third)]
+
+
+def test_the_page_that_the_next_append_goes_on_with_stays_behind(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write_back, "TAIL_BYTES", 300)
+    log = disk.open()
+    third = disk.append(log, 3)
+    assert STEP < third < 1500 and disk.taken == [("topic-0", 0, 1200)]
+    fifth = disk.append(log, 2)
+    assert disk.taken[1:] == [("topic-0", 1200, fifth - fifth % 300 - 1200)]
 
 
 def test_a_log_without_other_replicas_is_left_to_the_kernel(disk: Disk) -> None:
