@@ -1,11 +1,10 @@
 """The durable side of one partition's log: its offsets, its files, and what changes both.
 
-Owns: opening a folder, the offsets that bound the log (log start, high watermark, log end,
-recovery point), rolling, flushing, truncation, deletion of segments, closing. It keeps leader
-epochs, producer state and snapshots in step with the segments.
+Owns: opening a folder, the offsets that bound the log (log start, high watermark, log end),
+rolling, truncation, deletion of segments. It keeps leader epochs, producer state and snapshots in
+step with the segments. What of it is on disk for sure is `storage.log_flushing`'s.
 
-Never: looks at a record batch: `storage.unified_log` adds appending and reading to it. fsync goes
-through `Blocking`, except where a caller has to wait for it.
+Never: looks at a record batch: `storage.unified_log` adds appending and reading to it.
 
 A disk that fails takes the log directory offline (`storage.log_dir_failure`): what has no error
 code to answer with raises `LogDirFailure`.
@@ -16,19 +15,18 @@ Kafka's classes: `UnifiedLog`, `LocalLog` 4.3. KIP-101, KIP-107 (log start).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
 
 from protocol.errors import ErrorCode
 from storage.checkpoints import PARTITION_METADATA
 from storage.cleaner_job import CleanedGroup
 from storage.fetch_data import EpochEndOffset
-from storage.flush_order import FlushOrder
 from storage.leader_epoch_cache import LeaderEpochCache
 from storage.local_log import LocalLog
 from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailure
 from storage.log_environment import LogEnvironment
+from storage.log_flushing import LogFlushing
 from storage.log_loader import LogLoader, RecoveryReport, rebuild_producers
 from storage.log_segment import LogSegment
 from storage.log_segments import LogSegments
@@ -41,7 +39,7 @@ from storage.segment_replacement import replace_segments
 from storage.topic_partition import TopicPartition
 
 
-class RecoverableLog:
+class RecoverableLog(LogFlushing):
     """The folder of one partition, open. All calls come from one thread."""
 
     def __init__(
@@ -107,18 +105,11 @@ class RecoverableLog:
         self._active: LogSegment = loader.segments.active
         self.log_start_offset = loader.log_start_offset
         self.log_end_offset = loader.next_offset
-        self.recovery_point = loader.recovery_point
         self._has_aborted = loader.has_aborted
         self.high_watermark = loader.log_start_offset
-        self.truncations = 0
-        """How often the log was cut at its end."""
         self.truncated_to: int | None = None
         """The lowest offset that it was cut to since the cleaner last asked."""
-        self._flushed_at_ms = self._environment.scheduler.monotonic_ms()
-        self._unflushed_messages = 0
-        self._flushes = FlushOrder()
-        self._handed_over = 0
-        """While flushes are under way: what they cover, in the present shape of the log."""
+        self._begin_flushing(loader.recovery_point)
 
     def _take_config(self, config: LogConfig) -> None:
         self.config = config
@@ -246,8 +237,7 @@ class RecoverableLog:
             raise self._failed("truncation", error) from error
 
     def _note_truncation(self, offset: int) -> None:
-        self.truncations += 1
-        self._handed_over = 0  # flushes that began before prove nothing any more
+        self._distrust_flushes()
         before = self.truncated_to
         self.truncated_to = offset if before is None else min(before, offset)
 
@@ -379,109 +369,9 @@ class RecoverableLog:
             self._flush_from(old.base_offset, None)
         return self._active
 
-    def flush(self, done: Callable[[Exception | None], None] | None = None) -> None:
-        """Make everything up to the present log end durable, elsewhere; then `done(error)` runs.
-
-        A failed fsync takes the log directory offline: what it covered is never trusted again.
-        """
-        self._flush_from(self.log_end_offset, done)
-
-    def flush_if_due(self) -> None:
-        """`flush.ms`: flush what lies unflushed for that long (the default is never)."""
-        waited_ms = self._environment.scheduler.monotonic_ms() - self._flushed_at_ms
-        if waited_ms >= self.config.flush_ms and self.recovery_point < self.log_end_offset:
-            self.flush()
-
-    def _flush_from(self, offset: int, done: Callable[[Exception | None], None] | None) -> None:
-        """Flush from `offset`, or from where nobody has flushed or is about to, to the end."""
-        end, truncations, directory = self.log_end_offset, self.truncations, self.directory
-
-        def counted(error: Exception | None) -> None:
-            if isinstance(error, FileNotFoundError) and self.directory != directory:
-                pass  # the topic was deleted meanwhile: its folder has another name, or none
-            elif isinstance(error, OSError):
-                self._failed("fsync", error)
-            elif error is None and truncations == self.truncations:
-                self.recovery_point = max(self.recovery_point, end)
-            if done is not None:
-                done(error)
-
-        self._unflushed_messages = 0
-        self._flushed_at_ms = self._environment.scheduler.monotonic_ms()
-        try:
-            job = self._sync_job(offset)
-        except OSError as error:
-            counted(error)
-            return
-        ended = self._flushes.begin(counted)
-        self._handed_over = end
-        self._environment.blocking.submit(job, lambda _, error: ended(error))
-
-    def _begin_write_back(self) -> None:
-        """Let the disk begin with what was appended, where enough has come together. Asked once an
-        index entry: an append in between is too little for a disk to mind."""
-        environment = self._environment
-        environment.write_back.appended(
-            self._active, environment.blocking, partial(self._failed, "write-back")
-        )
-
-    def _sync_job(self, from_offset: int, *, elsewhere: bool = True) -> Callable[[], None]:
-        """What was not synced yet, from an offset on, and the epochs with it."""
-        covered = self.recovery_point
-        if elsewhere and len(self._flushes):
-            # This one counts after those under way, and not without them: what they cover is not
-            # synced once more. A thousand quick rolls would be half a million fsyncs.
-            covered = max(covered, self._handed_over)
-        start = min(from_offset, covered)
-        also = self.leader_epochs.take_unsynced(self.log_end_offset)
-        if not elsewhere and len(self._flushes) and self.leader_epochs.on_disk:
-            also = [self.leader_epochs.path]  # what another one has taken upon itself may not be so
-        return self._local.sync_job(start, also)
-
-    def flush_now(self) -> None:
-        """As `flush`, on this thread, before it returns. Raises LogDirFailure."""
-        self._unflushed_messages = 0
-        if self.recovery_point >= self.log_end_offset:
-            return
-        try:
-            self._sync_job(self.recovery_point, elsewhere=False)()
-        except OSError as error:
-            raise self._failed("fsync", error) from error
-        self.recovery_point = self.log_end_offset
-
     def remove_expired_producers(self, now_ms: int) -> int:
         """Forget producers that were silent for `producer.id.expiration.ms`; gives how many."""
         return self._producers.remove_expired(now_ms)
-
-    def begin_close(self, done: Callable[[Exception | None], None]) -> bool:
-        """Flush, elsewhere, what `close` would; then `done(error)` runs. False, and no `done`,
-        where nothing needs it. Raises LogDirFailure."""
-        if self.offline:
-            return False
-        try:
-            needed = self._write_last_files()
-        except OSError as error:
-            raise self._failed("closing", error) from error
-        if needed:
-            self._flush_from(self._active.base_offset, done)
-        return needed
-
-    def close(self) -> None:
-        """A clean end: everything on disk and fsynced. Raises LogDirFailure."""
-        try:
-            if self._write_last_files():
-                self._sync_job(self._active.base_offset)()
-                self.recovery_point = self.log_end_offset
-            self._local.close()
-        except OSError as error:
-            raise self._failed("closing", error) from error
-
-    def _write_last_files(self) -> bool:
-        """What a start after a clean stop reads; whether anything is to be fsynced."""
-        self._producers.map_end_offset = self.log_end_offset
-        self._snapshots.take(self._producers)
-        indexes_are_new = self._local.write_indexes()
-        return indexes_are_new or self.recovery_point < self.log_end_offset
 
     def copy_topic_id(self, directory: str) -> None:
         """Put the file that names the topic into another folder. Raises OSError."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from protocol.errors import ErrorCode
+from protocol.record_batch import iterate_batches
 from protocol.records import Record, build_batch
 from storage.filesystem import Filesystem
 from storage.log_config import LogConfig
@@ -111,3 +113,15 @@ def read_all(log: UnifiedLog, start: int | None = None) -> bytes:
             data += part[position : position + header.size_in_bytes]
             offset = header.next_offset
     return data
+
+
+def append(log: UnifiedLog, count: int = 1, *, epoch: int = 0, times: int = 1) -> None:
+    """Batches of `count` records each, so many times."""
+    for _ in range(times):
+        info = log.append_as_leader(batch(*[b"v" * 50] * count), epoch, NOW_MS)
+        assert info.error is ErrorCode.NONE, info
+
+
+def bases(log: UnifiedLog) -> list[int]:
+    """The base offsets of all batches."""
+    return [header.base_offset for _, header in iterate_batches(read_all(log))]

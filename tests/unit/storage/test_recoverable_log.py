@@ -1,40 +1,28 @@
-"""What changes a log's offsets and files: rolling, flushing, cutting, moving its start, closing."""
+"""What changes a log's offsets and files: rolling, cutting, moving its start."""
 
 from __future__ import annotations
 
 import random
-from collections import Counter
 
 import pytest
 
 from protocol.errors import ErrorCode
-from protocol.record_batch import iterate_batches
 from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailure
-from storage.unified_log import UnifiedLog
-from tests.simulation.memory_filesystem import MemoryFile, MemoryFilesystem
+from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import (
     DIRECTORY,
     NOW_MS,
     Jobs,
+    append,
+    bases,
     batch,
     environment,
     open_log,
-    read_all,
 )
 
 SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=100)
-
-
-def append(log: UnifiedLog, count: int = 1, *, epoch: int = 0, times: int = 1) -> None:
-    for _ in range(times):
-        info = log.append_as_leader(batch(*[b"v" * 50] * count), epoch, NOW_MS)
-        assert info.error is ErrorCode.NONE, info
-
-
-def bases(log: UnifiedLog) -> list[int]:
-    return [header.base_offset for _, header in iterate_batches(read_all(log))]
 
 
 def test_high_watermark_stays_between_start_and_end() -> None:
@@ -194,133 +182,6 @@ def test_rolling_writes_indexes_and_a_snapshot_and_flushes() -> None:
     assert log.segment_base_offsets[-1] == 30, "an empty segment is not rolled"
 
 
-def test_flush_covers_what_was_there_when_it_was_asked() -> None:
-    jobs = Jobs()
-    jobs.held = True
-    log = open_log(ports=environment(MemoryFilesystem(), jobs=jobs))
-    append(log, 3)
-    answers: list[Exception | None] = []
-    log.flush(answers.append)
-    append(log, 3)
-    jobs.run()
-    assert (answers, log.recovery_point) == ([None], 3)
-
-
-def test_rolls_in_quick_succession_sync_each_segment_a_few_times_only() -> None:
-    filesystem, jobs = MemoryFilesystem(), Jobs()
-    log = open_log(config=SMALL, ports=environment(filesystem, jobs=jobs))
-    filesystem.sync_dir("/")
-    filesystem.sync_dir("/data")
-    jobs.held = True
-    append(log, 3, times=300)
-    assert len(log.segment_base_offsets) > 50 and len(jobs.waiting) > 50
-    synced: list[str] = []
-    sync = MemoryFile.sync
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MemoryFile, "sync", lambda file: (synced.append(file.path), sync(file)))
-        jobs.run()
-    most = Counter(path for path in synced if path.endswith(".log")).most_common(1)[0][1]
-    assert most <= 2, "a flush syncs what the flushes before it, still under way, have in hand"
-    assert log.recovery_point == log.segment_base_offsets[-1]
-    log.flush()
-    jobs.run()
-    filesystem.lose_power(random.Random(1))
-    assert bases(open_log(config=SMALL, ports=environment(filesystem), clean=False)) == [
-        3 * number for number in range(300)
-    ]
-
-
-def test_a_flush_counts_on_no_flush_that_failed() -> None:
-    jobs = Jobs()
-    jobs.held = True
-    ports = environment(MemoryFilesystem(), jobs=jobs)
-    log = open_log(config=SMALL, ports=ports)
-    append(log, 3, times=10)
-    log.flush()
-    log.flush()
-
-    def failing() -> None:
-        raise OSError("disk")
-
-    jobs.waiting[0] = (failing, jobs.waiting[0][1])
-    jobs.run_one(1)
-    jobs.run_one(0)
-    assert log.recovery_point == 0
-    assert ports.failures.is_offline("/data")
-
-
-def test_a_flush_after_a_truncation_counts_on_none_from_before_it() -> None:
-    filesystem, jobs = MemoryFilesystem(), Jobs()
-    log = open_log(config=SMALL, ports=environment(filesystem, jobs=jobs))
-    jobs.held = True
-    append(log, 3, times=100)
-    log.truncate_to(270)
-    waiting = len(jobs.waiting)
-    log.flush()
-    synced: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MemoryFile, "sync", lambda file: synced.append(file.path))
-        jobs.run_one(waiting)
-    whole = {path for path in synced if path.endswith(".log")}
-    assert len(whole) == len(log.segment_base_offsets)
-
-
-def test_flush_ms() -> None:
-    ports = environment(MemoryFilesystem())
-    assert isinstance(ports.scheduler, SimScheduler)
-    log = open_log(config=LogConfig(flush_ms=1000), ports=ports)
-    append(log, 3)
-    ports.scheduler.run_for(999)
-    log.flush_if_due()
-    assert log.recovery_point == 0
-    ports.scheduler.run_for(1)
-    log.flush_if_due()
-    assert log.recovery_point == 3
-    append(log, 3)
-    log.flush_if_due()
-    assert log.recovery_point == 3
-
-
-def test_a_flush_that_a_truncation_overtook_proves_nothing() -> None:
-    jobs = Jobs()
-    jobs.held = True
-    log = open_log(ports=environment(MemoryFilesystem(), jobs=jobs))
-    append(log, 3, times=2)
-    log.flush()
-    log.truncate_to(3)
-    append(log, 3, times=3)
-    jobs.run()
-    assert log.recovery_point == 0
-
-
-def test_a_flush_that_a_deletion_overtook_fails_nobody() -> None:
-    jobs = Jobs()
-    jobs.held = True
-    ports = environment(MemoryFilesystem(), jobs=jobs)
-    log = open_log(config=SMALL, ports=ports)
-    append(log, 3)
-    answers: list[Exception | None] = []
-    log.flush(answers.append)
-    log.rename("/data/topic-0.x-delete")
-    log.retire()
-    jobs.run()
-    assert isinstance(answers[0], FileNotFoundError)
-    assert not ports.failures.is_offline("/data")
-
-
-def test_a_failed_fsync_is_final() -> None:
-    filesystem = MemoryFilesystem()
-    ports = environment(filesystem)
-    log = open_log(ports=ports)
-    append(log, 3)
-    filesystem.inject("sync")
-    answers: list[Exception | None] = []
-    log.flush(answers.append)
-    assert isinstance(answers[0], OSError)
-    assert (log.recovery_point, log.offline) == (0, True)
-    assert ports.failures.is_offline("/data")
-
-
 @pytest.mark.parametrize(
     ("operation", "action"),
     [
@@ -340,18 +201,6 @@ def test_other_work_on_a_failing_disk_raises(operation: str, action: object) -> 
     with pytest.raises(LogDirFailure):
         action(log)  # type: ignore[operator]
     assert log.offline
-
-
-def test_epochs_that_cannot_be_written_fail_the_flush() -> None:
-    filesystem = MemoryFilesystem()
-    log = open_log(filesystem)
-    log.assign_epoch_start(9, 0)
-    append(log, 3, epoch=9)
-    filesystem.inject("replace")
-    answers: list[Exception | None] = []
-    log.flush(answers.append)
-    assert isinstance(answers[0], OSError)
-    assert (log.recovery_point, log.offline) == (0, True)
 
 
 def test_an_epoch_without_a_batch_costs_no_write_and_is_gone_with_the_process() -> None:
@@ -389,24 +238,6 @@ def test_an_epoch_with_batches_is_known_after_a_kill_and_after_a_loss_of_power()
         wanted = [(0, 0), (4, 3), (6, 5)]
         assert again.leader_epochs.entries == wanted[: None if again.log_end_offset > 5 else 2]
         assert power or again.log_end_offset == 7
-
-
-def test_a_clean_stop_leaves_everything_durable() -> None:
-    filesystem = MemoryFilesystem()
-    log = open_log(filesystem, SMALL)
-    append(log, 3, times=15)
-    append(log, 3, times=15, epoch=1)
-    data, epochs = read_all(log), log.leader_epochs.entries
-    log.close()
-    filesystem.sync_dir("/")
-    filesystem.sync_dir("/data")
-    for seed in range(20):
-        twin = filesystem.clone()
-        twin.lose_power(random.Random(seed))
-        again = open_log(twin, SMALL, recovery_point=90)
-        assert (again.log_end_offset, again.recovery.notes) == (90, [])
-        assert read_all(again) == data
-        assert again.leader_epochs.entries == epochs == [(0, 0), (1, 45)]
 
 
 def test_a_retired_log_gives_nothing() -> None:
@@ -449,18 +280,3 @@ def test_expired_producers_are_forgotten() -> None:
     log.append_as_leader(sent, 0, NOW_MS)
     assert log.remove_expired_producers(NOW_MS + 999) == 0
     assert log.remove_expired_producers(NOW_MS + 1000) == 1
-
-
-def test_a_flush_that_meets_the_deletion_of_its_topic_harms_nobody() -> None:
-    jobs = Jobs()
-    ports = environment(MemoryFilesystem(), jobs=jobs)
-    log = open_log(ports=ports)
-    append(log, 3)
-    jobs.held = True
-    told: list[Exception | None] = []
-    log.flush(told.append)
-    log.rename(f"{DIRECTORY}.0123456789abcdef0123456789abcdef-delete")
-    log.retire()
-    jobs.run()
-    assert len(told) == 1
-    assert not ports.failures.is_offline(log.log_dir)
