@@ -8,7 +8,6 @@ caller has to wait for it. The flushing half of Kafka's `UnifiedLog` 4.3.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from storage.flush_order import FlushOrder
 from storage.leader_epoch_cache import LeaderEpochCache
@@ -93,9 +92,10 @@ class LogFlushing:
         """Let the disk begin with what was appended, where enough has come together. Asked once an
         index entry: an append in between is too little for a disk to mind."""
         environment = self._environment
-        environment.write_back.appended(
-            self._active, environment.blocking, partial(self._failed, "write-back")
-        )
+        environment.write_back.appended(self._active, environment.blocking, self._write_back_failed)
+
+    def _write_back_failed(self, error: OSError) -> None:
+        self._failed("write-back", error)
 
     def _sync_job(self, from_offset: int, *, elsewhere: bool = True) -> Callable[[], None]:
         """What was not synced yet, from an offset on, and the epochs with it."""
