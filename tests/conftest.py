@@ -15,7 +15,7 @@ import pytest
 
 from broker.installation import check_installation
 from broker.start_error import StartError
-from tests import quick_cases
+from tests import quick_cases, slow_first
 from tests.compat import feature_matrix
 from tests.java_tools import java_available, program_classpath, spark_jars
 
@@ -24,6 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Stop where an installed copy would be tested; print what each client showed at the end."""
     config.pluginmanager.register(feature_matrix, "feature-matrix")
     config.pluginmanager.register(quick_cases, "quick-cases")
+    config.pluginmanager.register(slow_first, "slow-first")
     root = Path(__file__).resolve().parent.parent
     try:
         check_installation(str(root))

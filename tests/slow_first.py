@@ -1,0 +1,24 @@
+"""Where processes share the tests, whatever starts brokers comes first.
+
+A file of six tests may take as long as a thousand unit tests. When the last one to be taken is such
+a file, the other processes wait for it; unit tests at the end fill them evenly.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+QUICK = ("unit", "architecture")
+"""Folders of `tests/` whose files take some seconds at most."""
+
+
+def is_quick(node_id: str) -> bool:
+    """Whether a test is of one of those folders."""
+    return node_id.startswith(tuple(f"tests/{folder}/" for folder in QUICK))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In each of pytest-xdist's processes; tests of one kind stay in their random order."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: is_quick(item.nodeid))
