@@ -22,8 +22,8 @@ from storage.ports import Blocking
 WRITE_BACK_BYTES = 8 << 20
 """What comes together in a segment before it is handed over."""
 TAIL_BYTES = 2 << 20
-"""Of this a started part stays behind: the disk would hold the page that the next append goes on
-with, and a page of the page cache may be as large (a folio of Linux on x86)."""
+"""What is handed over ends at a multiple of this. A page of the page cache may be as large (a folio
+of Linux on x86), and the next append would wait for the one that it goes on with."""
 
 Failed = Callable[[OSError], object]
 
