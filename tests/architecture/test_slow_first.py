@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+from tests import slow_first
 from tests.architecture.sources import ROOT
 from tests.slow_first import QUICK, is_quick
 
+SHUFFLED = [
+    "tests/unit/storage/test_indexes.py::test_b",
+    "tests/compat/test_admin.py::test_a",
+    "tests/architecture/test_sizes.py::test_a",
+    "tests/unit/storage/test_indexes.py::test_a",
+    "tests/chaos/test_delivery.py::test_a",
+]
 
-def test_what_starts_brokers_is_slow() -> None:
-    assert is_quick("tests/unit/storage/test_indexes.py::test_lookup[3]")
-    assert not is_quick("tests/chaos/test_delivery.py::test_lookup")
-    assert not is_quick("tests/unit_like/test_indexes.py::test_lookup")
+
+def ordered(**config: object) -> list[str]:
+    items = [SimpleNamespace(nodeid=one) for one in SHUFFLED]
+    slow_first.pytest_collection_modifyitems(SimpleNamespace(**config), items)  # type: ignore[arg-type]
+    return [one.nodeid for one in items]
+
+
+def test_where_processes_share_them_what_starts_brokers_comes_first() -> None:
+    assert ordered(workerinput={}) == [SHUFFLED[at] for at in (1, 4, 0, 2, 3)]
+
+
+def test_alone_the_order_is_left() -> None:
+    assert ordered() == SHUFFLED
+
+
+def test_a_folder_of_a_like_name_is_not_quick() -> None:
+    assert not is_quick("tests/unit_like/test_indexes.py::test_a")
 
 
 def test_the_quick_folders_are_there() -> None:
