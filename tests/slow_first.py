@@ -1,7 +1,8 @@
-"""Where processes share the tests, whatever starts brokers comes first.
+"""Where processes share the tests file by file, whatever starts brokers comes first.
 
 A file of six tests may take as long as a thousand unit tests. When the last one to be taken is such
-a file, the other processes wait for it; unit tests at the end fill them evenly.
+a file, the other processes wait for it; unit tests at the end fill them evenly. pytest-xdist keeps
+an order only with `--no-loadscope-reorder`, so that is what asks for this one.
 """
 
 from __future__ import annotations
@@ -20,5 +21,5 @@ def is_quick(node_id: str) -> bool:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """In each of pytest-xdist's processes; tests of one kind stay in their random order."""
-    if hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput") and not config.option.loadscopereorder:
         items.sort(key=lambda item: is_quick(item.nodeid))

@@ -17,18 +17,19 @@ SHUFFLED = [
 ]
 
 
-def ordered(**config: object) -> list[str]:
+def ordered(*, reorder: bool, **config: object) -> list[str]:
     items = [SimpleNamespace(nodeid=one) for one in SHUFFLED]
+    config["option"] = SimpleNamespace(loadscopereorder=reorder)
     slow_first.pytest_collection_modifyitems(SimpleNamespace(**config), items)  # type: ignore[arg-type]
     return [one.nodeid for one in items]
 
 
-def test_where_processes_share_them_what_starts_brokers_comes_first() -> None:
-    assert ordered(workerinput={}) == [SHUFFLED[at] for at in (1, 4, 0, 2, 3)]
+def test_where_processes_share_files_what_starts_brokers_comes_first() -> None:
+    assert ordered(reorder=False, workerinput={}) == [SHUFFLED[at] for at in (1, 4, 0, 2, 3)]
 
 
-def test_alone_the_order_is_left() -> None:
-    assert ordered() == SHUFFLED
+def test_otherwise_the_order_is_left() -> None:
+    assert ordered(reorder=False) == ordered(reorder=True, workerinput={}) == SHUFFLED
 
 
 def test_a_folder_of_a_like_name_is_not_quick() -> None:
