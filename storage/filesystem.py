@@ -12,15 +12,17 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Protocol
+
+from storage.linux_calls import fallocate, sync_file_range
 
 BytesLike = bytes | bytearray | memoryview
 
 _PARTS_PER_WRITE = 512  # below Linux's IOV_MAX of 1,024
-_WRITE_AND_WAIT = 2 | 4  # SYNC_FILE_RANGE_WRITE, SYNC_FILE_RANGE_WAIT_AFTER
+_STAT_BLOCK_BYTES = 512  # stat(2)
+_ROOM_KEPT_BYTES = 4 << 20  # a roll by size leaves less than a batch
 _REFUSED = (errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.EPERM, errno.ESPIPE)
 """What the call says where it cannot be made: here, or for a file that was closed meanwhile."""
 
@@ -55,6 +57,10 @@ class File(Protocol):
         """Return once the disk has taken these bytes, which makes nothing durable. A failure is as
         final as one of `sync`."""
 
+    def give_back_room(self) -> None:
+        """Let others have blocks that were allocated beyond the end, where they are more than one
+        append leaves unused."""
+
     def close(self) -> None:
         """Give the descriptor back; calling it twice is harmless."""
 
@@ -82,6 +88,10 @@ class Filesystem(Protocol):
 
     def open(self, path: str, *, create: bool = False) -> File:
         """Open for reading and writing; `create` makes it when missing."""
+
+    def make_with_room(self, path: str, size: int) -> None:
+        """Make an empty file with blocks for `size` bytes, in place of one that is there. No file
+        where it cannot be; `ENOSYS` on a system that has no such thing."""
 
     def read(self, path: str) -> bytes:
         """The whole of a small file."""
@@ -205,10 +215,16 @@ class LocalFile:
 
     def write_back(self, offset: int, size: int) -> None:
         """See `File.write_back`; nothing is done where the system cannot."""
-        call = _sync_file_range()
+        call = sync_file_range()
         error = call(self._fd, offset, size) if call is not None else 0
         if error and error not in _REFUSED:
             raise OSError(error, os.strerror(error), self.path)
+
+    def give_back_room(self) -> None:
+        """See `File.give_back_room`."""
+        told = os.fstat(self._fd)
+        if told.st_blocks * _STAT_BLOCK_BYTES > told.st_size + _ROOM_KEPT_BYTES:
+            os.ftruncate(self._fd, self.size)
 
     def close(self) -> None:
         """See `File.close`."""
@@ -224,27 +240,6 @@ class LocalFile:
 
     def __del__(self) -> None:
         self.close()
-
-
-@cache
-def _sync_file_range() -> Callable[[int, int, int], int] | None:
-    """Linux's call, which `os` does not have: gives 0 or an errno. None elsewhere.
-
-    Loaded when first needed: most brokers have no replicas.
-    """
-    import ctypes
-
-    try:
-        function = ctypes.CDLL(None, use_errno=True).sync_file_range
-    except (OSError, AttributeError):
-        return None
-    function.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
-
-    def call(fd: int, offset: int, size: int) -> int:
-        failed = function(fd, offset, size, _WRITE_AND_WAIT)
-        return ctypes.get_errno() if failed else 0
-
-    return call
 
 
 class LocalLock:
@@ -269,6 +264,18 @@ class LocalFilesystem:
         """See `Filesystem.open`."""
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         return LocalFile(path, os.open(path, flags, 0o644))
+
+    def make_with_room(self, path: str, size: int) -> None:
+        """See `Filesystem.make_with_room`."""
+        call = fallocate()
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        try:
+            error = errno.ENOSYS if call is None else call(fd, size)
+        finally:
+            os.close(fd)
+        if error:
+            self.remove(path)
+            raise OSError(error, os.strerror(error), path)
 
     def read(self, path: str) -> bytes:
         """See `Filesystem.read`."""

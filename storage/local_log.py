@@ -14,12 +14,14 @@ from storage.filesystem import Filesystem
 from storage.log_config import LogConfig
 from storage.log_segment import LogSegment, sync_path
 from storage.log_segments import LogSegments
+from storage.next_segment import NextSegment
 from storage.segment_names import (
     DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
+    segment_path,
 )
 from storage.transaction_index import AbortedTxn
 
@@ -33,6 +35,7 @@ class LocalLog:
         "_names_unsynced",
         "_random_below",
         "directory",
+        "next_segment",
         "segments",
     )
 
@@ -51,6 +54,7 @@ class LocalLog:
         self.directory = directory
         self._config = config
         self.segments = segments
+        self.next_segment = NextSegment(filesystem)
 
     def update_config(self, config: LogConfig) -> None:
         """Segments follow the new config at once."""
@@ -64,6 +68,8 @@ class LocalLog:
         if active.size == 0 and active.base_offset == base_offset:
             return active
         active.become_inactive()
+        if self.next_segment.holds_room:
+            active.file.give_back_room()
         self._names_unsynced = True
         segment = self._create(base_offset, now_ms)
         self.segments.add(segment)
@@ -162,10 +168,18 @@ class LocalLog:
 
     def close(self) -> None:
         """Give descriptors back; the active segment's indexes were written before."""
+        self.give_back_room()
         for segment in self.segments:
             segment.close()
 
+    def give_back_room(self) -> None:
+        """What `storage.next_segment` took of the disk and nothing is written to."""
+        self.next_segment.give_back(self.directory, self.segments.active)
+
     def _create(self, base_offset: int, now_ms: int) -> LogSegment:
+        self.next_segment.take(
+            self.directory, segment_path(self.directory, base_offset, LOG_SUFFIX)
+        )
         jitter_max = min(self._config.segment_jitter_ms, self._config.segment_ms)
         segment = LogSegment(
             self._filesystem,

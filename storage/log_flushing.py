@@ -41,6 +41,7 @@ class LogFlushing:
         """How often the log was cut at its end."""
         self._flushed_at_ms = self._environment.scheduler.monotonic_ms()
         self._unflushed_messages = 0
+        self._end_at_last_look = -1
         self._flushes = FlushOrder()
         self._handed_over = 0
         """While flushes are under way: what they cover, in the present shape of the log."""
@@ -88,14 +89,31 @@ class LogFlushing:
         self._handed_over = end
         self._environment.blocking.submit(job, lambda _, error: ended(error))
 
-    def _begin_write_back(self) -> None:
-        """Let the disk begin with what was appended, where enough has come together. Asked once an
-        index entry: an append in between is too little for a disk to mind."""
-        environment = self._environment
-        environment.write_back.appended(self._active, environment.blocking, self._write_back_failed)
+    def _prepare_disk(self) -> None:
+        """A replicated log has grown: let the disk begin with it, where enough has come together,
+        and have room for the next segment. Asked once an index entry: an append in between is too
+        little for a disk to mind."""
+        environment, active = self._environment, self._active
+        environment.write_back.appended(active, environment.blocking, self._disk_failed)
+        if 2 * active.size > self.config.segment_size_bytes:
+            now_ms = environment.scheduler.wall_ms()
+            self._local.next_segment.prepare(
+                active, now_ms, environment.blocking, self._disk_failed
+            )
 
-    def _write_back_failed(self, error: OSError) -> None:
-        self._failed("write-back", error)
+    def _disk_failed(self, error: OSError) -> None:
+        self._failed("preparing the disk", error)
+
+    def give_back_unused_room(self) -> None:
+        """Let others have what the log holds of the disk, if it took nothing since the last call.
+        Raises LogDirFailure."""
+        unused = self._end_at_last_look == self.log_end_offset
+        self._end_at_last_look = self.log_end_offset
+        if unused and self._local.next_segment.holds_room:
+            try:
+                self._local.give_back_room()
+            except OSError as error:
+                raise self._failed("giving back room", error) from error
 
     def _sync_job(self, from_offset: int, *, elsewhere: bool = True) -> Callable[[], None]:
         """What was not synced yet, from an offset on, and the epochs with it."""

@@ -278,6 +278,7 @@ class LogLoader:
 
     def _open_active(self, unflushed: list[LogSegment]) -> None:
         active = self.segments.active
+        active.file.give_back_room()  # of `storage.next_segment`, by a process that was killed
         if unflushed:
             return  # recovery left its indexes open and told the next offset
         try:

@@ -133,13 +133,16 @@ class LogUpkeep:
         some = list(islice(logs, _LOGS_A_GO))
         now_ms = self._environment.scheduler.wall_ms()
         for log in some:
-            if not log.offline and not log.being_cleaned:
+            if not log.offline:
                 self._retain_one(log, now_ms)
         if len(some) == _LOGS_A_GO:
             self._environment.scheduler.call_soon(lambda: self._retain_some(logs))
 
     def _retain_one(self, log: UnifiedLog, now_ms: int) -> None:
         try:
+            log.give_back_unused_room()
+            if log.being_cleaned:
+                return
             found = log.delete_old_segments(now_ms)
         except LogDirFailure:
             return  # the directory is offline with all its logs; everybody was told

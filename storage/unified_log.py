@@ -233,7 +233,7 @@ class UnifiedLog(PlainAppend):
             offset = last + 1
         self.log_end_offset = last_offset + 1
         if has_entry and self.is_replicated:
-            self._begin_write_back()
+            self._prepare_disk()
 
     # ---- read ----------------------------------------------------------------------------------
 

@@ -115,6 +115,9 @@ class MemoryFile:
     def write_back(self, offset: int, size: int) -> None:
         self._check("write_back", changes=False)
 
+    def give_back_room(self) -> None:
+        self._check("give_back_room", changes=False)
+
     def close(self) -> None:
         return
 
@@ -247,6 +250,12 @@ class MemoryFilesystem:
         if isinstance(node, _Folder):
             raise IsADirectoryError(errno.EISDIR, "Is a directory", path)
         return MemoryFile(self, path, node)
+
+    def make_with_room(self, path: str, size: int) -> None:
+        self.check("make_with_room", path)
+        self.take_room(size, path)  # asked for, not held
+        folder, name = self._parent(path)
+        folder.change({name: _Inode(modified_ms=self.now_ms())})
 
     def read(self, path: str) -> bytes:
         self.check("read", path, changes=False)

@@ -15,6 +15,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
+from storage import next_segment
 from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log_environment import LogEnvironment
@@ -28,6 +29,15 @@ TOPIC_ID = bytes(range(16))
 CONFIG = LogConfig(segment_bytes=1_000, index_interval_bytes=100, file_delete_delay_ms=0)
 POINTS_MAX = 1_000
 CALLS = ("append", "sync", "replace", "rename", "remove", "sync_dir", "truncate", "open", "pread")
+AHEAD_CALLS = ("usage", "make_with_room", "give_back_room")
+FAULTS = [(call, code) for call in CALLS for code in (errno.EIO, errno.ENOSPC)] + [
+    (call, errno.EIO) for call in AHEAD_CALLS
+]
+
+
+@pytest.fixture(autouse=True)
+def _next_segments_are_made_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(next_segment, "SEGMENT_BYTES_MIN", 0)
 
 
 class Life:
@@ -49,7 +59,9 @@ class Life:
     def open(self) -> UnifiedLog:
         self.manager.lock()
         self.manager.load()
-        return self.manager.get_or_create(("t", 0), TOPIC_ID)
+        log = self.manager.get_or_create(("t", 0), TOPIC_ID)
+        log.is_replicated = True
+        return log
 
     def live(self) -> None:
         log = self.open()
@@ -149,8 +161,7 @@ def test_the_process_ends_before_each_change(power: bool) -> None:
     raise AssertionError("it never ends")
 
 
-@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(("call", "code"), FAULTS)
 def test_each_call_fails_once(call: str, code: int) -> None:
     """The directory goes offline, and nothing that was acknowledged is lost."""
     failed = 0
@@ -173,3 +184,12 @@ def test_each_call_fails_once(call: str, code: int) -> None:
         disk.heal()
         check(disk, life, power=False, what=(call, skip))
     assert failed > 0, call
+
+
+def test_no_room_ahead_is_no_failure() -> None:
+    disk = MemoryFilesystem()
+    life = Life(disk)
+    disk.inject("make_with_room", errno.ENOSPC, path_part="/data", count=100)
+    life.live()
+    assert not life.refused and not life.failures.is_offline("/data")
+    check(disk, life, power=False, what="no room")

@@ -13,6 +13,7 @@ import pytest
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches, read_header
 from protocol.records import iterate_records
+from storage import next_segment
 from storage.file_records import FileRecords
 from storage.log_config import LogConfig
 from storage.unified_log import UnifiedLog
@@ -45,13 +46,15 @@ class Life:
 
     def opened(self, *, clean: bool, recovery_point: int = 0) -> UnifiedLog:
         self.ports = environment(self.filesystem)
-        return open_log(
+        log = open_log(
             config=CONFIG,
             ports=self.ports,
             clean=clean,
             recovery_point=recovery_point,
             log_start_offset=self.start,
         )
+        log.is_replicated = True
+        return log
 
     @property
     def end(self) -> int:
@@ -197,7 +200,8 @@ class Life:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_life(seed: int) -> None:
+def test_a_life(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(next_segment, "SEGMENT_BYTES_MIN", 0)
     life = Life(seed)
     for _ in range(STEPS):
         life.step()
