@@ -56,6 +56,8 @@ class FrameReader:
 
     __slots__ = (
         "_error",
+        "_expected",
+        "_first",
         "_given",
         "_need",
         "_own",
@@ -72,6 +74,8 @@ class FrameReader:
             raise ValueError("the scratch buffer has no room")
         self.max_bytes = max_bytes
         self._scratch = memoryview(scratch)
+        self._first = self._scratch  # where the first bytes of a frame are received
+        self._expected = 0  # bytes of the last frame, where that was larger than the scratch
         # Bytes from which next_frame takes: the scratch, the own buffer, or a detached copy.
         self._source = _EMPTY
         self.position = 0
@@ -90,7 +94,7 @@ class FrameReader:
         if self.position != self.end:
             raise AssertionError("reading went on although frames are waiting")
         if not self.filled:
-            return self._scratch
+            return self._first_buffer() if self._expected else self._scratch
         own = self._own
         assert own is not None
         if self.filled == len(own):
@@ -100,7 +104,7 @@ class FrameReader:
     def buffer_updated(self, nbytes: int) -> None:
         """`nbytes` have been received into what `get_buffer` gave. Raises nothing."""
         if not self.filled:
-            self._source = self._scratch
+            self._source = self._first
             self.position = 0
             self.end = nbytes
             return
@@ -111,6 +115,8 @@ class FrameReader:
             self.position = 0
             self.end = self._need
             self.filled = 0
+            self._expected = self._need if self._need > len(self._scratch) else 0
+            self._first = self._scratch
 
     def only_frame(self, nbytes: int) -> memoryview | None:
         """The frame, if `nbytes` that have been received are just a whole one; else None.
@@ -119,10 +125,10 @@ class FrameReader:
         """
         if self.filled:
             return None
-        (size,) = _SIZE.unpack_from(self._scratch)
+        (size,) = _SIZE.unpack_from(self._first)
         if size != nbytes - SIZE_BYTES or not 0 <= size <= self.max_bytes:
             return None
-        return self._scratch[SIZE_BYTES:nbytes]
+        return self._first[SIZE_BYTES:nbytes]
 
     def receive_data(self, data: bytes | bytearray | memoryview) -> Iterator[memoryview]:
         """The frames that `data` completes, for callers that have bytes and no buffer to fill.
@@ -178,9 +184,10 @@ class FrameReader:
         """The same frame for as long as the caller likes: copied only if its bytes are shared."""
         buffer = frame.obj
         if buffer is self._own and self._own is not None:
-            if len(self._own) <= 2 * len(frame) + _FIRST_RESERVE_BYTES:
+            small = len(self._own) > 2 * len(frame) + _FIRST_RESERVE_BYTES
+            if not small and self.position == self.end:
                 self._given, self._own = self._own, None
-                self._source = _EMPTY
+                self._source, self._first = _EMPTY, self._scratch
                 self.position = self.end = 0
                 return frame
         elif buffer is not self._scratch.obj:
@@ -211,16 +218,27 @@ class FrameReader:
         """Drop the buffer kept for the next large frame, unless a frame is in it or unread."""
         if not self.filled and self.position == self.end:
             self._own = self._given = None
-            self._source = _EMPTY
-            self.position = self.end = 0
+            self._source, self._first = _EMPTY, self._scratch
+            self.position = self.end = self._expected = 0
 
     # --- the incomplete frame ----------------------------------------------------------------
+
+    def _first_buffer(self) -> memoryview:
+        """Where a frame is received that may be as large as the last one."""
+        if self._own is None:
+            self._take_back()
+        if self._own is None:
+            self._first = self._scratch
+        else:
+            self._first = memoryview(self._own)[: self._expected]
+        return self._first
 
     def _move_rest(self) -> None:
         """What is left in the source is less than a frame: take it into the own buffer."""
         if self._error is not None:
             raise ProtocolError(self._error)
-        rest = self._source[self.position : self.end]
+        start = self.position
+        rest = self._source[start : self.end]
         self._source = _EMPTY
         self.position = self.end = 0
         if not rest:
@@ -231,7 +249,9 @@ class FrameReader:
             self._take_back()
         if self._own is None or len(self._own) < len(rest):
             self._own = bytearray(self._room_for(len(rest)))
-        self._own[: len(rest)] = rest
+        if rest.obj is not self._own or start:
+            memoryview(self._own)[: len(rest)] = rest
+        self._first = self._scratch
 
     def _whole_size(self, start: memoryview) -> int:
         """Bytes of the frame that begins with `start`, header included, if it may have them."""
@@ -246,6 +266,7 @@ class FrameReader:
         # No size passes any more, and nothing is held for a stream that is at its end.
         self.max_bytes = -1
         self._own = self._given = None
+        self._first, self._expected = self._scratch, 0
         raise ProtocolError(self._error)
 
     def _take_back(self) -> None:

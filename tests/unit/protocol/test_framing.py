@@ -325,3 +325,141 @@ def test_only_frame_is_what_has_come_if_that_is_one_whole_frame() -> None:
     assert come(whole[6:]) is None
     frames.buffer_updated(len(whole) - 6)
     assert frames.next_frame() == b"hello"
+
+
+# --- after a frame that the scratch could not hold -----------------------------------------------
+
+
+def test_the_next_large_frame_lies_where_it_is_received() -> None:
+    frames = reader()
+    first = received_in_parts(frames, b"x")
+    buffer = first.obj
+    room = frames.get_buffer()
+    assert room.obj is buffer and len(room) == 5_004, "as far as the last one came"
+    room[:100] = frame(b"y" * 5_000)[:100]
+    frames.buffer_updated(100)
+    assert frames.next_frame() is None and frames.in_progress
+    room = frames.get_buffer()
+    assert len(room) == 4_904
+    room[:] = b"y" * 4_904
+    frames.buffer_updated(4_904)
+    second = frames.next_frame()
+    assert second == b"y" * 5_000 and second is not None and second.obj is buffer
+
+
+def test_a_large_frame_that_comes_at_once_is_the_only_one() -> None:
+    frames = reader()
+    received_in_parts(frames, b"x")
+    frames.get_buffer()[:] = frame(b"y" * 5_000)
+    found = frames.only_frame(5_004)
+    assert found == b"y" * 5_000
+    assert found is not None and frames.keep(found) is found
+    receive(frames, frame(b"z" * 5_000)[:256])
+    assert frames.next_frame() is None, "the buffer is given away, so it is the scratch again"
+    assert found == b"y" * 5_000
+
+
+def test_pipelined_large_frames_are_not_copied_by_detach() -> None:
+    frames = reader()
+    buffer = received_in_parts(frames, b"x").obj
+    receive(frames, frame(b"y" * 5_000)[:3_000])
+    frames.detach()
+    assert frames.reserved_bytes == 5_004
+    assert frames.next_frame() is None
+    frames.attach()
+    room = frames.get_buffer()
+    assert room.obj is buffer and len(room) == 2_004
+
+
+def test_smaller_frames_and_the_rest_of_another_in_one_receive() -> None:
+    frames = reader()
+    received_in_parts(frames, b"x")
+    data = frame(b"a" * 1_000) + frame(b"b" * 300) + frame(b"c" * 4_000)[:2_000]
+    receive(frames, data)
+    first = frames.next_frame()
+    assert first is not None
+    kept = frames.keep(first)
+    assert frames.next_frame() == b"b" * 300, "keep has not dropped what follows"
+    assert frames.next_frame() is None and frames.in_progress
+    assert feed(frames, b"c" * 2_004) == [b"c" * 4_000]
+    assert kept == b"a" * 1_000
+
+
+def test_a_whole_frame_with_another_one_behind_it_is_kept_by_a_copy() -> None:
+    frames = reader()
+    received_in_parts(frames, b"x")
+    receive(frames, frame(b"a" * 3_000) + frame(b"b" * 1_500))
+    first = frames.next_frame()
+    assert first is not None
+    kept = frames.keep(first)
+    assert kept is not first
+    assert frames.next_frame() == b"b" * 1_500
+    feed(frames, frame(b"#" * 5_000))
+    assert kept == b"a" * 3_000
+
+
+def test_a_larger_frame_than_the_last_goes_on_in_a_larger_buffer() -> None:
+    frames = reader()
+    received_in_parts(frames, b"x")
+    assert feed(frames, frame(b"y" * 9_000)) == [b"y" * 9_000]
+    assert len(frames.get_buffer()) == 9_004
+
+
+def test_three_bytes_of_a_size_are_no_frame_there_either() -> None:
+    frames = reader()
+    received_in_parts(frames, b"x")
+    data = frame(b"y" * 700)
+    receive(frames, data[:3])
+    assert frames.only_frame(3) is None
+    assert frames.next_frame() is None
+    assert feed(frames, data[3:]) == [b"y" * 700]
+
+
+def test_a_released_buffer_is_not_received_into() -> None:
+    scratch = bytearray(256)
+    frames = FrameReader(LIMIT, scratch)
+    received_in_parts(frames, b"x")
+    frames.get_buffer()
+    frames.release()
+    assert frames.reserved_bytes == 0
+    assert frames.get_buffer().obj is scratch
+    assert feed(frames, frame(b"small")) == [b"small"]
+
+
+def test_a_wrong_size_in_the_own_buffer_holds_nothing() -> None:
+    frames = reader()
+    received_in_parts(frames, b"x")
+    receive(frames, struct.pack(">i", -7) + b"rest")
+    with pytest.raises(ProtocolError, match="-7 is negative"):
+        frames.next_frame()
+    assert frames.reserved_bytes == 0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_large_and_small_frames_some_kept_some_detached(seed: int) -> None:
+    rng = random.Random(seed)
+    frames = reader(scratch_bytes=100)
+    contents = [rng.randbytes(rng.choice([0, 5, 96, 97, 800, 801, 3_000])) for _ in range(60)]
+    stream = b"".join(map(frame, contents))
+    taken: list[bytes | memoryview] = []
+    while stream:
+        room = frames.get_buffer()
+        nbytes = min(len(room), len(stream), rng.choice([1, 3, 50, 2_000, 5_000]))
+        room[:nbytes] = stream[:nbytes]
+        stream = stream[nbytes:]
+        del room
+        if (only := frames.only_frame(nbytes)) is not None:
+            taken.append(frames.keep(only) if rng.random() < 0.5 else bytes(only))
+            continue
+        frames.buffer_updated(nbytes)
+        while True:
+            if rng.random() < 0.2:
+                frames.detach()
+            found = frames.next_frame()
+            if found is None:
+                break
+            taken.append(frames.keep(found) if rng.random() < 0.3 else bytes(found))
+        frames.attach()
+        if len(taken) > 5 and rng.random() < 0.3:
+            taken[-5] = bytes(taken[-5])  # nobody looks at that buffer any more
+    assert [bytes(one) for one in taken] == contents
