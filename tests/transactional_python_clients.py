@@ -93,8 +93,10 @@ class KafkaPythonProducer:
             self._producer.abort_transaction()
 
     def close(self) -> None:
+        sender = self._producer._sender
         with contextlib.suppress(Failed), _kafka_python():
             self._producer.close(timeout=0)
+        sender.join(CALL_S)  # else it closes its sockets some time later, or leaves them
 
 
 class KafkaPythonReader:

@@ -25,6 +25,7 @@ class LossyProxy:
         self._lose = 0
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = [self._listener]
+        self._closed = False
         threading.Thread(target=self._accept, daemon=True).start()
 
     def lose_next(self, count: int = 1) -> None:
@@ -34,6 +35,7 @@ class LossyProxy:
 
     def close(self) -> None:
         """Close everything."""
+        self._closed = True
         for one in list(self._sockets):
             _end(one)
 
@@ -50,6 +52,10 @@ class LossyProxy:
                 client.close()
                 continue
             self._sockets += [client, broker]
+            if self._closed:  # meanwhile: it did not see these
+                _end(client)
+                _end(broker)
+                return
             asked: deque[int] = deque()
             for run in (self._requests, self._responses):
                 threading.Thread(target=run, args=(client, broker, asked), daemon=True).start()

@@ -26,7 +26,11 @@ from tests.transactional_clients import open_producer
 from tests.transactional_faces import TransactionalProducer
 from tests.wire_client import WireClient
 
-pytestmark = [pytest.mark.java, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = [
+    pytest.mark.java,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("leaks_end_here"),
+]
 
 PROPERTIES = {"transaction.partition.verification.enable": "false"}
 TOOL = "kafka-transactions"

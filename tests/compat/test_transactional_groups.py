@@ -21,6 +21,7 @@ from tests.wire_client import WireClient
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("leaks_end_here"),
     pytest.mark.parametrize("client", ["confluent-kafka", "kafka-python"]),
 ]
 RECORDS = 60

@@ -31,7 +31,10 @@ from tests.transactional_clients import (
 )
 from tests.transactional_faces import COMMITTED, UNCOMMITTED, Failed, Fenced, TransactionalProducer
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("leaks_end_here"),
+]
 
 LAST = b"last"
 JAVA = "java"
