@@ -86,7 +86,8 @@ class NextSegment:
             failed(error)
         elif error is not None:
             raise error
-        self._is_made = self.holds_room = bool(made)
+        if made:  # if not, the active one may still have room of its own
+            self._is_made = self.holds_room = True
 
     def take(self, directory: str, path: str) -> None:
         """A roll: the file, if there is one, becomes `path`. Raises OSError."""

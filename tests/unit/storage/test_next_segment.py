@@ -13,7 +13,7 @@ from storage.filesystem import LocalFilesystem
 from storage.log_config import LogConfig
 from storage.next_segment import NEXT_SEGMENT
 from storage.unified_log import UnifiedLog
-from tests.simulation.memory_filesystem import MemoryFilesystem
+from tests.simulation.memory_filesystem import MemoryFile, MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import NOW_MS, Jobs, batch, environment, open_log, read_all
 
@@ -172,6 +172,20 @@ def test_an_idle_log_gives_it_back(node: Node) -> None:
     assert not node.is_there
     node.append(9)
     assert node.log.segment_base_offsets == [0, 4, 8]
+
+
+def test_a_segment_with_room_gives_it_back_where_no_next_one_was_made(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(MemoryFile, "give_back_room", lambda file: given.append(file.path))
+    node.append(5)  # the second segment has the room of the one that was made
+    node.disk.capacity_bytes = 10_000
+    node.append(2)
+    assert (node.made, node.is_there) == (1, False)
+    given.clear()
+    node.log.roll()
+    assert given == [f"{node.log.directory}/{4:020d}.log"]
 
 
 def test_the_disk_fails_as_it_is_given_back(node: Node) -> None:
