@@ -116,7 +116,6 @@ class FrameReader:
             self.end = self._need
             self.filled = 0
             self._expected = self._need if self._need > len(self._scratch) else 0
-            self._first = self._scratch
 
     def only_frame(self, nbytes: int) -> memoryview | None:
         """The frame, if `nbytes` that have been received are just a whole one; else None.

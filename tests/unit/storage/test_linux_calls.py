@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import subprocess
+import sys
 from pathlib import Path
 
 from storage import linux_calls
@@ -30,3 +32,9 @@ def test_blocks_are_allocated(tmp_path: Path) -> None:
 
 def test_a_system_without_it() -> None:
     assert linux_calls._function("no_such_function") is None
+
+
+def test_a_start_does_not_pay_for_it() -> None:
+    code = "import sys, storage.log_manager; print('ctypes' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout == "False\n"
