@@ -20,6 +20,7 @@ from bench.scenario import (
     SMALLER,
     Done,
     Figure,
+    Load,
     Measured,
     Run,
     Scenario,
@@ -63,6 +64,11 @@ def fill(peer: Peer, batches: int) -> list[bytes]:
 
 def fetch_warm(peer: Peer, window_s: float) -> list[Figure]:
     """What is in the page cache, over and over."""
+    return fetch_figures(steady(peer, warm_load(peer), window_s))
+
+
+def warm_load(peer: Peer) -> Load:
+    """See `fetch_warm`."""
     target = Target(peer.port, fill(peer, WARM_BATCHES))
 
     def load(seconds: float) -> Done:
@@ -70,7 +76,7 @@ def fetch_warm(peer: Peer, window_s: float) -> list[Figure]:
         _check(done.received_bytes, done.answers)
         return Done(done.received_bytes, done.trips, done.seconds)
 
-    return fetch_figures(steady(peer, load, window_s))
+    return load
 
 
 def fetch_cold(peer: Peer, window_s: float) -> list[Figure]:

@@ -9,6 +9,7 @@ from bench.scenario import Scenario
 MODULES = (
     "bench.scenarios",
     "bench.fetching",
+    "bench.floor",
     "bench.cluster",
     "bench.fan_out",
     "bench.burst",

@@ -1,7 +1,6 @@
 """Runs `replay.c`, which sends frames that were encoded beforehand: so the broker is the limit.
 
-It is compiled once, by `cc`, into the project's cache. Client and broker share the machine: the
-same loop in Python took twice the CPU for a request.
+Client and broker share the machine: the same loop in Python took twice the CPU for a request.
 """
 
 from __future__ import annotations
@@ -11,11 +10,10 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from struct import pack
 
-from tests.java_tools import CACHE_DIR, built_once, digest
+from bench.compiled import compiled
 
 SOURCE = Path(__file__).with_name("replay.c")
 END_S = 60.0
@@ -59,7 +57,7 @@ def replay_targets(
         plan.flush()
         numbers = (seconds, depth, int(answered), most)
         process = subprocess.Popen(
-            [str(_program()), plan.name, *map(str, numbers)],
+            [str(compiled(SOURCE)), plan.name, *map(str, numbers)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -85,19 +83,3 @@ def _plan(targets: Sequence[Target]) -> bytes:
         for frame in target.frames:
             parts += [pack("=I", len(frame)), frame]
     return b"".join(parts)
-
-
-@cache
-def _program() -> Path:
-    """The compiled replayer; RuntimeError where there is no C compiler."""
-
-    def build(folder: Path) -> None:
-        command = ["cc", "-O2", "-Wall", "-Wextra", "-o", str(folder / "replay"), str(SOURCE)]
-        try:
-            subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
-        except FileNotFoundError:
-            raise RuntimeError("a C compiler (cc) is needed for the replayer") from None
-        except subprocess.CalledProcessError as error:
-            raise RuntimeError(f"cc refuses {SOURCE.name}: {error.stderr}") from error
-
-    return built_once(CACHE_DIR / "bench" / digest(SOURCE), build) / "replay"

@@ -21,6 +21,7 @@ from bench.scenario import (
     SMALLER,
     Done,
     Figure,
+    Load,
     Measured,
     Run,
     Scenario,
@@ -59,25 +60,7 @@ def single_record(connections: int) -> Run:
     """Produce requests of one 100-byte record, acks=1, one under way a connection."""
 
     def run(peer: Peer, window_s: float) -> list[Figure]:
-        topic = f"single-{connections}"
-        create_topic(peer.port, topic, connections)
-        produce_one(peer.port, topic, connections)
-        targets = [
-            Target(peer.port, [produce_frame(topic, index, VALUE_BYTES)])
-            for index in range(connections)
-        ]
-
-        def written() -> int:
-            return sum(end_offset(peer.port, topic, index) for index in range(connections))
-
-        def load(seconds: float) -> Done:
-            before = written()
-            done = replay_targets(targets, seconds)
-            if written() - before != done.answers:
-                raise RuntimeError("some of the measured requests were refused")
-            return Done(done.answers, done.trips, done.seconds)
-
-        measured = steady(peer, load, window_s)
+        measured = steady(peer, single_load(peer, connections), window_s)
         return [
             Figure(RATE, "req/s", measured.rate, LARGER),
             Figure(BROKER_CPU, "µs/req", measured.cpu_per_unit * 1e6, SMALLER),
@@ -86,6 +69,29 @@ def single_record(connections: int) -> Run:
         ]
 
     return run
+
+
+def single_load(peer: Peer, connections: int) -> Load:
+    """A partition for each connection; what is acknowledged must be there."""
+    topic = f"single-{connections}"
+    create_topic(peer.port, topic, connections)
+    produce_one(peer.port, topic, connections)
+    targets = [
+        Target(peer.port, [produce_frame(topic, index, VALUE_BYTES)])
+        for index in range(connections)
+    ]
+
+    def written() -> int:
+        return sum(end_offset(peer.port, topic, index) for index in range(connections))
+
+    def load(seconds: float) -> Done:
+        before = written()
+        done = replay_targets(targets, seconds)
+        if written() - before != done.answers:
+            raise RuntimeError("some of the measured requests were refused")
+        return Done(done.answers, done.trips, done.seconds)
+
+    return load
 
 
 def batched(value_bytes: int, acks: str, codec: str = "none", producers: int = 1) -> Run:

@@ -1,0 +1,26 @@
+"""C programs of the bench, compiled once by `cc` into the project's cache."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from tests.java_tools import CACHE_DIR, built_once, digest
+
+
+@cache
+def compiled(source: Path) -> Path:
+    """The program of one C file; RuntimeError where there is no C compiler."""
+
+    def build(folder: Path) -> None:
+        program = folder / source.stem
+        command = ["cc", "-O2", "-Wall", "-Wextra", "-o", str(program), str(source)]
+        try:
+            subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+        except FileNotFoundError:
+            raise RuntimeError(f"a C compiler (cc) is needed for {source.name}") from None
+        except subprocess.CalledProcessError as error:
+            raise RuntimeError(f"cc refuses {source.name}: {error.stderr}") from error
+
+    return built_once(CACHE_DIR / "bench" / digest(source), build) / source.stem

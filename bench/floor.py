@@ -1,0 +1,147 @@
+"""What a load costs where no broker is: how much of a broker's cost is its own.
+
+A server in C (`floor.c`) makes the system calls that a broker needs for a single record, or for a
+warm Fetch, and nothing else. It is loaded right after the peer, by the same client. What it takes
+no broker in any language saves on this machine: the kernel's sending, sleeping and waking.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Self
+
+from bench.compiled import compiled
+from bench.fetching import BATCH_RECORDS, FETCH_BYTES, TOPIC, WARM_BATCHES, warm_load
+from bench.fetching import VALUE_BYTES as FETCHED_VALUE_BYTES
+from bench.peers import Peer
+from bench.replayer import Target, replay_targets
+from bench.scenario import BROKER_CPU, SMALLER, Done, Figure, Load, Measured, Scenario, steady
+from bench.scenarios import REPLAYER, VALUE_BYTES, single_load
+from bench.wire import batch_of, fetch_frame, produce_frame
+
+SOURCE = Path(__file__).with_name("floor.c")
+APPEND, SEND = "append", "send"
+PRODUCE_ANSWER_BYTES = 52
+FETCH_ANSWER_BYTES = 80
+"""What an answer has before its records."""
+FLOOR_CPU = "floor CPU"
+
+
+class FloorPeer(Peer):
+    """`floor.c` on one file of its own; it stands in for a broker for one connection."""
+
+    def __init__(self, what: str, size: int, answer_bytes: int, data: bytes = b"") -> None:
+        """Appends the last `size` bytes of each request, or sends so many of `data` each time."""
+        super().__init__(f"floor {what}")
+        program = compiled(SOURCE)
+        self._file = tempfile.NamedTemporaryFile(prefix="ottla-bench-floor-")  # noqa: SIM115
+        self._file.write(data)
+        self._file.flush()
+        self._process = subprocess.Popen(
+            [program, what, self._file.name, str(size), str(answer_bytes)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert self._process.stdout is not None and self._process.stderr is not None
+        told = self._process.stdout.readline()
+        if not told:
+            complaint = self._process.stderr.read().decode().strip()
+            self.stop()
+            raise RuntimeError(complaint or "the floor does not start")
+        self.ports, self.pids = [int(told)], [self._process.pid]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def file_name(self) -> str:
+        """What it writes to, or sends of."""
+        return self._file.name
+
+    @property
+    def file_bytes(self) -> int:
+        """How long that is."""
+        return os.stat(self._file.name).st_size
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+        self._file.close()
+
+
+def over_append(peer: Peer, window_s: float) -> list[Figure]:
+    """A request of one record and one connection: epoll_wait, recv, pwrite, send."""
+    frame = produce_frame("single-1", 0, VALUE_BYTES)
+    batch_bytes = len(batch_of(1, VALUE_BYTES))
+    measured = steady(peer, single_load(peer, 1), window_s)
+    with FloorPeer(APPEND, batch_bytes, PRODUCE_ANSWER_BYTES) as floor:
+
+        def load(seconds: float) -> Done:
+            before = floor.file_bytes
+            done = replay_targets([Target(floor.port, [frame])], seconds)
+            if floor.file_bytes - before != done.answers * batch_bytes:
+                raise RuntimeError("the floor did not write what it answered")
+            return Done(done.answers, done.trips, done.seconds)
+
+        return _figures(measured, _measured(floor, peer, load, window_s), 1e6, "µs/req")
+
+
+def over_send(peer: Peer, window_s: float) -> list[Figure]:
+    """A Fetch of 1 MB: epoll_wait, recv, send of the head, sendfile."""
+    frame = fetch_frame(TOPIC, 0, 1, FETCH_BYTES)
+    batch = batch_of(BATCH_RECORDS, FETCHED_VALUE_BYTES)
+    measured = steady(peer, warm_load(peer), window_s)
+    with FloorPeer(SEND, len(batch), FETCH_ANSWER_BYTES, batch * WARM_BATCHES) as floor:
+
+        def load(seconds: float) -> Done:
+            done = replay_targets([Target(floor.port, [frame])], seconds)
+            if done.received_bytes != done.answers * (FETCH_ANSWER_BYTES + len(batch)):
+                raise RuntimeError("the floor sent less than a batch")
+            return Done(done.received_bytes, done.trips, done.seconds)
+
+        return _figures(measured, _measured(floor, peer, load, window_s), 1e9, "s/GB")
+
+
+def _measured(floor: FloorPeer, peer: Peer, load: Load, window_s: float) -> Measured:
+    floor.prepare = peer.prepare
+    return steady(floor, load, window_s)
+
+
+def _figures(broker: Measured, floor: Measured, scale: float, unit: str) -> list[Figure]:
+    (p50, *_), (floor_p50, *_) = broker.latencies("µs"), floor.latencies("µs")
+    return [
+        Figure(BROKER_CPU, unit, broker.cpu_per_unit * scale, SMALLER),
+        Figure(FLOOR_CPU, unit, floor.cpu_per_unit * scale, SMALLER),
+        Figure("CPU / floor", "×", broker.cpu_per_unit / floor.cpu_per_unit, SMALLER),
+        p50,
+        Figure("floor p50", "µs", floor_p50.value, SMALLER),
+    ]
+
+
+SCENARIOS = [
+    Scenario(
+        "floor-single-1",
+        "floor",
+        "one 100-byte record a request, beside a server without a broker",
+        REPLAYER,
+        1,
+        1,
+        over_append,
+    ),
+    Scenario(
+        "floor-fetch-warm",
+        "floor",
+        "fetch of 1 MiB from the page cache, beside a server without a broker",
+        REPLAYER,
+        1,
+        1,
+        over_send,
+    ),
+]
