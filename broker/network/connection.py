@@ -28,6 +28,7 @@ import time
 from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
+from broker.network.busy_poll import REQUEST_BYTES
 from broker.network.file_send import ResponseSender
 from broker.network.request_channel import (
     AtOnceAnswer,
@@ -95,6 +96,7 @@ class Connection(asyncio.BufferedProtocol):
         self._incomplete_mark = 0
         self._processor = processor
         self._channel = channel
+        self._busy_poll = processor.busy_poll
         self._socket = sock
         self._transport: asyncio.Transport | None = None
         self._sender: ResponseSender | None = None
@@ -147,7 +149,7 @@ class Connection(asyncio.BufferedProtocol):
                     answer = self._channel.handle_at_once(self, frame)
                     if answer is not None:
                         if self._later is None:
-                            self._send_at_once(answer)
+                            self._send_at_once(answer, nbytes)
                         else:
                             self._wait_for(answer)
                         return
@@ -248,6 +250,27 @@ class Connection(asyncio.BufferedProtocol):
                 self._processor.loop.call_soon(self._turn)
             elif self._paused:
                 self._resume_reading()
+
+    # --- called by the busy poll ----------------------------------------------------------------
+
+    @property
+    def can_receive(self) -> bool:
+        """Whether the peer's next bytes may be taken past the transport."""
+        return self.state is _READY and self._socket is not None and not self._paused
+
+    def receive_now(self) -> bool:
+        """Take and handle what the peer has sent, or see that the connection has ended, of which
+        the loop tells. False: neither."""
+        assert self._socket is not None
+        try:
+            nbytes = self._socket.recv_into(self.get_buffer(-1))
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError:
+            return True
+        if nbytes:
+            self.buffer_updated(nbytes)
+        return True
 
     # --- called by the processor ---------------------------------------------------------------
 
@@ -370,13 +393,15 @@ class Connection(asyncio.BufferedProtocol):
 
     # --- answers -------------------------------------------------------------------------------
 
-    def _send_at_once(self, answer: AtOnceAnswer) -> None:
+    def _send_at_once(self, answer: AtOnceAnswer, request_bytes: int) -> None:
         """Send the answer to a request that was never under way; empty: there is none."""
         sender = self._sender
         if answer and sender is not None:
             try:
                 if isinstance(answer, bytes):
                     sent = sender.send(answer)
+                    if sent and request_bytes <= REQUEST_BYTES:
+                        self._busy_poll.answered(self)
                 else:
                     sent = sender.send_parts(answer)
                 if not sent:

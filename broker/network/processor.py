@@ -22,6 +22,7 @@ import ssl
 import time
 from collections.abc import Callable
 
+from broker.network.busy_poll import BusyPoll
 from broker.network.connection import Connection
 from broker.network.connection_quotas import ConnectionQuotas
 from broker.network.deadline_wheel import DeadlineWheel
@@ -46,6 +47,7 @@ class Processor:
         listener_name: str,
         security_protocol: str,
         channel: RequestChannel,
+        busy_poll: BusyPoll,
         blocking: Blocking,
         quotas: ConnectionQuotas,
         scratch: bytearray,
@@ -59,6 +61,7 @@ class Processor:
         """`connections_max_idle_ms` below 0: idle connections stay. `on_closed(connection id)` is
         told when a connection is gone, whoever closed it."""
         self.loop = loop
+        self.busy_poll = busy_poll
         self.blocking = blocking
         self.processor_id = processor_id
         self.received_bytes = 0
@@ -199,6 +202,7 @@ class Processor:
 
     def connection_closed(self, connection: Connection) -> None:
         """Its transport is gone."""
+        self.busy_poll.forget(connection)
         self._idle.remove(connection)
         self._incomplete.remove(connection)
         self._holding.remove(connection)

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 
 from broker.network import local_congestion
+from broker.network.busy_poll import BusyPoll
 from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
 from broker.network.processor import Processor
 from broker.network.request_channel import Handle, HandleAtOnce, RequestChannel, never_at_once
@@ -198,6 +199,7 @@ class SocketServer:
         self.channel = RequestChannel(
             handle, io_pool, settings.queued_max_requests, self.loop.call_soon, at_once
         )
+        self.busy_poll = BusyPoll(self.loop.call_soon)
         self.quotas = ConnectionQuotas(
             settings.max_connections,
             settings.max_connections_per_ip,
@@ -310,6 +312,7 @@ class SocketServer:
                 listener.name,
                 listener.security_protocol,
                 self.channel,
+                self.busy_poll,
                 self._io_pool,
                 self.quotas,
                 self._scratch,

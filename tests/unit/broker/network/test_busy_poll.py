@@ -1,0 +1,189 @@
+"""When the loop looks for a request instead of sleeping, and when it gives up."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from broker.network import busy_poll
+from broker.network.busy_poll import (
+    ALONE_AFTER,
+    LEFT_OUT_FIRST,
+    LEFT_OUT_MOST,
+    LOOK_S,
+    SOON_S,
+    BusyPoll,
+)
+from tests.unit.broker.network.conftest import Rig, framed
+from tests.unit.broker.network.test_connection_at_once import _echo_and_know, _known
+
+STEP_S = 1e-6
+
+
+class Turns:
+    """A loop that runs what is called soon when the test says so, and its clock."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+        self.soon: list[Callable[[], None]] = []
+        self.poll = BusyPoll(self.soon.append, self.clock)
+
+    def clock(self) -> float:
+        self.now_s += STEP_S
+        return self.now_s
+
+    def turn(self) -> None:
+        due, self.soon[:] = self.soon[:], []
+        for callback in due:
+            callback()
+
+
+class Client:
+    """One that asks `after_s` after an answer; the look may be there before, or not."""
+
+    def __init__(self, turns: Turns, after_s: float) -> None:
+        self.turns, self.after_s = turns, after_s
+        self.last_active_s = 0.0
+        self.can_receive = True
+        self._due_s = 0.0
+
+    def ask(self) -> None:
+        """By way of the loop, which slept until then."""
+        self.turns.now_s = max(self.turns.now_s, self._due_s)
+        self._handle()
+
+    def receive_now(self) -> bool:
+        if self.turns.now_s < self._due_s:
+            return False
+        self._handle()
+        return True
+
+    def _handle(self) -> None:
+        self.last_active_s = self.turns.now_s
+        self._due_s = self.turns.now_s + self.after_s
+        self.turns.poll.answered(self)
+
+
+def serve(turns: Turns, client: Client, requests: int) -> None:
+    """So many by the loop; those that a look finds come on top."""
+    for _ in range(requests):
+        client.ask()
+        turns.turn()
+
+
+def test_the_only_one_that_asks_is_looked_for() -> None:
+    turns = Turns()
+    client = Client(turns, after_s=LOOK_S / 2)
+    serve(turns, client, ALONE_AFTER + 1)  # the first of a row tells nothing about the time
+    assert turns.poll.looks == 0
+    client.ask()
+    for _ in range(100):
+        turns.turn()
+    assert (turns.poll.looks, turns.poll.found) == (100, 100)
+
+
+def test_where_two_ask_in_turn_nobody_is_looked_for() -> None:
+    turns = Turns()
+    clients = [Client(turns, 0.0), Client(turns, 0.0)]
+    for number in range(20 * ALONE_AFTER):
+        clients[number % 2].ask()
+        turns.turn()
+    assert turns.poll.looks == 0
+
+
+def test_one_that_takes_its_time_is_not_looked_for() -> None:
+    turns = Turns()
+    serve(turns, Client(turns, after_s=SOON_S + 10 * STEP_S), 1_000)
+    assert turns.poll.looks == 0
+
+
+def test_looks_in_vain_end_in_time_and_become_rare() -> None:
+    turns = Turns()
+    client = Client(turns, after_s=(LOOK_S + SOON_S) / 2)
+    requests = 20_000
+    serve(turns, client, requests)
+    assert turns.poll.found == 0
+    # 4, 8, … up to the most are left out, then one look for each so many.
+    doublings = (LEFT_OUT_MOST // LEFT_OUT_FIRST).bit_length()
+    assert 0 < turns.poll.looks <= doublings + requests // LEFT_OUT_MOST
+    before_s = turns.now_s
+    turns.poll._to_leave_out = 0
+    client.ask()
+    asked_s = turns.now_s
+    turns.turn()
+    assert LOOK_S <= turns.now_s - asked_s < LOOK_S + 10 * STEP_S
+    assert asked_s > before_s
+
+
+def test_who_asks_sooner_again_is_soon_looked_for_as_before() -> None:
+    turns = Turns()
+    client = Client(turns, after_s=(LOOK_S + SOON_S) / 2)
+    serve(turns, client, 100)
+    client.after_s = LOOK_S / 2
+    serve(turns, client, 2 * LEFT_OUT_MOST)
+    assert turns.poll._left_out == 0
+    found = turns.poll.found
+    serve(turns, client, 10)
+    assert turns.poll.found == found + 10
+
+
+def test_nobody_is_looked_for_who_may_not_be_read_or_is_gone() -> None:
+    turns = Turns()
+    client = Client(turns, after_s=0.0)
+    serve(turns, client, ALONE_AFTER + 1)
+    client.can_receive = False
+    client.ask()
+    turns.turn()
+    assert turns.poll.looks == 0
+    client.can_receive = True
+    client.ask()
+    turns.poll.forget(client)
+    turns.turn()
+    assert turns.poll.looks == 0
+
+
+async def test_after_a_large_request_nobody_looks(rig: Rig, monkeypatch: pytest.MonkeyPatch):
+    server = await rig.serve(_echo_and_know, at_once=_known)
+    told: list[object] = []
+    monkeypatch.setattr(server.busy_poll, "answered", told.append)
+    client = await rig.client(server)
+    for request in (b"k", b"k small", b"k" * busy_poll.REQUEST_BYTES, b"k small"):
+        await client.ask(request)
+    assert len(told) == 2  # of the first nothing was known
+
+
+async def test_a_connection_is_served_in_order_by_looks_and_seen_to_end(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+):
+    # A look waits here until there is something: how quick this machine is has no say.
+    monkeypatch.setattr(busy_poll, "LOOK_S", 30.0)
+    monkeypatch.setattr(busy_poll, "SOON_S", 30.0)
+    server = await rig.serve(_echo_and_know, at_once=_known)
+    port = server.ports["PLAINTEXT"]
+    answers: list[bytes] = []
+
+    def ask() -> None:
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+            stream = client.makefile("rb")
+            for number in range(200):
+                # Every tenth goes the usual way; every seventh comes in two pieces.
+                request = framed(b"%s%d" % (b"other" if number % 10 == 9 else b"k", number))
+                pieces = (request[:6], request[6:]) if number % 7 == 0 else (request,)
+                for piece in pieces:
+                    client.sendall(piece)
+                size = int.from_bytes(stream.read(4), "big")
+                answers.append(stream.read(size))
+
+    client = threading.Thread(target=ask)
+    client.start()
+    await asyncio.get_running_loop().run_in_executor(None, client.join, 60)
+    expected = [b"other%d" % n if n % 10 == 9 else b"at once k%d" % n for n in range(1, 200)]
+    assert answers == [b"k0", *expected]
+    assert server.busy_poll.found > 0
+    async with asyncio.timeout(10):  # the end of the connection ended the last look
+        while server.processors[0].connection_count:
+            await asyncio.sleep(0.001)
