@@ -59,6 +59,6 @@ def test_parts_of_the_file_follow_the_head_in_turn() -> None:
             assert ask(connection, b"more") == bytes(16) + parts[number % 3]
 
 
-def test_one_that_cannot_start_says_why(tmp_path: Path) -> None:
+def test_one_that_cannot_start_says_why() -> None:
     with pytest.raises(RuntimeError, match="ANSWER"):
         FloorPeer(APPEND, 3, 2)
