@@ -30,6 +30,7 @@ class LogFlushing:
     _producers: ProducerStateManager
     _snapshots: ProducerSnapshots
     config: LogConfig
+    is_replicated: bool
     leader_epochs: LeaderEpochCache
     log_end_offset: int
     offline: bool
@@ -90,11 +91,12 @@ class LogFlushing:
         self._environment.blocking.submit(job, lambda _, error: ended(error))
 
     def _prepare_disk(self) -> None:
-        """A replicated log has grown: let the disk begin with it, where enough has come together,
-        and have room for the next segment. Asked once an index entry: an append in between is too
-        little for a disk to mind."""
+        """The log has grown: have room for its next segment and, if it is replicated, let the disk
+        begin with it, where enough has come together. Asked once an index entry: an append in
+        between is too little for a disk to mind."""
         environment, active = self._environment, self._active
-        environment.write_back.appended(active, environment.blocking, self._disk_failed)
+        if self.is_replicated:
+            environment.write_back.appended(active, environment.blocking, self._disk_failed)
         if 2 * active.size > self.config.segment_size_bytes:
             now_ms = environment.scheduler.wall_ms()
             self._local.next_segment.prepare(

@@ -1,10 +1,10 @@
 """The file of a log's next segment, made with all its blocks while the active one fills.
 
 A block that is allocated as it is written costs CPU for each page, and the disk's attention for its
-bitmaps; a replicated log that fills quickly gains a tenth of its rate by having them
-(`bench/results/README.md`). They are not allocated in the file that grows: its lock would be held
-meanwhile, and the next append wait for it. So an empty file is made beside it, in another thread,
-and the next roll gives it its name.
+bitmaps, for which the next append waits; a log that fills quickly gains a tenth of its rate by
+having them, and its slowest appends wait a third as long (`bench/results/README.md`). They are not
+allocated in the file that grows: its lock would be held meanwhile, and the next append wait for it.
+So an empty file is made beside it, in another thread, and the next roll gives it its name.
 
 Owns that file, and the knowledge whether the log has blocks that nothing is written to. They are
 given back where a segment ends early, by a log that is closed or idle, and at a start after a

@@ -116,8 +116,7 @@ class PlainAppend(TransactionalLog):
             return False
         if segment.note(last_offset, max_timestamp, position, len(records)):
             self._timestamp_max = self._environment.scheduler.wall_ms() + self._after_max_ms
-            if self.is_replicated:
-                self._prepare_disk()
+            self._prepare_disk()
         self.log_end_offset = last_offset + 1
         return True
 

@@ -232,7 +232,7 @@ class UnifiedLog(PlainAppend):
                 self._note_producer(records, position, header)
             offset = last + 1
         self.log_end_offset = last_offset + 1
-        if has_entry and self.is_replicated:
+        if has_entry:
             self._prepare_disk()
 
     # ---- read ----------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ MIB = 1 << 20
 
 
 class Node:
-    """A replicated log in memory."""
+    """A log in memory."""
 
     def __init__(self, config: LogConfig = CONFIG) -> None:
         self.disk, self.jobs = MemoryFilesystem(), Jobs()
@@ -31,9 +31,7 @@ class Node:
         self.log = self.open(config)
 
     def open(self, config: LogConfig = CONFIG, *, clean: bool = True) -> UnifiedLog:
-        log = open_log(ports=self.ports, config=config, clean=clean)
-        log.is_replicated = True
-        return log
+        return open_log(ports=self.ports, config=config, clean=clean)
 
     def wait(self, milliseconds: int) -> None:
         assert isinstance(self.ports.scheduler, SimScheduler)
@@ -80,12 +78,6 @@ def test_followers_make_theirs_too(node: Node) -> None:
         sent = bytes(batch(VALUE, base_offset=offset, leader_epoch=0))
         assert not node.log.append_as_follower(memoryview(bytearray(sent)), 0).error
     assert node.is_there
-
-
-def test_a_log_without_other_replicas_makes_none(node: Node) -> None:
-    node.log.is_replicated = False
-    node.append(9)
-    assert node.made == 0
 
 
 def test_a_small_segment_is_not_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +238,6 @@ def test_a_segment_that_ends_early_gives_back(
     ports = environment(LocalFilesystem())
     config = LogConfig(segment_bytes=8 * MIB, index_interval_bytes=0)
     log = open_log(ports=ports, directory=folder, config=config)
-    log.is_replicated = True
     for _ in range(9):
         assert not log.append_as_leader(batch(b"x" * (MIB - 1_000)), 0, NOW_MS).error
     second = Path(f"{folder}/{8:020d}.log")
