@@ -11,8 +11,8 @@ twice as soon (`bench/results/README.md` has the figures).
 It looks only for a client that is the only one to ask, and whose last request came soon after the
 answer before. A look that finds nothing has the next ones left out, twice as many each time. So a
 client that pauses, and a core that client and broker share, cost next to nothing. The loop has its
-turn after `LOOKS_A_TURN` requests that were found, or a look in vain: nobody else waits for longer.
-Linux's haltpoll governor has the same rule; its SO_BUSY_POLL is for network cards, not loopback.
+turn before each look, so that others wait for `LOOK_S` at most. Linux's haltpoll governor has the
+same rule; its SO_BUSY_POLL is for network cards, not for loopback.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ LOOK_S = 50e-6
 """How long it looks: some two and a half times what a sleep costs where it costs most."""
 SOON_S = 100e-6
 """A request that came so soon after an answer may come sooner, without a sleep between."""
-LOOKS_A_TURN = 4
-"""A turn of the loop costs 3 of a round trip's 39 µs where nobody else is there to be served."""
 ALONE_AFTER = 8
 """Requests in a row, of one connection, until it counts as the only one that asks."""
 REQUEST_BYTES = 16 * 1024
@@ -62,8 +60,7 @@ class BusyPoll:
         self._asker: Asker | None = None
         self._in_a_row = 0
         self._answered_s = 0.0
-        self._wanted = False  # is there to be a look, in this turn or a coming one?
-        self._looking = False
+        self._scheduled = False
         self._left_out = 0  # after a look that found nothing
         self._to_leave_out = 0  # of these, still to come
         self.looks = 0
@@ -84,31 +81,17 @@ class BusyPoll:
             return
         if self._to_leave_out:
             self._to_leave_out -= 1
-        elif not self._wanted:
-            self._wanted = True
-            if not self._looking:
-                self._call_soon(self._turn)
+        elif not self._scheduled:
+            self._scheduled = True
+            self._call_soon(self._look)
 
     def forget(self, asker: Asker) -> None:
         """It is gone."""
         if asker is self._asker:
             self._asker = None
 
-    def _turn(self) -> None:
-        """Look, and again while what is found asks for it."""
-        self._looking = True
-        try:
-            for _ in range(LOOKS_A_TURN):
-                self._wanted = False
-                self._look()
-                if not self._wanted:
-                    break
-        finally:
-            self._looking = False
-            if self._wanted:
-                self._call_soon(self._turn)
-
     def _look(self) -> None:
+        self._scheduled = False
         asker = self._asker
         if asker is None or not asker.can_receive:
             return
