@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from typing import Self
 
 import confluent_kafka
@@ -67,3 +69,22 @@ class BatchProducer:
                 raise TimeoutError(f"{left} messages are not delivered after {FLUSH_S:.0f} s")
         if self._failed:
             raise RuntimeError(f"{len(self._failed)} deliveries failed: {self._failed[0]}")
+
+
+@contextmanager
+def producing(
+    bootstrap: str, values: Sequence[bytes], settings: Mapping[str, object], count: int
+) -> Iterator[Callable[[str, float], list[int]]]:
+    """So many producers, each with a partition of its own. What this gives takes a topic and
+    seconds, has them all produce `values`, and tells how many messages of each are delivered."""
+    with ExitStack() as stack:
+        threads = stack.enter_context(ThreadPoolExecutor(count))
+        made = [stack.enter_context(BatchProducer(bootstrap, **settings)) for _ in range(count)]
+
+        def produce(topic: str, seconds: float) -> list[int]:
+            def one(partition: int) -> int:
+                return made[partition].load(topic, [Lot(values, partition)], seconds)
+
+            return list(threads.map(one, range(count)))
+
+        yield produce

@@ -1,7 +1,7 @@
 /* A floor: a server that makes the system calls of a broker for one connection, and nothing else.
  *
- *   floor append FILE BYTES ANSWER   each request's last BYTES go to the end of FILE (pwrite)
- *   floor send FILE BYTES ANSWER     each answer ends with BYTES of FILE, one part after the other
+ *   floor FILE append BYTES ANSWER   each request's last BYTES go to the end of FILE (pwrite)
+ *   floor FILE send BYTES ANSWER     each answer ends with BYTES of FILE, one part after the other
  *                                    and from the first again (sendfile)
  *
  * A request is a 32-bit length and so many bytes; its answer has ANSWER bytes before those of FILE,
@@ -103,13 +103,13 @@ static void serve(int fd, int poll_fd) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 5) { fprintf(stderr, "floor append|send FILE BYTES ANSWER\n"); return 2; }
-    appends = !strcmp(argv[1], "append");
+    if (argc != 5) { fprintf(stderr, "floor FILE append|send BYTES ANSWER\n"); return 2; }
+    appends = !strcmp(argv[2], "append");
     bytes = strtoul(argv[3], NULL, 10);
     answer_bytes = strtoul(argv[4], NULL, 10);
-    file = open(argv[2], appends ? O_RDWR | O_CREAT : O_RDONLY, 0600);
+    file = open(argv[1], appends ? O_RDWR | O_CREAT : O_RDONLY, 0600);
     struct stat stat;
-    if (file < 0 || fstat(file, &stat)) fail(argv[2]);
+    if (file < 0 || fstat(file, &stat)) fail(argv[1]);
     end = stat.st_size;
     if (answer_bytes < 4 || !(answer = calloc(1, answer_bytes))) fail("ANSWER");
     uint32_t length = htonl((uint32_t)(answer_bytes - 4 + (appends ? 0 : bytes)));

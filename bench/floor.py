@@ -1,8 +1,10 @@
 """What a load costs where no broker is: how much of a broker's cost is its own.
 
-A server in C (`floor.c`) makes the system calls that a broker needs for a single record, or for a
-warm Fetch, and nothing else. It is loaded right after the peer, by the same client. What it takes
-no broker in any language saves on this machine: the kernel's sending, sleeping and waking.
+A server in C makes the system calls that a broker needs for a single record or for a warm Fetch
+(`floor.c`), or for a stock producer's batches (`floor_batches.c`), and nothing else. It is loaded
+right after the peer, by the same client. What it takes no broker in any language saves on this
+machine: the kernel's sending, sleeping and waking. Nor is a broker quicker where it is the client
+that takes the machine.
 """
 
 from __future__ import annotations
@@ -13,35 +15,57 @@ import tempfile
 from pathlib import Path
 from typing import Self
 
+from bench.batches import CLIENT as LIBRDKAFKA
+from bench.batches import producing
 from bench.compiled import compiled
 from bench.fetching import BATCH_RECORDS, FETCH_BYTES, TOPIC, WARM_BATCHES, warm_load
 from bench.fetching import VALUE_BYTES as FETCHED_VALUE_BYTES
 from bench.peers import Peer
 from bench.replayer import Target, replay_targets
-from bench.scenario import BROKER_CPU, SMALLER, Done, Figure, Load, Measured, Scenario, steady
-from bench.scenarios import REPLAYER, VALUE_BYTES, single_load
-from bench.wire import batch_of, fetch_frame, produce_frame
+from bench.scenario import (
+    BROKER_CPU,
+    LARGER,
+    SMALLER,
+    Done,
+    Figure,
+    Load,
+    Measured,
+    Scenario,
+    steady,
+)
+from bench.scenarios import (
+    BATCH_BYTES,
+    REPLAYER,
+    VALUE_BYTES,
+    measured_batches,
+    single_load,
+    values_of,
+)
+from bench.wire import batch_of, create_topic, fetch_frame, produce_frame
 
 SOURCE = Path(__file__).with_name("floor.c")
-APPEND, SEND = "append", "send"
+BATCHES_SOURCE = Path(__file__).with_name("floor_batches.c")
 PRODUCE_ANSWER_BYTES = 52
 FETCH_ANSWER_BYTES = 80
 """What an answer has before its records."""
 FLOOR_CPU = "floor CPU"
+PRODUCERS = 2
 
 
 class FloorPeer(Peer):
-    """`floor.c` on one file of its own; it stands in for a broker for one connection."""
+    """One of the servers in C, on one file of its own that has `data` at first.
 
-    def __init__(self, what: str, size: int, answer_bytes: int, data: bytes = b"") -> None:
-        """Appends the last `size` bytes of each request, or sends so many of `data` each time."""
-        super().__init__(f"floor {what}")
-        program = compiled(SOURCE)
+    `arguments` are what the program takes after that file: see its source.
+    """
+
+    def __init__(self, source: Path, *arguments: object, data: bytes = b"") -> None:
+        super().__init__(source.stem)
+        program = compiled(source)
         self._file = tempfile.NamedTemporaryFile(prefix="ottla-bench-floor-")  # noqa: SIM115
         self._file.write(data)
         self._file.flush()
         self._process = subprocess.Popen(
-            [program, what, self._file.name, str(size), str(answer_bytes)],
+            [program, self._file.name, *map(str, arguments)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -81,7 +105,7 @@ def over_append(peer: Peer, window_s: float) -> list[Figure]:
     frame = produce_frame("single-1", 0, VALUE_BYTES)
     batch_bytes = len(batch_of(1, VALUE_BYTES))
     measured = steady(peer, single_load(peer, 1), window_s)
-    with FloorPeer(APPEND, batch_bytes, PRODUCE_ANSWER_BYTES) as floor:
+    with FloorPeer(SOURCE, "append", batch_bytes, PRODUCE_ANSWER_BYTES) as floor:
 
         def load(seconds: float) -> Done:
             before = floor.file_bytes
@@ -98,7 +122,8 @@ def over_send(peer: Peer, window_s: float) -> list[Figure]:
     frame = fetch_frame(TOPIC, 0, 1, FETCH_BYTES)
     batch = batch_of(BATCH_RECORDS, FETCHED_VALUE_BYTES)
     measured = steady(peer, warm_load(peer), window_s)
-    with FloorPeer(SEND, len(batch), FETCH_ANSWER_BYTES, batch * WARM_BATCHES) as floor:
+    data = batch * WARM_BATCHES
+    with FloorPeer(SOURCE, "send", len(batch), FETCH_ANSWER_BYTES, data=data) as floor:
 
         def load(seconds: float) -> Done:
             done = replay_targets([Target(floor.port, [frame])], seconds)
@@ -107,6 +132,37 @@ def over_send(peer: Peer, window_s: float) -> list[Figure]:
             return Done(done.received_bytes, done.trips, done.seconds)
 
         return _figures(measured, _measured(floor, peer, load, window_s), 1e9, "s/GB")
+
+
+def under_batches(peer: Peer, window_s: float) -> list[Figure]:
+    """Two librdkafka with 100 bytes: recv, pwrite and send, for whole batches."""
+    values, settings = values_of(VALUE_BYTES), {"acks": "1"}
+    measured = measured_batches(peer, values, settings, PRODUCERS, window_s)
+    topic = "floor"
+    create_topic(peer.port, topic, PRODUCERS)
+    with (
+        FloorPeer(BATCHES_SOURCE, peer.port) as floor,
+        producing(floor.bootstrap, values, settings, PRODUCERS) as produce,
+    ):
+
+        def load(seconds: float) -> Done:
+            before = floor.file_bytes
+            messages = sum(produce(topic, seconds))
+            # The first batch of each connection is the broker's.
+            if floor.file_bytes - before < messages * VALUE_BYTES - PRODUCERS * BATCH_BYTES:
+                raise RuntimeError("the floor did not write what it answered")
+            return Done(messages)
+
+        bare = _measured(floor, peer, load, window_s)
+    return [
+        Figure("messages", "msg/s", measured.rate, LARGER),
+        Figure("floor messages", "msg/s", bare.rate, LARGER),
+        Figure("messages / floor", "×", measured.rate / bare.rate, LARGER),
+        Figure(BROKER_CPU, "µs/msg", measured.cpu_per_unit * 1e6, SMALLER),
+        Figure(FLOOR_CPU, "µs/msg", bare.cpu_per_unit * 1e6, SMALLER),
+        measured.client_load,
+        Figure("client CPU, floor", "% core", bare.client_load.value, SMALLER),
+    ]
 
 
 def _measured(floor: FloorPeer, peer: Peer, load: Load, window_s: float) -> Measured:
@@ -143,5 +199,14 @@ SCENARIOS = [
         1,
         1,
         over_send,
+    ),
+    Scenario(
+        "floor-batched-100-by-2",
+        "floor",
+        "batched produce, 100 B, acks=1, two producers, beside a server without a broker",
+        LIBRDKAFKA,
+        PRODUCERS,
+        PRODUCERS,
+        under_batches,
     ),
 ]

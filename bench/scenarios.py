@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bench.batches import CLIENT as LIBRDKAFKA
-from bench.batches import BatchProducer
-from bench.librdkafka import Lot
+from bench.batches import producing
 from bench.peers import Peer
 from bench.replayer import Target, replay_targets
 from bench.scenario import (
@@ -100,25 +97,29 @@ def batched(value_bytes: int, acks: str, codec: str = "none", producers: int = 1
     def run(peer: Peer, window_s: float) -> list[Figure]:
         values = values_of(value_bytes) if codec == "none" else texts_of(value_bytes)
         settings = {"acks": acks, "compression.type": codec}
-
-        def load(topic: str, seconds: float) -> Done:
-            def produce(partition: int) -> int:
-                sent = made[partition].load(topic, [Lot(values, partition)], seconds)
-                wait_for_end(peer.port, topic, partition, sent)
-                return sent
-
-            return Done(sum(threads.map(produce, range(producers))))
-
-        with ExitStack() as stack:
-            threads = stack.enter_context(ThreadPoolExecutor(producers))
-            made = [
-                stack.enter_context(BatchProducer(peer.bootstrap, **settings))
-                for _ in range(producers)
-            ]
-            measured = with_fresh_topics(peer, load, window_s, partitions=producers)
-            return batch_figures(measured, value_bytes)
+        measured = measured_batches(peer, values, settings, producers, window_s)
+        return batch_figures(measured, value_bytes)
 
     return run
+
+
+def measured_batches(
+    peer: Peer,
+    values: Sequence[bytes],
+    settings: Mapping[str, object],
+    producers: int,
+    window_s: float,
+) -> Measured:
+    """librdkafka's messages of `values`; what is acknowledged must be there."""
+
+    def load(topic: str, seconds: float) -> Done:
+        sent = produce(topic, seconds)
+        for partition, count in enumerate(sent):
+            wait_for_end(peer.port, topic, partition, count)
+        return Done(sum(sent))
+
+    with producing(peer.bootstrap, values, settings, producers) as produce:
+        return with_fresh_topics(peer, load, window_s, partitions=producers)
 
 
 def replayed(value_bytes: int, acks: str) -> Run:
