@@ -13,6 +13,7 @@ import compileall
 import signal
 import sys
 import time
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
@@ -50,7 +51,11 @@ def main() -> int:
         return 0
     path = options.json or KEPT
     if options.report:
-        return _report(Run.load(options.report), known, options.report, options.markdown)
+        try:
+            run = reduce(Run.together_with, map(Run.load, options.report))
+        except ValueError as error:
+            parser.error(str(error))
+        return _report(run, known, options.report, options.markdown)
     try:
         for peer in options.peers.split(","):
             can_start(peer, 1)
@@ -75,17 +80,17 @@ def main() -> int:
     finally:
         if cache is not None:
             cache.close()
-    return _report(run, known, path, options.markdown)
+    return _report(run, known, [path], options.markdown)
 
 
-def _report(run: Run, known: dict[str, Scenario], path: Path, as_markdown: bool) -> int:
+def _report(run: Run, known: dict[str, Scenario], paths: list[Path], as_markdown: bool) -> int:
     """Print the table and draw the picture; the exit code: whether all was measured."""
     found = rows(run, known)
     print(markdown(run, found) if as_markdown else terminal(run, found))
     if any(row.ratios for row in found):
-        drawn = path.with_suffix(".svg")
+        drawn = paths[0].with_suffix(".svg")
         drawn.write_text(picture(run, found))
-        say(f"every value: {path}; as a picture: {drawn}")
+        say(f"every value: {', '.join(map(str, paths))}; as a picture: {drawn}")
     return 0 if run.finished and not any(record.error for record in run.records) else 1
 
 
@@ -155,7 +160,13 @@ def _parser() -> argparse.ArgumentParser:
         help="do not fill it where free memory is the host's",
     )
     parser.add_argument("--json", type=Path, help=f"where every value goes; default {KEPT}")
-    parser.add_argument("--report", type=Path, help="measure nothing, print what this file says")
+    parser.add_argument(
+        "--report",
+        type=Path,
+        nargs="+",
+        metavar="JSON",
+        help="measure nothing, print what this file says; of several runs, all rounds together",
+    )
     parser.add_argument("--markdown", action="store_true", help="print what has a goal as Markdown")
     parser.add_argument("--quick", action="store_true", help="whether it works at all: Ottla alone")
     parser.add_argument("--spark", action="store_true", help="rows/s of Spark's Kafka source")

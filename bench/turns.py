@@ -15,7 +15,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,18 @@ class Run:
         return all(
             getattr(self, name) == getattr(other, name)
             for name in ("peers", "rounds", "window_s", "warm_up", "scenarios")
+        )
+
+    def together_with(self, later: Run) -> Run:
+        """The rounds of both, the later ones after these; ValueError where they differ in more."""
+        if not replace(self, rounds=later.rounds).asks_the_same(later):
+            raise ValueError("only runs of the same peers, scenarios and windows go together")
+        moved = [replace(one, round=one.round + self.rounds) for one in later.records]
+        return replace(
+            self,
+            rounds=self.rounds + later.rounds,
+            records=[*self.records, *moved],
+            finished=self.finished and later.finished,
         )
 
     def has(self, peer: str, number: int, scenario: str) -> bool:

@@ -176,3 +176,19 @@ def test_a_warm_up_that_fails_does_not_go_on_for_ever(
     run = Run(["kafka"], 1, 0.1, 1_000, ["a", "b"])
     work_through(run, known(log, "a", "b"), tmp_path / "run.json")
     assert [one.error for one in run.records] == ["RuntimeError: it is too slow"] * 2
+
+
+def test_rounds_of_several_runs_stand_one_after_the_other(log: list[str], tmp_path: Path) -> None:
+    runs = [run_of(["a"], rounds) for rounds in (2, 1, 3)]
+    for number, run in enumerate(runs):
+        work_through(run, known(log, "a"), tmp_path / f"{number}.json")
+    both = runs[0].together_with(runs[1]).together_with(runs[2])
+    assert both.rounds == 6
+    assert both.finished
+    for peer in both.peers:
+        assert [one.round for one in both.records if one.peer == peer] == [1, 2, 3, 4, 5, 6]
+    assert [one.round for one in runs[1].records if one.peer == both.peers[0]] == [1]
+    runs[1].finished = False
+    assert not runs[0].together_with(runs[1]).finished
+    with pytest.raises(ValueError, match="only runs of the same peers, scenarios and windows"):
+        runs[0].together_with(run_of(["b"]))
