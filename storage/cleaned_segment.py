@@ -81,7 +81,7 @@ class CleanedSegment:
     def _write_out(self) -> int:
         written, self._waiting = self._waiting, 0
         if written:
-            self._file.append(*self._parts)
+            self._file.append_parts(self._parts)
             self._parts.clear()
             self._unsynced += written
             if self._unsynced >= _SYNC_BYTES:

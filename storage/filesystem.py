@@ -38,8 +38,11 @@ class File(Protocol):
     def size(self) -> int:
         """Bytes in the file, as written through this handle."""
 
-    def append(self, *parts: BytesLike) -> None:
-        """Write all parts at the end in one call: whole, or `OSError` and nothing is kept."""
+    def append(self, data: BytesLike) -> None:
+        """Write at the end: whole, or `OSError` and nothing is kept."""
+
+    def append_parts(self, parts: Sequence[BytesLike]) -> None:
+        """The same of several parts, one behind the other."""
 
     def pread(self, size: int, offset: int) -> bytes:
         """Up to `size` bytes from `offset`; shorter only at the end of the file."""
@@ -156,30 +159,30 @@ class LocalFile:
         self.size = os.fstat(fd).st_size
         self._fd = fd
 
-    def append(self, *parts: BytesLike) -> None:
+    def append(self, data: BytesLike) -> None:
         """See `File.append`; after a partial write the file is cut back to where it was."""
         position = self.size
+        length = len(data)
         try:
-            if len(parts) == 1:
-                part = parts[0]
-                length = len(part)
-                written = os.pwrite(self._fd, part, position)
-                while written < length:  # a signal, or a nearly full disk: the next call tells
-                    written += os.pwrite(self._fd, memoryview(part)[written:], position + written)
-            else:
-                length = self._append_parts(parts, position)
+            written = os.pwrite(self._fd, data, position)
+            while written < length:  # a signal, or a nearly full disk: the next call tells
+                written += os.pwrite(self._fd, memoryview(data)[written:], position + written)
         except OSError:
             self._cut_back(position)
             raise
         self.size = position + length
 
-    def _append_parts(self, parts: Sequence[BytesLike], position: int) -> int:
+    def append_parts(self, parts: Sequence[BytesLike]) -> None:
+        """See `File.append_parts`; in one call where they are not too many."""
+        position = self.size
         length = sum(map(len, parts))
-        if len(parts) > _PARTS_PER_WRITE or os.pwritev(self._fd, parts, position) < length:
-            written, whole = 0, memoryview(b"".join(parts))
-            while written < length:
-                written += os.pwrite(self._fd, whole[written:], position + written)
-        return length
+        try:
+            if len(parts) > _PARTS_PER_WRITE or os.pwritev(self._fd, parts, position) < length:
+                self.append(b"".join(parts))
+        except OSError:
+            self._cut_back(position)
+            raise
+        self.size = position + length
 
     def _cut_back(self, position: int) -> None:
         try:

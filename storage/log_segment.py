@@ -21,7 +21,7 @@ from storage.filesystem import BytesLike, File, Filesystem
 from storage.index_check import check_last_entries
 from storage.indexes import RELATIVE_OFFSET_MAX, OffsetIndex, TimeIndex
 from storage.log_config import LogConfig
-from storage.recent_batches import RecentBatches
+from storage.recent_batches import RECENT_BATCHES_HELD, RecentBatches
 from storage.segment_names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -39,7 +39,6 @@ class LogSegment(SegmentReads, SegmentTransactions):
 
     __slots__ = (
         "_bytes_since_index",
-        "_bytes_max",
         "_first_timestamp",
         "_index_interval_bytes",
         "_indexed_size",
@@ -48,8 +47,8 @@ class LogSegment(SegmentReads, SegmentTransactions):
         "_offset_of_max_timestamp",
         "_recent",
         "_roll_after_ms",
-        "_roll_at_ms",
         "base_offset",
+        "bytes_max",
         "config",
         "created_ms",
         "directory",
@@ -58,6 +57,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         "handed_over",
         "max_timestamp",
         "offset_index",
+        "roll_at_ms",
         "time_index",
     )
 
@@ -79,8 +79,8 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self.created_ms = created_ms
         self._roll_after_ms = config.roll_ms - roll_jitter_ms
         # The largest timestamp that begins no new segment, while the indexes have room; -1: look.
-        self._roll_at_ms = -1
-        self._bytes_max = config.segment_size_bytes
+        self.roll_at_ms = -1
+        self.bytes_max = config.segment_size_bytes
         self._index_interval_bytes = config.index_interval_bytes
         self.file: File = filesystem.open(self.path(LOG_SUFFIX), create=create)
         self.handed_over = self.file.size  # how far `storage.write_back` has come
@@ -120,8 +120,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         return position
 
     def note(self, last_offset: int, max_timestamp: int, position: int, size: int) -> bool:
-        """Learn of a batch that was written at `position`: maxima, sparse indexes, recent batches.
-        Whether it has an entry in the indexes.
+        """Learn of a batch that was written at `position`. Whether it has an entry in the indexes.
 
         Like Kafka, an entry is added *before* the batch that comes once `index.interval.bytes`
         have passed, and names that batch's last offset.
@@ -131,32 +130,35 @@ class LogSegment(SegmentReads, SegmentTransactions):
             self._offset_of_max_timestamp = last_offset
         if self._first_timestamp is None and position == 0:
             self._first_timestamp = max_timestamp
-        if self._bytes_since_index > self._index_interval_bytes:
-            self.offset_index.append(last_offset, position)
-            self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
-            if self.offset_index.is_full or self.time_index.is_full:
-                self._roll_at_ms = -1
-            self._bytes_since_index = size
-            self._recent.add(last_offset, position)
-            return True
-        self._bytes_since_index += size
-        self._recent.add(last_offset, position)
-        return False
+        recent = self._recent
+        recent.lasts.append(last_offset)
+        recent.positions.append(position)
+        if len(recent.lasts) > RECENT_BATCHES_HELD:
+            recent.forget_oldest()
+        if self._bytes_since_index <= self._index_interval_bytes:
+            self._bytes_since_index += size
+            return False
+        self.offset_index.append(last_offset, position)
+        self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
+        if self.offset_index.is_full or self.time_index.is_full:
+            self.roll_at_ms = -1
+        self._bytes_since_index = size
+        return True
 
     def is_full(self, last_offset: int, max_timestamp: int, size: int, now_ms: int) -> bool:
         """Whether a new segment must take a batch of `size` bytes that ends with `last_offset`."""
         own = self.file.size
-        if own > self._bytes_max - size or last_offset - self.base_offset > RELATIVE_OFFSET_MAX:
+        if own > self.bytes_max - size or last_offset - self.base_offset > RELATIVE_OFFSET_MAX:
             return True
-        if 0 <= max_timestamp <= self._roll_at_ms or own == 0:
+        if 0 <= max_timestamp <= self.roll_at_ms or own == 0:
             return False
         if self.offset_index.is_full or self.time_index.is_full:
             return True
         first = self._first_timestamp
         if first is None or first < 0 or max_timestamp < 0:
             return self.waited_ms(max_timestamp, now_ms) > self._roll_after_ms
-        self._roll_at_ms = first + self._roll_after_ms
-        return max_timestamp > self._roll_at_ms
+        self.roll_at_ms = first + self._roll_after_ms
+        return max_timestamp > self.roll_at_ms
 
     def waited_ms(self, max_timestamp: int, now_ms: int) -> int:
         """How long this segment has been filling: by the records' time, else by ours.
@@ -215,7 +217,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
             if header.max_timestamp > self.max_timestamp:
                 self.max_timestamp, self._offset_of_max_timestamp = header.max_timestamp, last
         self._bytes_since_index = self.file.size - start
-        self._roll_at_ms = -1
+        self.roll_at_ms = -1
         self._indexed_size = self.file.size
         self._recent.forget(last + 1)
         return last + 1
@@ -254,7 +256,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self.max_timestamp, self._offset_of_max_timestamp = -1, self.base_offset
         self._largest_known, self._first_timestamp = True, None
         self._bytes_since_index, self._indexed_size = 0, -1
-        self._roll_at_ms = -1
+        self.roll_at_ms = -1
         self._recent.forget(self.base_offset)
         next_offset, end = self.base_offset, 0
         for position, header in valid_batches(self.file, 0):
@@ -301,7 +303,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
                 self.max_timestamp = header.max_timestamp
                 self._offset_of_max_timestamp = header.last_offset
         self._bytes_since_index = self.file.size - start
-        self._roll_at_ms = -1
+        self.roll_at_ms = -1
 
     def _ensure_open(self) -> None:
         if not self.offset_index.is_open:
@@ -322,7 +324,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         if not self.offset_index.is_open or self._indexed_size == self.file.size:
             return False
         self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
-        self._roll_at_ms = -1
+        self.roll_at_ms = -1
         replace = self.filesystem.replace_atomically
         replace(self.path(INDEX_SUFFIX), self.offset_index.encode(), sync=False)
         replace(self.path(TIME_INDEX_SUFFIX), self.time_index.encode(), sync=False)
@@ -368,8 +370,8 @@ class LogSegment(SegmentReads, SegmentTransactions):
     def update_config(self, config: LogConfig) -> None:
         """The topic's configs changed."""
         self._roll_after_ms += config.roll_ms - self.config.roll_ms
-        self._roll_at_ms = -1
-        self._bytes_max = config.segment_size_bytes
+        self.roll_at_ms = -1
+        self.bytes_max = config.segment_size_bytes
         self._index_interval_bytes = config.index_interval_bytes
         self.config = config
 

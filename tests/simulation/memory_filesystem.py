@@ -15,7 +15,7 @@ from __future__ import annotations
 import errno
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from storage.filesystem import BytesLike, Usage
@@ -78,15 +78,18 @@ class MemoryFile:
     def size(self) -> int:
         return len(self._inode.data)
 
-    def append(self, *parts: BytesLike) -> None:
-        data = b"".join(bytes(part) for part in parts)
+    def append_parts(self, parts: Sequence[BytesLike]) -> None:
+        self.append(b"".join(parts))
+
+    def append(self, data: BytesLike) -> None:
+        whole = bytes(data)
         try:
             self._check("append")
         except Died:
-            self._write(data[: int(len(data) * self._filesystem.torn)], len(self._inode.data))
+            self._write(whole[: int(len(whole) * self._filesystem.torn)], len(self._inode.data))
             raise
-        self._filesystem.take_room(len(data), self.path)
-        self._write(data, len(self._inode.data))
+        self._filesystem.take_room(len(whole), self.path)
+        self._write(whole, len(self._inode.data))
 
     def pread(self, size: int, offset: int) -> bytes:
         self._check("pread", changes=False)

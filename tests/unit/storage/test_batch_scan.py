@@ -15,7 +15,7 @@ from tests.unit.storage.harness import batch
 
 def file_of(*parts: bytes | memoryview) -> File:
     file = MemoryFilesystem().open("/log", create=True)
-    file.append(*parts)
+    file.append(b"".join(parts))
     return file
 
 

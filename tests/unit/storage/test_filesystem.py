@@ -20,8 +20,8 @@ def folder(tmp_path: Path) -> str:
 def test_appends_parts_in_order_and_reads_them_back(folder: str) -> None:
     file = LocalFilesystem().open(f"{folder}/log", create=True)
     file.append(b"one")
-    file.append(memoryview(b"-two"), bytearray(b"-three"))
-    file.append(*[b"x"] * 2000)
+    file.append_parts([memoryview(b"-two"), bytearray(b"-three")])
+    file.append_parts([b"x"] * 2000)
     assert file.size == 13 + 2000
     assert file.pread(13, 0) == b"one-two-three"
     assert file.pread(10, 2010) == b"xxx"
@@ -56,7 +56,7 @@ def test_a_short_write_is_completed(folder: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(os, "pwrite", lambda fd, data, at: real_pwrite(fd, data[:2], at))
     file.append(b"abcdefg")
     monkeypatch.setattr(os, "pwritev", lambda fd, parts, at: real_pwritev(fd, parts[:1], at))
-    file.append(b"hi", b"jkl")
+    file.append_parts([b"hi", b"jkl"])
     assert file.pread(20, 0) == b"abcdefghijkl"
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from storage.recent_batches import RECENT_BATCHES_MAX, RecentBatches
+from storage.recent_batches import RECENT_BATCHES_HELD, RECENT_BATCHES_MAX, RecentBatches
+
+
+def add(recent: RecentBatches, last_offset: int, position: int) -> None:
+    recent.lasts.append(last_offset)
+    recent.positions.append(position)
+    if len(recent) > RECENT_BATCHES_HELD:
+        recent.forget_oldest()
 
 
 def filled(count: int, size: int = 10, per_batch: int = 3) -> RecentBatches:
     recent = RecentBatches(100)
     for number in range(count):
-        recent.add(100 + (number + 1) * per_batch - 1, number * size)
+        add(recent, 100 + (number + 1) * per_batch - 1, number * size)
     return recent
 
 
@@ -20,15 +27,15 @@ def test_each_offset_leads_to_its_batch() -> None:
 
 def test_a_gap_leads_to_the_batch_after_it() -> None:
     recent = RecentBatches(0)
-    recent.add(4, 0)
-    recent.add(20, 50)
+    add(recent, 4, 0)
+    add(recent, 20, 50)
     assert recent.locate(5, 80) == (50, 30)
 
 
 def test_old_batches_are_forgotten_and_that_is_known() -> None:
     recent = filled(2 * RECENT_BATCHES_MAX)
     assert recent.from_offset == 100
-    recent.add(100 + 6 * RECENT_BATCHES_MAX + 2, 20 * RECENT_BATCHES_MAX)
+    add(recent, 100 + 6 * RECENT_BATCHES_MAX + 2, 20 * RECENT_BATCHES_MAX)
     assert len(recent) == RECENT_BATCHES_MAX + 1
     assert recent.from_offset == 100 + 3 * RECENT_BATCHES_MAX
     first = recent.locate(recent.from_offset, 0)
