@@ -16,7 +16,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from broker.apis.context import Api, AtOnce, AtOnceAnswer, Later, RequestContext, TheLongWay
+from broker.apis.context import (
+    Api,
+    AtOnce,
+    AtOnceAnswer,
+    Expected,
+    Later,
+    Repeating,
+    RequestContext,
+)
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import (
@@ -37,14 +45,24 @@ Encode = Callable[[Any, int, int], ResponseParts]
 """A response, the version and the correlation id → its frame."""
 
 _API_VERSIONS = int(ApiKey.API_VERSIONS)
-_LOW_API_KEY = 1
-"""Where a frame has the lower byte of its API key: all of it, for what is tried at once."""
+
+
+@dataclass(slots=True)
+class RequestMetrics:
+    """Counts per API since the start."""
+
+    requests: int = 0
+    errors: int = 0
 
 
 class Connection(Protocol):
     """What the network tells of a connection, and keeps for it."""
 
     at_once: AtOnce | None
+    at_once_metrics: RequestMetrics
+    """Where its answers count; there where `at_once` is."""
+    expect: Callable[[memoryview], Expected | None] | None
+    """Prepares for a request that `at_once` would answer."""
 
     @property
     def connection_id(self) -> str: ...
@@ -62,14 +80,6 @@ class Reply(Protocol):
 
     def close(self) -> None:
         """Close the connection instead of answering."""
-
-
-@dataclass(slots=True)
-class RequestMetrics:
-    """Counts per API since the start."""
-
-    requests: int = 0
-    errors: int = 0
 
 
 class _Served:
@@ -127,13 +137,20 @@ class RequestHandler:
         except (ProtocolError, AssertionError):
             raise
         except Exception as error:  # noqa: BLE001  answered by _ask; not tried a second time
-            connection.at_once = None
-            answers: list[bytes] = []
-            self.handle(connection, frame, _Collected(answers), error)
-            return bytes(answers[0])
+            return self.say_failed(connection, frame, error)
         if answer is not None:
-            self._served[frame[_LOW_API_KEY]].metrics.requests += 1
+            connection.at_once_metrics.requests += 1
         return answer
+
+    def say_failed(self, connection: Connection, frame: memoryview, error: Exception) -> bytes:
+        """The answer to a request that was tried at once, or expected, and failed by `error`.
+
+        Raises ProtocolError where the connection is to be closed.
+        """
+        connection.at_once = connection.expect = None
+        answers: list[bytes] = []
+        self.handle(connection, frame, _Collected(answers), error)
+        return bytes(answers[0])
 
     def handle(
         self,
@@ -178,7 +195,7 @@ class RequestHandler:
         except Exception as error:  # noqa: BLE001  answered by _ask; not tried a second time
             the_long_way(frame, error)
         else:
-            _note(done, connection, frame, the_long_way)
+            _note(done, connection, served.metrics, partial(the_long_way, frame))
 
     def _read_and_ask(
         self,
@@ -245,13 +262,21 @@ class _Collected:
 
 
 def _note(
-    done: bool | AtOnce, connection: Connection, frame: memoryview, the_long_way: TheLongWay
+    done: bool | AtOnce | Repeating,
+    connection: Connection,
+    metrics: RequestMetrics,
+    the_long_way: Callable[[], None],
 ) -> None:
-    """What a quick attempt gave."""
+    """What a quick attempt gave: at most, what is to be tried with the next request."""
     if done is False:
-        the_long_way(frame)
-    elif done is not True:
-        connection.at_once = done
+        the_long_way()
+    if isinstance(done, bool):
+        return
+    connection.at_once_metrics = metrics
+    if isinstance(done, Repeating):
+        connection.at_once, connection.expect = done
+    else:
+        connection.at_once, connection.expect = done, None
 
 
 def _context(

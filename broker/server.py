@@ -155,6 +155,7 @@ class Server:
                 requests.handle,
                 self.io_pool,
                 at_once=requests.handle_at_once,
+                say_failed=requests.say_failed,
             )
         if node.controller_server is not None:
             self._controller_pool = BlockingPool(loop, 1, "ottla-controller-io")

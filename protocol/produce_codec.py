@@ -195,28 +195,22 @@ def layout_of(frame: memoryview, version: int, records: memoryview) -> Layout | 
     return Layout(version, len(frame) - size - 11 - width, width, _NO_TAGS_AT_END)
 
 
-class AnswerTemplate(NamedTuple):
-    """What is always the same in the answers of one partition without an error.
+AnswerTemplate = tuple[Callable[..., Any], int, bytes, bytes]
+"""What is always the same in the answers of one partition without an error: `pack`, `size`,
+`before` and `after` of `pack(size, correlation id, before, base offset, log append time, log start
+offset, after)`."""
 
-    `pack(size, correlation id, before, base offset, log append time, log start offset, after)`.
-    """
 
-    pack: Callable[..., Any]
-    size: int
-    before: bytes
-    after: bytes
-
-    @classmethod
-    def make(cls, version: int, name: str, topic_id: bytes, index: int) -> AnswerTemplate:
-        """For what `read_one` reads."""
-        partition = PartitionProduceResponse(index, 0, 0, 0, 0)
-        response = ProduceResponse([TopicProduceResponse(name, topic_id, [partition])])
-        frame = response_parts(response, version, 0)
-        assert isinstance(frame, bytearray)
-        after = len(frame) - _AFTER_BYTES[version]
-        before, tail = bytes(frame[8 : after - 24]), bytes(frame[after:])
-        pack = Struct(f">ii{len(before)}sqqq{len(tail)}s").pack
-        return cls(pack, len(frame) - 4, before, tail)
+def answer_template(version: int, name: str, topic_id: bytes, index: int) -> AnswerTemplate:
+    """For what `read_one` reads."""
+    partition = PartitionProduceResponse(index, 0, 0, 0, 0)
+    response = ProduceResponse([TopicProduceResponse(name, topic_id, [partition])])
+    frame = response_parts(response, version, 0)
+    assert isinstance(frame, bytearray)
+    after = len(frame) - _AFTER_BYTES[version]
+    before, tail = bytes(frame[8 : after - 24]), bytes(frame[after:])
+    pack = Struct(f">ii{len(before)}sqqq{len(tail)}s").pack
+    return pack, len(frame) - 4, before, tail
 
 
 # Record errors, error message, throttle time, and tags.

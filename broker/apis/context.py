@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -41,10 +41,31 @@ Later = Callable[[], Reply]
 AtOnce = Callable[[memoryview, Later], AtOnceAnswer | None]
 """A frame → its answer, empty where it comes later; None: nothing was done."""
 
+
+class Expected(Protocol):
+    """The answer to a request that is not there yet; good for one, as long as nothing else is
+    handled."""
+
+    def answer(self) -> AtOnceAnswer | None:
+        """The request lies where the one before it lay. None: nothing was done."""
+
+    def settle(self) -> None:
+        """The answer is on its way: what follows from the request."""
+
+
+class Repeating(NamedTuple):
+    """What knows requests of a kind so well that it can prepare for the next one."""
+
+    at_once: AtOnce
+    expect: Callable[[memoryview], Expected | None]
+    """The bytes of the last request, the frame's size first, which still lie where the next one's
+    will → what answers one that is the same but for its correlation id and its records."""
+
+
 TheLongWay = Callable[[memoryview], None]
 """Answers one request by its API's `handle`, given its frame or a changed copy of that."""
 
-Quick = Callable[[memoryview, int, int, int, Reply, TheLongWay, str], bool | AtOnce]
+Quick = Callable[[memoryview, int, int, int, Reply, TheLongWay, str], bool | AtOnce | Repeating]
 
 
 @dataclass(frozen=True, slots=True)

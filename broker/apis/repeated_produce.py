@@ -17,16 +17,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from struct import Struct
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from broker.apis.context import AtOnce, Later
+from broker.apis.context import Later, Repeating
+from broker.apis.expected_produce import ExpectedProduce
 from broker.apis.replicated_produce import ReplicatedProduce
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.framing import SIZE_BYTES
 from protocol.message_codec import ResponseParts
-from protocol.produce_codec import AnswerTemplate, Layout, OnePartition, layout_of
+from protocol.produce_codec import (
+    AnswerTemplate,
+    Layout,
+    OnePartition,
+    answer_template,
+    layout_of,
+)
 
 HEADS_MAX = 4096
 """What is remembered; when there is more, all is forgotten and learned again."""
@@ -41,17 +49,10 @@ _Refuse: TypeAlias = Callable[[int, str, Place, int, int, ErrorCode], ResponsePa
 _RefuseHere: TypeAlias = Callable[[int, int, ErrorCode], ResponseParts]
 
 
-class _Target(NamedTuple):
-    """Where such requests go, and how they are answered."""
-
-    find: _Find
-    topic: str | bytes
-    partition: int
-    acks: int
-    timeout_ms: int
-    template: AnswerTemplate | None
-    refuse: _RefuseHere
-    """(correlation id, log start, error) of an append that was not replicated."""
+_Target: TypeAlias = tuple[_Find, str | bytes, int, int, int, AnswerTemplate | None, _RefuseHere]
+"""Where such requests go, and how they are answered: finds the partition by a name or id and its
+index; acks, the timeout in ms, and what answers; at last (correlation id, log start, error) of an
+append that was not replicated. Tuples by themselves: one with names takes longer to take apart."""
 
 
 # How the length of records is read, as two numbers a and b: a × first + b × second = frame's size
@@ -76,7 +77,7 @@ class RepeatedProduce:
 
     def remember(
         self, frame: memoryview, version: int, request: OnePartition, listener_name: str
-    ) -> AtOnce | None:
+    ) -> Repeating | None:
         """What answers requests that begin as this one, which was appended; None if it is odd."""
         layout = layout_of(frame, version, request[-1])
         if layout is None or layout.head_bytes > HEAD_BYTES_MAX:
@@ -92,14 +93,14 @@ class RepeatedProduce:
                 self._layouts[which] = same
             self._heads += 1
             same.heads[head] = self._target(version, request, listener_name)
-        return same.answer
+        return same.repeating
 
     def _target(self, version: int, request: OnePartition, listener_name: str) -> _Target:
         acks, timeout_ms, name, topic_id, index, _ = request
-        template = AnswerTemplate.make(version, name, topic_id, index) if acks else None
+        template = answer_template(version, name, topic_id, index) if acks else None
         refuse = partial(self._refuse, version, listener_name, (name, topic_id, index))
         find: _Find = self._replicas.partition if name else self._replicas.partition_by_id
-        return _Target(find, name or topic_id, index, acks, timeout_ms, template, refuse)
+        return find, name or topic_id, index, acks, timeout_ms, template, refuse
 
     def _forget(self) -> None:
         for same in self._layouts.values():  # connections may still ask them
@@ -126,6 +127,7 @@ class _SameLayout:
         "_tail_bytes",
         "_unpack",
         "heads",
+        "repeating",
     )
 
     def __init__(self, replicas: ReplicaManager, layout: Layout) -> None:
@@ -146,23 +148,14 @@ class _SameLayout:
         self._around = around - {1: 1, 2: 129, 4: 0}[width]
         self._first_min = 128 if width == 2 else 0
         self.heads: dict[bytes, _Target] = {}
+        self.repeating = Repeating(self.answer, self.expect)
 
     def answer(self, frame: memoryview, later: Later) -> ResponseParts | None:
         """See `AtOnce`."""
-        size = len(frame)
-        if not self._size_min <= size <= self._size_max:
+        found = self._find_target(frame)
+        if found is None:
             return None
-        api, correlation_id, head, first, second = self._unpack(frame)
-        target = self.heads.get(head)
-        end = size - self._tail_bytes
-        if (
-            target is None
-            or api != self._api
-            or first * self._first_factor + second * self._second_factor + self._around != size
-            or first < self._first_min
-            or self._tail_at(frame, end) != self._tail
-        ):
-            return None
+        correlation_id, target, end = found
         find, topic, index, acks, timeout_ms, template, _ = target
         partition = find(topic, index)  # type: ignore[arg-type]
         if partition is None:
@@ -185,13 +178,48 @@ class _SameLayout:
         finally:
             self._replicas.partition_changed(partition)
 
+    def expect(self, message: memoryview) -> ExpectedProduce | None:
+        """See `Repeating`."""
+        frame = message[SIZE_BYTES:]
+        found = self._find_target(frame)
+        if found is None or int.from_bytes(message[:SIZE_BYTES]) != len(frame):
+            return None
+        _, (find, topic, index, _, _, template, _), end = found
+        partition = find(topic, index)  # type: ignore[arg-type]
+        if partition is None or template is None:
+            return None
+        start, end = SIZE_BYTES + self._records_at, SIZE_BYTES + end
+        prepared = partition.prepare_plain(message[start:end])
+        if prepared is None:
+            return None
+        return ExpectedProduce(self._replicas, partition, prepared, message, start, end, template)
+
+    def _find_target(self, frame: memoryview) -> tuple[int, _Target, int] | None:
+        """Correlation id, where it goes, where its records end; None where it is another kind."""
+        size = len(frame)
+        if not self._size_min <= size <= self._size_max:
+            return None
+        api, correlation_id, head, first, second = self._unpack(frame)
+        target = self.heads.get(head)
+        end = size - self._tail_bytes
+        if (
+            target is None
+            or api != self._api
+            or first * self._first_factor + second * self._second_factor + self._around != size
+            or first < self._first_min
+            or self._tail_at(frame, end) != self._tail
+        ):
+            return None
+        return correlation_id, target, end
+
 
 def _answer(
     target: _Target, correlation_id: int, offset: int, start: int, error: ErrorCode
 ) -> ResponseParts:
     """What is said of an append that was to be replicated."""
-    if error or target.template is None:
-        return target.refuse(correlation_id, start, error)
-    pack, size, before, after = target.template
+    *_, template, refuse = target
+    if error or template is None:
+        return refuse(correlation_id, start, error)
+    pack, size, before, after = template
     answer: bytes = pack(size, correlation_id, before, offset, -1, start, after)
     return answer

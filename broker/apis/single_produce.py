@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from broker.apis.context import AtOnce, TheLongWay
+from broker.apis.context import Repeating, TheLongWay
 from broker.apis.repeated_produce import Place, RepeatedProduce
 from broker.apis.replicated_produce import ReplicatedProduce
 from broker.replication.replica_manager import ReplicaManager
@@ -59,7 +59,7 @@ class SingleProduce:
         reply: Callable[[ResponseParts | None], None],
         _the_long_way: TheLongWay,
         listener_name: str,
-    ) -> bool | AtOnce:
+    ) -> bool | Repeating:
         """Append and answer the request whose body is at `pos`. False: nothing was done."""
         request = read_one(frame, pos, version)
         if request is None:

@@ -25,6 +25,7 @@ import asyncio
 import logging
 import socket
 import time
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
@@ -38,7 +39,7 @@ from broker.network.request_channel import (
     ResponseParts,
 )
 from protocol.errors import ProtocolError
-from protocol.framing import FrameReader
+from protocol.framing import SIZE_BYTES, FrameReader
 
 if TYPE_CHECKING:
     from broker.network.processor import Processor
@@ -107,6 +108,7 @@ class Connection(asyncio.BufferedProtocol):
         self._flush_announced = False
         self._close_wanted = False
         self._later: Responder | None = None
+        self._asked_bytes = 0  # of the last request that was answered at once
 
     # --- called by the transport ---------------------------------------------------------------
 
@@ -132,30 +134,28 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes have come."""
-        self.last_active_s = time.monotonic()
-        self.received_bytes += nbytes
         reader = self.reader
+        ready = self.state is _READY
         try:
-            if self.state is not _READY:
-                reader.buffer_updated(nbytes)
-                self._pause()
-                return
             # Nearly all that comes is one request like the one before: its answer is known when
-            # the call returns, and there is nothing to keep in between.
+            # the call returns, and there is nothing to keep in between. A client that waits for it
+            # has its core at rest a few microseconds later, so all else comes behind the answer.
             tried = False
-            if self.context.at_once is not None:
+            if ready and self.context.at_once is not None:
                 frame = reader.only_frame(nbytes)
                 if frame is not None:
                     answer = self._channel.handle_at_once(self, frame)
                     if answer is not None:
-                        if self._later is None:
-                            self._send_at_once(answer, nbytes)
-                        else:
-                            self._wait_for(answer)
+                        self._answered_at_once(answer, nbytes)
                         return
                     tried = True
+            self.last_active_s = time.monotonic()
+            self.received_bytes += nbytes
             reader.buffer_updated(nbytes)
-            self._run(tried)
+            if ready:
+                self._run(tried)
+            else:
+                self._pause()
         except ProtocolError as error:
             self.fail(error)
 
@@ -258,16 +258,32 @@ class Connection(asyncio.BufferedProtocol):
         """Whether the peer's next bytes may be taken past the transport."""
         return self.state is _READY and self._socket is not None and not self._paused
 
-    def receive_now(self) -> bool:
-        """Take and handle what the peer has sent, or see that the connection has ended, of which
-        the loop tells. False: neither."""
+    def receive_until(self, clock: Callable[[], float], end_s: float) -> bool:
+        """Take and handle what the peer sends until then, or see that the connection has ended, of
+        which the loop tells. False: neither."""
         assert self._socket is not None
-        try:
-            nbytes = self._socket.recv_into(self.get_buffer(-1))
-        except (BlockingIOError, InterruptedError):
-            return False
-        except OSError:
-            return True
+        recv_into, buffer = self._socket.recv_into, self.get_buffer(-1)
+        expected, asked_bytes = None, self._asked_bytes
+        frame = buffer[SIZE_BYTES:asked_bytes]
+        if asked_bytes and not self.reader.in_progress:
+            expected = self._channel.expect(self, buffer[:asked_bytes])
+        while True:
+            try:
+                nbytes = recv_into(buffer)
+                break
+            except (BlockingIOError, InterruptedError):
+                if clock() >= end_s:
+                    return False
+            except OSError:
+                return True
+        if expected is not None and nbytes == asked_bytes:
+            answer = self._channel.handle_expected(self, frame, expected)
+            if answer is not None:
+                try:
+                    self._answered_at_once(answer, nbytes)
+                finally:
+                    self._channel.settle(expected)
+                return True
         if nbytes:
             self.buffer_updated(nbytes)
         return True
@@ -393,10 +409,12 @@ class Connection(asyncio.BufferedProtocol):
 
     # --- answers -------------------------------------------------------------------------------
 
-    def _send_at_once(self, answer: AtOnceAnswer, request_bytes: int) -> None:
-        """Send the answer to a request that was never under way; empty: there is none."""
+    def _answered_at_once(self, answer: AtOnceAnswer, request_bytes: int) -> None:
+        """Send the answer to a request that was never under way; empty: there is none, or later."""
         sender = self._sender
-        if answer and sender is not None:
+        if self._later is not None:
+            self._wait_for(answer)
+        elif answer and sender is not None:
             try:
                 if isinstance(answer, bytes):
                     sent = sender.send(answer)
@@ -408,6 +426,9 @@ class Connection(asyncio.BufferedProtocol):
                     self._await_drain()
             except (OSError, ValueError) as error:
                 self._send_failed(error)
+        self.last_active_s = time.monotonic()
+        self.received_bytes += request_bytes
+        self._asked_bytes = request_bytes
         if self._channel.answered:
             self._channel.flush_answered()
 
@@ -416,8 +437,6 @@ class Connection(asyncio.BufferedProtocol):
         later, self._later = self._later, None
         if failure and later is not None:
             later(failure)
-        if self._channel.answered:
-            self._channel.flush_answered()
 
     def _send_out(self) -> bool:
         """Hand answers to the sender. False: the peer is slow, or gone; wait for `_drained`."""

@@ -32,6 +32,17 @@ Later = Callable[[], Callable[[Any], None]]
 """Gives the way back of an answer that is not given at once; asked for once."""
 
 
+class Expected(Protocol):
+    """The answer to a request that is not there yet. Good for one, as long as no other request is
+    handled."""
+
+    def answer(self) -> AtOnceAnswer | None:
+        """The answer, now that it is; None where nothing was done."""
+
+    def settle(self) -> None:
+        """The answer is on its way: what follows from the request."""
+
+
 @dataclass(slots=True, eq=False)
 class ConnectionContext:
     """What handlers may know of a connection, and what they remember about it."""
@@ -49,6 +60,11 @@ class ConnectionContext:
     closed: bool = False
     at_once: Callable[[memoryview, Later], AtOnceAnswer | None] | None = None
     """Left by a request: answers the next one if it is of the same kind. See `HandleAtOnce`."""
+    at_once_metrics: Any = None
+    """Left beside it: where its answers count."""
+    expect: Callable[[memoryview], Expected | None] | None = None
+    """Left beside it: prepares for a request that is like the last one, whose bytes, the frame's
+    size first, lie where the next one's will; None where nothing can be prepared."""
     attachments: dict[str, object] = field(default_factory=dict)
     """For handlers: state that ends with the connection."""
 
@@ -111,6 +127,10 @@ nothing was done, and `Handle` is to be called. Asked only where `ConnectionCont
 set."""
 
 
+SayFailed = Callable[[ConnectionContext, memoryview, Exception], bytes]
+"""The answer to a frame whose `Expected` failed by a bug of ours; may raise as `Handle` does."""
+
+
 def never_at_once(
     _context: ConnectionContext, _frame: memoryview, _later: Later
 ) -> AtOnceAnswer | None:
@@ -139,11 +159,13 @@ class RequestChannel:
         queued_max_requests: int,
         call_soon: Callable[[Callable[[], None]], object],
         at_once: HandleAtOnce = never_at_once,
+        say_failed: SayFailed | None = None,
     ) -> None:
         if queued_max_requests < 1:
             raise ValueError("queued.max.requests is at least 1")
         self._handle = handle
         self._at_once = at_once
+        self._say_failed = say_failed
         self._slots = slots
         self._limit = queued_max_requests
         self._call_soon = call_soon
@@ -209,6 +231,53 @@ class RequestChannel:
         if answer is not None:
             self.request_count += 1
         return answer
+
+    def expect(self, requester: Requester, message: memoryview) -> Expected | None:
+        """Prepare for the requester's next request, which will lie in `message` as the last one
+        does now, the frame's size first. None where that is not possible. Nothing else may be
+        handled before it is."""
+        expect = requester.context.expect
+        if expect is None or not self.slot_free:
+            return None
+        return expect(message)
+
+    def handle_expected(
+        self, requester: Requester, frame: memoryview, expected: Expected
+    ) -> AtOnceAnswer | None:
+        """The answer to a request that has come as it was expected; None where it goes the usual
+        way. `settle` follows when it is sent."""
+        try:
+            answer = expected.answer()
+        except BaseException as error:  # noqa: BLE001  raised again, unless it can be answered
+            return self._expected_failed(requester, frame, error)
+        if answer is not None:
+            self.request_count += 1
+            requester.context.at_once_metrics.requests += 1
+        return answer
+
+    def _expected_failed(
+        self, requester: Requester, frame: memoryview, error: BaseException
+    ) -> bytes:
+        self.request_count += 1
+        try:
+            # A broken invariant stops the process; of any other bug the peer is told.
+            if self._say_failed is None or not isinstance(error, Exception):
+                raise error
+            if isinstance(error, AssertionError):
+                raise error
+            return self._say_failed(requester.context, frame, error)
+        except BaseException as final:
+            requester.fail(final)  # as in handle_now
+            raise
+
+    def settle(self, expected: Expected) -> None:
+        """What follows from a request whose answer was sent; others may be answered by it."""
+        self.handling = True
+        try:
+            expected.settle()
+        finally:
+            self.handling = False
+        self.flush_answered()
 
     def handle_now(self, requester: Requester, frame: memoryview) -> None:
         """Handle a request in a slot that is free; its answer may come during the call."""

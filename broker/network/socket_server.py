@@ -26,7 +26,13 @@ from broker.network import local_congestion
 from broker.network.busy_poll import BusyPoll
 from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
 from broker.network.processor import Processor
-from broker.network.request_channel import Handle, HandleAtOnce, RequestChannel, never_at_once
+from broker.network.request_channel import (
+    Handle,
+    HandleAtOnce,
+    RequestChannel,
+    SayFailed,
+    never_at_once,
+)
 from broker.scheduler import BlockingPool
 from protocol.framing import SCRATCH_BYTES
 
@@ -191,13 +197,13 @@ class SocketServer:
         loop: asyncio.AbstractEventLoop | None = None,
         on_closed: Callable[[str], None] | None = None,
         at_once: HandleAtOnce = never_at_once,
+        say_failed: SayFailed | None = None,
     ) -> None:
-        """`io_pool` has `num.io.threads`: its jobs hold the handler slots. `on_closed(connection
-        id)` is told when a connection is gone. On the loop's thread."""
+        """Jobs of `io_pool` hold the handler slots. `on_closed(connection id)`: one is gone."""
         self.loop = loop or asyncio.get_running_loop()
         self.settings = settings
         self.channel = RequestChannel(
-            handle, io_pool, settings.queued_max_requests, self.loop.call_soon, at_once
+            handle, io_pool, settings.queued_max_requests, self.loop.call_soon, at_once, say_failed
         )
         self.busy_poll = BusyPoll(self.loop.call_soon)
         self.quotas = ConnectionQuotas(

@@ -1,8 +1,8 @@
 """One replica of one partition on this broker: its log, its leader, its in-sync replicas.
 
-Owns the leader's rules: who may append, and when it is acknowledged, who is proposed for the ISR;
-what readers get is in `partition_reads`. Changes of leadership come from the metadata image only.
-Never does I/O itself; the log does. Follows Kafka's `Partition`.
+Owns the leader's rules: when an append is acknowledged, who is proposed for the ISR; who may
+append is in `partition_appends`, what readers get in `partition_reads`. Changes of leadership come
+from the metadata image only. Never does I/O itself; the log does. Follows Kafka's `Partition`.
 
 Fetch sessions and parked operations hear of every change through `on_change`.
 """
@@ -17,15 +17,13 @@ from typing import Protocol
 from broker.metrics import TopicMetrics
 from broker.replication.alter_partition_manager import Altered, Proposal
 from broker.replication.followers import Followers, IsrChange, LeaderView
-from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET, PartitionReads
+from broker.replication.partition_appends import PartitionAppends
+from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET
 from broker.replication.replica import Replica
-from broker.replication.transaction_marker import TransactionMarkerRequest
 from controller.metadata_image import RECOVERED, PartitionRegistration
 from protocol.errors import ErrorCode
-from storage.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log_dir_failure import LogDirFailure
 from storage.unified_log import UnifiedLog
-from storage.verification_state import VerificationGuard
 
 _log = logging.getLogger("ottla.isr")
 
@@ -41,7 +39,7 @@ class PartitionListener(Protocol):
         """Data, watermarks, leadership or existence of `partition` changed."""
 
 
-class Partition(PartitionReads):
+class Partition(PartitionAppends):
     """A partition that this broker hosts a replica of. Identity is the object: it is a dict key."""
 
     __slots__ = (
@@ -247,95 +245,9 @@ class Partition(PartitionReads):
             self._on_change(self)
         self._expand_isr(followers)  # another may have waited for this answer
 
-    # --- writing -------------------------------------------------------------------------------
-
-    def append_as_leader(
-        self,
-        records: memoryview,
-        required_acks: int,
-        now_ms: int,
-        origin: AppendOrigin = AppendOrigin.CLIENT,
-        verification_guard: VerificationGuard | None = None,
-    ) -> LogAppendInfo | ErrorCode:
-        """Append batches, which are patched in place; the first of a transaction with the guard of
-        its verification.
-
-        The error of the append is in the returned info; an ErrorCode alone where it was not tried.
-        """
-        if not self.is_leader:
-            return self.check_leader_epoch(NO_EPOCH)
-        if required_acks == -1 and not self._has_enough_isr():
-            return ErrorCode.NOT_ENOUGH_REPLICAS
-        info = self.log.append_as_leader(
-            records, self.leader_epoch, now_ms, origin=origin, guard=verification_guard
-        )
-        counts = self.counts
-        counts.total_produce_requests += 1
-        if info.error:
-            counts.failed_produce_requests += 1
-            counts.bytes_rejected += len(records)
-            return info
-        counts.messages_in += info.last_offset - info.first_offset + 1
-        counts.bytes_in += info.size
-        self._advance_high_watermark()
-        return info
-
-    def append_plain(self, records: memoryview, required_acks: int) -> int:
-        """Append a plain batch: its first offset; -1, nothing done: `append_as_leader` tells."""
-        if not self.is_leader or (required_acks == -1 and not self._has_enough_isr()):
-            return -1
-        log = self.log
-        first = log.append_plain(records, self.leader_epoch)
-        if first >= 0:
-            end = log.log_end_offset
-            if self._alone:  # inside the log by itself: no need to be fitted into it every time
-                log.high_watermark = end
-            elif self.followers is not None:
-                self.followers.appended(first, records)
-            counts = self.counts
-            counts.total_produce_requests += 1
-            counts.messages_in += end - first
-            counts.bytes_in += len(records)
-        return first
-
-    def append_end_txn_marker(
-        self, marker: TransactionMarkerRequest, now_ms: int
-    ) -> LogAppendInfo | ErrorCode:
-        """End a producer's transaction here; acknowledged as acks=all is. Errors as above."""
-        if not self.is_leader:
-            return self.check_leader_epoch(NO_EPOCH)
-        if not self._has_enough_isr():
-            return ErrorCode.NOT_ENOUGH_REPLICAS
-        info = self.log.append_end_txn_marker(
-            marker.producer_id,
-            marker.producer_epoch,
-            marker.coordinator_epoch,
-            marker.committed,
-            self.leader_epoch,
-            now_ms,
-            marker.transaction_version,
-        )
-        if not info.error:
-            self._advance_high_watermark()
-        return info
-
-    def maybe_start_transaction_verification(
-        self, producer_id: int, sequence: int, producer_epoch: int, supports_epoch_bump: bool
-    ) -> VerificationGuard | None | ErrorCode:
-        """The guard for the append, once the coordinator was asked; None where nobody has to be,
-        for the transaction has begun here. An ErrorCode where this is not the leader."""
-        if not self.is_leader:
-            return self.check_leader_epoch(NO_EPOCH)
-        return self.log.maybe_start_transaction_verification(
-            producer_id, sequence, producer_epoch, supports_epoch_bump
-        )
-
     def changed(self) -> None:
         """Wake what waits for this partition: after an append, once its answer is on its way."""
         self._on_change(self)
-
-    def _has_enough_isr(self) -> bool:
-        return self.followers is None or len(self.isr) >= self.followers.min_isr
 
     def is_replicated_to(self, required_offset: int) -> ErrorCode | None:
         """For acks=all: None while replicas miss data below `required_offset`, else the verdict."""

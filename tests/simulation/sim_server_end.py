@@ -83,13 +83,22 @@ class Ends:
 class _Context:
     """What `RequestHandler` is told of a connection."""
 
-    __slots__ = ("at_once", "client_host", "connection_id", "listener_name")
+    __slots__ = (
+        "at_once",
+        "at_once_metrics",
+        "client_host",
+        "connection_id",
+        "expect",
+        "listener_name",
+    )
 
     def __init__(self, connection_id: str, listener_name: str) -> None:
         self.connection_id = connection_id
         self.client_host = "10.0.0.1"
         self.listener_name = listener_name
         self.at_once: Any = None
+        self.at_once_metrics: Any = None
+        self.expect: Any = None
 
 
 class _Reply:

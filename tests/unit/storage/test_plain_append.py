@@ -15,7 +15,7 @@ from storage.log_append_info import LogAppendInfo
 from storage.log_config import LogConfig
 from storage.unified_log import UnifiedLog
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.storage.harness import NOW_MS, batch, environment, open_log, read_all
+from tests.unit.storage.harness import NOW_MS, bases, batch, environment, open_log, read_all
 
 CONFIG = LogConfig(segment_bytes=700, index_interval_bytes=150)
 
@@ -148,3 +148,88 @@ def test_with_flush_messages_a_copy_is_flushed() -> None:
     for offset in range(3):
         log.append_as_follower(batch(b"a", base_offset=offset, leader_epoch=0), 0)
         assert log.recovery_point == offset + 1
+
+
+SENT = st.fixed_dictionaries(
+    {
+        "count": st.integers(1, 3),
+        "timestamp": st.sampled_from([-1, NOW_MS - 5, NOW_MS, NOW_MS + 5, NOW_MS + 10**10]),
+        "producer_id": st.sampled_from([-1, -1, 7, 7, 8]),
+        "sequence_more": st.sampled_from([0, 0, 0, 0, 1]),
+        "transactional": st.sampled_from([False, False, False, True]),
+        "compression": st.sampled_from([Codec.NONE, Codec.NONE, Codec.GZIP]),
+        "timestamp_type": st.sampled_from([0, 0, 0, 1]),
+        "damage": st.sampled_from([None, None, None, None, "crc", "length", "offset"]),
+        "leader_epoch_more": st.sampled_from([0, 0, 0, 0, 1]),
+    }
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(SENT, min_size=1, max_size=12))
+def test_an_append_in_two_halves_leaves_the_same_log(sent: list[dict[str, Any]]) -> None:
+    halves, whole = open_log(config=CONFIG), open_log(config=CONFIG)
+    epoch, sequences = 3, {7: 0, 8: 0}
+    for one in sent:
+        epoch += one["leader_epoch_more"]
+        pid = one["producer_id"]
+        fields: dict[str, Any] = {}
+        if pid >= 0:
+            sequence = sequences[pid] + one["sequence_more"]
+            sequences[pid] = sequence + one["count"]
+            fields = {"producer_id": pid, "producer_epoch": 0, "base_sequence": sequence}
+            fields["is_transactional"] = one["transactional"]
+        came = bytearray(
+            batch(
+                *[b"v" * 20] * one["count"],
+                timestamp=one["timestamp"],
+                compression=one["compression"],
+                timestamp_type=TimestampType(one["timestamp_type"]),
+                **fields,
+            )
+        )
+        damaged = {"crc": len(came) - 1, "length": 11, "offset": 7}.get(one["damage"])
+        if damaged is not None:
+            came[damaged] ^= 1
+        place = memoryview(bytearray(len(came)))
+        prepared = halves.prepare_plain(place, epoch)
+        place[:] = came
+        offset = -1
+        if prepared is not None:
+            offset = prepared.write()
+            prepared.settle()
+        long = told(whole.append_as_leader(memoryview(came[:]), epoch, NOW_MS))
+        if offset >= 0:
+            assert long[:2] == (ErrorCode.NONE, offset)
+        else:
+            assert place == came  # nothing was done
+            assert told(halves.append_as_leader(place, epoch, NOW_MS)) == long
+        assert state_of(halves) == state_of(whole)
+
+
+def test_the_first_half_writes_and_the_second_tells_the_log() -> None:
+    log = open_log()
+    for _ in range(2):
+        log.append_as_leader(batch(b"a"), 0, NOW_MS)
+    place = batch(b"b", b"c")
+    prepared = log.prepare_plain(place, 0)
+    assert prepared is not None
+    written = log.size_bytes
+    assert prepared.write() == 2
+    assert (log.log_end_offset, log.size_bytes) == (2, written + len(place))
+    prepared.settle()
+    assert log.log_end_offset == 4
+    assert bases(log) == [0, 1, 2]
+
+
+def test_what_was_prepared_for_another_end_of_the_log_writes_nothing() -> None:
+    log = open_log()
+    for _ in range(2):
+        log.append_as_leader(batch(b"a"), 0, NOW_MS)
+    prepared = log.prepare_plain(batch(b"late"), 0)
+    assert prepared is not None
+    log.append_as_leader(batch(b"b"), 0, NOW_MS)
+    whole = read_all(log)
+    assert prepared.write() == -1
+    prepared.settle()
+    assert (log.log_end_offset, read_all(log)) == (3, whole)

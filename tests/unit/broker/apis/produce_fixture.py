@@ -22,6 +22,8 @@ from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 
 class Connection:
     at_once: Any = None
+    at_once_metrics: Any = None
+    expect: Any = None
     connection_id = "c1"
     client_host = "127.0.0.1"
     listener_name = "PLAINTEXT"

@@ -198,7 +198,7 @@ def test_what_is_remembered_has_a_limit(client: Client, monkeypatch: pytest.Monk
         records = sent[-103:-3]
         done = known.remember(sent, 12, (1, 1, topic, bytes(16), 0, records), "L")
         assert (done is None) is (len(name) > 500)
-        held += [done.__self__] if done is not None else []  # type: ignore[attr-defined]
+        held += [done.at_once.__self__] if done is not None else []  # type: ignore[attr-defined]
         assert sum(len(one.heads) for one in dict.fromkeys(held)) <= 3
         assert done is None or any(name in head for head in held[-1].heads)
 

@@ -1,0 +1,134 @@
+"""What is written to one partition by its leader: batches of clients, and markers.
+
+Owns who may append: the leader, with acks=all only while enough replicas are in sync; and what an
+append counts as. When it is acknowledged is `partition`'s. Follows the writing half of Kafka's
+`Partition`.
+"""
+
+from __future__ import annotations
+
+from broker.metrics import TopicMetrics
+from broker.replication.partition_reads import NO_EPOCH, PartitionReads
+from broker.replication.transaction_marker import TransactionMarkerRequest
+from protocol.errors import ErrorCode
+from storage.log_append_info import AppendOrigin, LogAppendInfo
+from storage.plain_append import PreparedAppend
+from storage.verification_state import VerificationGuard
+
+
+class PartitionAppends(PartitionReads):
+    """The half of `broker.replication.partition.Partition` that writes; the state is there."""
+
+    __slots__ = ()
+
+    _alone: bool
+    counts: TopicMetrics
+    isr: tuple[int, ...]
+
+    def _advance_high_watermark(self) -> bool:
+        raise NotImplementedError
+
+    def append_as_leader(
+        self,
+        records: memoryview,
+        required_acks: int,
+        now_ms: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        verification_guard: VerificationGuard | None = None,
+    ) -> LogAppendInfo | ErrorCode:
+        """Append batches, which are patched in place; the first of a transaction with the guard of
+        its verification.
+
+        The error of the append is in the returned info; an ErrorCode alone where it was not tried.
+        """
+        if not self.is_leader:
+            return self.check_leader_epoch(NO_EPOCH)
+        if required_acks == -1 and not self._has_enough_isr():
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        info = self.log.append_as_leader(
+            records, self.leader_epoch, now_ms, origin=origin, guard=verification_guard
+        )
+        counts = self.counts
+        counts.total_produce_requests += 1
+        if info.error:
+            counts.failed_produce_requests += 1
+            counts.bytes_rejected += len(records)
+            return info
+        counts.messages_in += info.last_offset - info.first_offset + 1
+        counts.bytes_in += info.size
+        self._advance_high_watermark()
+        return info
+
+    def append_plain(self, records: memoryview, required_acks: int) -> int:
+        """Append a plain batch: its first offset; -1, nothing done: `append_as_leader` tells."""
+        if not self.is_leader or (required_acks == -1 and not self._has_enough_isr()):
+            return -1
+        log = self.log
+        first = log.append_plain(records, self.leader_epoch)
+        if first >= 0:
+            end = log.log_end_offset
+            if self._alone:  # inside the log by itself: no need to be fitted into it every time
+                log.high_watermark = end
+            elif self.followers is not None:
+                self.followers.appended(first, records)
+            counts = self.counts
+            counts.total_produce_requests += 1
+            counts.messages_in += end - first
+            counts.bytes_in += len(records)
+        return first
+
+    def prepare_plain(self, records: memoryview) -> PreparedAppend | None:
+        """What appends the plain batch that will lie in `records`, if there are no other replicas;
+        `settle` follows when it has."""
+        return self.log.prepare_plain(records, self.leader_epoch) if self._alone else None
+
+    def settle(self, prepared: PreparedAppend, size: int) -> None:
+        """It has appended a batch of `size` bytes, or has failed to."""
+        log = self.log
+        first = log.log_end_offset
+        prepared.settle()
+        end = log.log_end_offset
+        if end > first:
+            log.high_watermark = end
+            self._count(end - first, size)
+
+    def _count(self, messages: int, size: int) -> None:
+        counts = self.counts
+        counts.total_produce_requests += 1
+        counts.messages_in += messages
+        counts.bytes_in += size
+
+    def append_end_txn_marker(
+        self, marker: TransactionMarkerRequest, now_ms: int
+    ) -> LogAppendInfo | ErrorCode:
+        """End a producer's transaction here; acknowledged as acks=all is. Errors as above."""
+        if not self.is_leader:
+            return self.check_leader_epoch(NO_EPOCH)
+        if not self._has_enough_isr():
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        info = self.log.append_end_txn_marker(
+            marker.producer_id,
+            marker.producer_epoch,
+            marker.coordinator_epoch,
+            marker.committed,
+            self.leader_epoch,
+            now_ms,
+            marker.transaction_version,
+        )
+        if not info.error:
+            self._advance_high_watermark()
+        return info
+
+    def maybe_start_transaction_verification(
+        self, producer_id: int, sequence: int, producer_epoch: int, supports_epoch_bump: bool
+    ) -> VerificationGuard | None | ErrorCode:
+        """The guard for the append, once the coordinator was asked; None where nobody has to be,
+        for the transaction has begun here. An ErrorCode where this is not the leader."""
+        if not self.is_leader:
+            return self.check_leader_epoch(NO_EPOCH)
+        return self.log.maybe_start_transaction_verification(
+            producer_id, sequence, producer_epoch, supports_epoch_bump
+        )
+
+    def _has_enough_isr(self) -> bool:
+        return self.followers is None or len(self.isr) >= self.followers.min_isr

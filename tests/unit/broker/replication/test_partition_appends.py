@@ -1,0 +1,61 @@
+"""Who may append to a partition, and what an append counts as, in one go and in two halves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from broker.replication.partition import Partition
+from tests.unit.broker.replica_fixture import Replicas
+
+
+@pytest.fixture
+def replicas(tmp_path: Path) -> Replicas:
+    return Replicas(str(tmp_path))
+
+
+def in_two_halves(partition: Partition, records: memoryview) -> int:
+    prepared = partition.prepare_plain(records)
+    assert prepared is not None
+    offset = prepared.write()
+    partition.settle(prepared, len(records))
+    return offset
+
+
+def test_in_two_halves_it_is_committed_and_counted_as_in_one(replicas: Replicas) -> None:
+    partition = replicas.create("t")
+    records = replicas.batch(b"a", b"b")
+    size = len(records)
+    assert partition.append_plain(records, 1) == -1  # the first one of a log goes the long way
+    replicas.append("t", b"a", b"b")
+    counts = partition.counts
+    before = counts.total_produce_requests, counts.messages_in, counts.bytes_in
+    assert partition.append_plain(replicas.batch(b"a", b"b"), 1) == 2
+    assert in_two_halves(partition, replicas.batch(b"a", b"b")) == 4
+    after = counts.total_produce_requests, counts.messages_in, counts.bytes_in
+    assert [now - then for now, then in zip(after, before, strict=True)] == [2, 4, 2 * size]
+    assert partition.log.high_watermark == partition.log.log_end_offset == 6
+
+
+def test_what_was_not_written_changes_nothing(replicas: Replicas) -> None:
+    partition = replicas.create("t")
+    for _ in range(2):
+        replicas.append("t", b"a")
+    damaged = replicas.batch(b"b")
+    damaged[-1] ^= 1
+    before = partition.counts.total_produce_requests
+    assert in_two_halves(partition, damaged) == -1
+    assert partition.counts.total_produce_requests == before
+    assert partition.log.high_watermark == partition.log.log_end_offset == 2
+
+
+def test_nothing_is_prepared_beside_other_replicas_or_where_another_leads(
+    replicas: Replicas,
+) -> None:
+    for name, others in (("led", {}), ("followed", {"leader": 2})):
+        partition = replicas.create(name, replicas=[1, 2], **others)
+        if partition.is_leader:
+            for _ in range(2):
+                replicas.append(name, b"a")
+        assert partition.prepare_plain(replicas.batch(b"b")) is None
