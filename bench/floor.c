@@ -1,6 +1,7 @@
 /* A floor: a server that makes the system calls of a broker for one connection, and nothing else.
  *
  *   floor FILE append BYTES ANSWER   each request's last BYTES go to the end of FILE (pwrite)
+ *   floor FILE look BYTES ANSWER     the same, but it looks for the next request instead of sleeping
  *   floor FILE send BYTES ANSWER     each answer ends with BYTES of FILE, one part after the other
  *                                    and from the first again (sendfile)
  *
@@ -29,7 +30,7 @@
 
 static char request[REQUEST_MAX], *answer;
 static size_t bytes, answer_bytes;
-static int file, appends;
+static int file, appends, looks;
 static off_t at, end;
 
 static void fail(const char *what) {
@@ -91,7 +92,7 @@ static void serve(int fd, int poll_fd) {
     struct epoll_event event = {.events = EPOLLIN};
     if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &event)) fail("epoll_ctl");
     for (;;) {
-        if (epoll_wait(poll_fd, &event, 1, -1) < 0) fail("epoll_wait");
+        if (!looks && epoll_wait(poll_fd, &event, 1, -1) < 0) fail("epoll_wait");
         size_t got = receive(fd);
         if (!got) return;
         if (appends) append(got);
@@ -103,8 +104,9 @@ static void serve(int fd, int poll_fd) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 5) { fprintf(stderr, "floor FILE append|send BYTES ANSWER\n"); return 2; }
-    appends = !strcmp(argv[2], "append");
+    if (argc != 5) { fprintf(stderr, "floor FILE append|look|send BYTES ANSWER\n"); return 2; }
+    looks = !strcmp(argv[2], "look");
+    appends = looks || !strcmp(argv[2], "append");
     bytes = strtoul(argv[3], NULL, 10);
     answer_bytes = strtoul(argv[4], NULL, 10);
     file = open(argv[1], appends ? O_RDWR | O_CREAT : O_RDONLY, 0600);

@@ -102,10 +102,19 @@ class FloorPeer(Peer):
 
 def over_append(peer: Peer, window_s: float) -> list[Figure]:
     """A request of one record and one connection: epoll_wait, recv, pwrite, send."""
+    return _over_append("append", peer, window_s)
+
+
+def over_look(peer: Peer, window_s: float) -> list[Figure]:
+    """The same by a server that looks for the request, again and again: recv, pwrite, send."""
+    return _over_append("look", peer, window_s)
+
+
+def _over_append(mode: str, peer: Peer, window_s: float) -> list[Figure]:
     frame = produce_frame("single-1", 0, VALUE_BYTES)
     batch_bytes = len(batch_of(1, VALUE_BYTES))
     measured = steady(peer, single_load(peer, 1), window_s)
-    with FloorPeer(SOURCE, "append", batch_bytes, PRODUCE_ANSWER_BYTES) as floor:
+    with FloorPeer(SOURCE, mode, batch_bytes, PRODUCE_ANSWER_BYTES) as floor:
 
         def load(seconds: float) -> Done:
             before = floor.file_bytes
@@ -190,6 +199,15 @@ SCENARIOS = [
         1,
         1,
         over_append,
+    ),
+    Scenario(
+        "floor-look-1",
+        "floor",
+        "one 100-byte record a request, beside a server without a broker that looks for it",
+        REPLAYER,
+        1,
+        1,
+        over_look,
     ),
     Scenario(
         "floor-fetch-warm",

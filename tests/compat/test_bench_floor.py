@@ -47,8 +47,9 @@ def exactly(read, size: int) -> bytes:  # type: ignore[no-untyped-def]
     return data
 
 
-def test_what_ends_a_request_goes_to_the_end_of_the_file() -> None:
-    with FloorPeer(SOURCE, "append", 3, 12) as floor:
+@pytest.mark.parametrize("mode", ["append", "look"])
+def test_what_ends_a_request_goes_to_the_end_of_the_file(mode: str) -> None:
+    with FloorPeer(SOURCE, mode, 3, 12) as floor:
         # One connection after the other, as the replayer makes one for each window.
         for words in (b"head one", b"head two"):
             with socket.create_connection(("127.0.0.1", floor.port), timeout=30) as connection:
