@@ -90,13 +90,10 @@ class PartitionAppends(PartitionReads):
         end = log.log_end_offset
         if end > first:
             log.high_watermark = end
-            self._count(end - first, size)
-
-    def _count(self, messages: int, size: int) -> None:
-        counts = self.counts
-        counts.total_produce_requests += 1
-        counts.messages_in += messages
-        counts.bytes_in += size
+            counts = self.counts
+            counts.total_produce_requests += 1
+            counts.messages_in += end - first
+            counts.bytes_in += size
 
     def append_end_txn_marker(
         self, marker: TransactionMarkerRequest, now_ms: int
