@@ -73,6 +73,12 @@ class LogSegments:
         slot = max(bisect_right(self._bases, offset) - 1, 0)
         return [self._by_base[base] for base in self._bases[slot:]]
 
+    def read_from(self, offset: int) -> Iterator[LogSegment]:
+        """The same, one after the other as they are asked for: a reader seldom needs the second.
+        Nothing may be added or removed meanwhile."""
+        for slot in range(max(bisect_right(self._bases, offset) - 1, 0), len(self._bases)):
+            yield self._by_base[self._bases[slot]]
+
     def beyond(self, offset: int) -> list[LogSegment]:
         """Segments that begin after `offset`."""
         return [self._by_base[base] for base in self._bases[bisect_right(self._bases, offset) :]]

@@ -190,7 +190,7 @@ class TransactionalLog(RecoverableLog):
         everything below `end_offset` was stable. Raises CorruptBatch and OSError.
         """
         found: list[AbortedTxn] = []
-        for segment in self._local.segments.from_floor(start_offset):
+        for segment in self._local.segments.read_from(start_offset):
             aborted = segment.aborted
             first = bisect_left(aborted, start_offset, key=lambda one: one.last_offset)
             for one in aborted[first:] if first else aborted:
@@ -202,12 +202,12 @@ class TransactionalLog(RecoverableLog):
 
     def _end_of(self, start_offset: int, records: FileRecords) -> int:
         """An offset that the slice does not reach; a little far, as the index is sparse."""
-        segments = self._local.segments
-        for segment in segments.from_floor(start_offset):
+        segments = self._local.segments.read_from(start_offset)
+        for segment in segments:
             if records.lies_in(segment.file):
                 beyond = segment.offset_beyond(records.position + len(records))
                 if beyond is not None:
                     return beyond
-                following = segments.beyond(segment.base_offset)
-                return following[0].base_offset if following else self.log_end_offset
+                following = next(segments, None)
+                return following.base_offset if following else self.log_end_offset
         return self.log_end_offset

@@ -275,7 +275,7 @@ class UnifiedLog(PlainAppend):
     ) -> FetchDataInfo:
         segments = self._local.segments
         ceiling = segments.floor(upper_offset)
-        for segment in segments.from_floor(start_offset):
+        for segment in segments.read_from(start_offset):
             if segment.base_offset >= upper_offset:
                 break
             segments.warm(segment)

@@ -35,6 +35,8 @@ def test_floor_and_what_comes_after() -> None:
     ]
     assert [segment.base_offset for segment in found.from_floor(12)] == [10, 20]
     assert [segment.base_offset for segment in found.from_floor(0)] == [5, 10, 20]
+    assert [segment.base_offset for segment in found.read_from(12)] == [10, 20]
+    assert [segment.base_offset for segment in found.read_from(0)] == [5, 10, 20]
     assert [segment.base_offset for segment in found.beyond(10)] == [20]
     assert [segment.base_offset for segment in found.beyond(9)] == [10, 20]
 
