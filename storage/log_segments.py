@@ -70,8 +70,7 @@ class LogSegments:
 
     def from_floor(self, offset: int) -> list[LogSegment]:
         """The segment that holds `offset` and those after it."""
-        slot = max(bisect_right(self._bases, offset) - 1, 0)
-        return [self._by_base[base] for base in self._bases[slot:]]
+        return list(self.read_from(offset))
 
     def read_from(self, offset: int) -> Iterator[LogSegment]:
         """The same, one after the other as they are asked for: a reader seldom needs the second.

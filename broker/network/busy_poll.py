@@ -9,7 +9,7 @@ looking for some microseconds costs no more CPU than sleeping would have, and th
 twice as soon (`bench/results/README.md` has the figures).
 
 The client's core halts, too, some four microseconds after its send. An answer that leaves before
-that needs to wake nobody, and the trip takes half as long again. So the connection prepares for the
+that needs to wake nobody, and the trip takes half the time. So the connection prepares for the
 request before it looks (`ConnectionContext.expect`), and settles what follows when it has answered.
 
 It looks only for a client that is the only one to ask, and whose last request came soon after the
