@@ -81,7 +81,7 @@ class SimAdmin(SimClient):
         while not self.ready:
             yield from self._create(self.steady)
             yield from self.learn(list(self.steady))
-            self.ready = all(name in self.topics for name in self.steady)
+            self.ready = len(self.topics.all_of(self.steady)) == len(self.steady)
         works = {self._come: 4, self._go: 3, self._trim: 2, self._alter: 2, self._describe: 2,
                  self._grow: 1}  # fmt: skip
         if self.replicas > 1:
@@ -119,8 +119,9 @@ class SimAdmin(SimClient):
         name = self.chance.choice(self.churning)
         yield from self.learn([name])
         version = self.chance.choice([1, 4, 5, 6])
-        if version >= 6 and name in self.topics:
-            states = [DeleteTopicState(None, self.topics[name].topic_id)]
+        topic = self.topics.get(name)
+        if version >= 6 and topic is not None:
+            states = [DeleteTopicState(None, topic.topic_id)]
         else:
             states = [DeleteTopicState(name)]
         response = yield from self.call(DeleteTopicsRequest(states, [name], 5_000), version)
@@ -132,9 +133,10 @@ class SimAdmin(SimClient):
     def _grow(self) -> Waits:
         name = self.chance.choice(self.churning)
         yield from self.learn([name])
-        if name not in self.topics:
+        topic = self.topics.get(name)
+        if topic is None:
             return
-        count = len(self.topics[name].leaders) + 1
+        count = len(topic.leaders) + 1
         request = CreatePartitionsRequest([CreatePartitionsTopic(name, count, None)], 5_000)
         response = yield from self.call(request, self.chance.randint(0, 3))
         if response is not None:

@@ -108,14 +108,15 @@ class SimConsumer(SimClient):
     def _choose(self) -> Waits:
         """Look at other partitions, as after an assign; positions are kept."""
         yield from self.learn(self.names)
-        everything = [(n, p) for n in self.names if n in self.topics for p in self._partitions(n)]
+        everything = [
+            (topic.name, p)
+            for topic in self.topics.all_of(self.names)
+            for p in sorted(topic.leaders)
+        ]
         count = self.chance.randint(1, max(1, len(everything)))
         self.wanted = self.chance.sample(everything, min(count, len(everything)))
         if self.chance.random() < 0.2:
             self._sessions.clear()
-
-    def _partitions(self, name: str) -> list[int]:
-        return sorted(self.topics[name].leaders)
 
     # --- fetching ------------------------------------------------------------------------------
 
@@ -131,7 +132,7 @@ class SimConsumer(SimClient):
             return
         session = self._sessions.setdefault(address, Session())
         request, version = self._request(asked, session), self.version
-        leads = [self.topics[name].leaders[p] == address for name, p in asked]
+        leads = [self.topics.leader(*key) == address for key in asked]
         about = Fetching(
             asked, self.isolation, self.min_bytes, self.max_wait_ms, session.id != 0, all(leads)
         )
@@ -146,13 +147,11 @@ class SimConsumer(SimClient):
             return
         yield from self._take(response, asked, session, all(leads))
 
-    def _leader(self, key: Key) -> str:
-        topic = self.topics.get(key[0])
-        return topic.leaders.get(key[1], "") if topic is not None else ""
-
     def _whom(self) -> str | None:
         """The broker to ask next."""
-        leaders = [one for one in dict.fromkeys(self._leader(key) for key in self.wanted) if one]
+        leaders = [
+            one for one in dict.fromkeys(self.topics.leader(*key) for key in self.wanted) if one
+        ]
         if not leaders:
             return None
         if self.version >= FOLLOWERS_FROM and self.chance.random() < 0.1:
@@ -161,7 +160,7 @@ class SimConsumer(SimClient):
 
     def _ask(self, address: str) -> dict[Key, Asked]:
         asked = {}
-        leads = [key for key in self.wanted if self._leader(key) == address]
+        leads = [key for key in self.wanted if self.topics.leader(*key) == address]
         for name, partition in leads or self.wanted[:1]:
             topic = self.topics.get(name)
             if topic is None or not topic.leaders.get(partition):
@@ -269,13 +268,10 @@ class SimConsumer(SimClient):
     def _reset(self, key: Key) -> Waits:
         """Go to the log's start."""
         name, partition = key
-        topic = self.topics.get(name)
-        if topic is None:
-            return
         wanted = ListOffsetsPartition(partition, timestamp=EARLIEST)
         request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic(name, [wanted])])
         version = self.chance.choice([1, 2, 4, 5, 7, 9, 10])
-        response = yield from self.call(request, version, topic.leaders[partition] or None)
+        response = yield from self.call(request, version, self.topics.leader(*key) or None)
         if response is None:
             return
         told = response.topics[0].partitions[0]
@@ -298,7 +294,7 @@ class SimConsumer(SimClient):
         view = self._view
         if view is None:
             return False
-        teller = view.at(self._leader(key))
+        teller = view.at(self.topics.leader(*key))
         return view.leader(*key) is not teller or view.is_replaced(teller, *key)
 
 

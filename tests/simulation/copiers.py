@@ -145,20 +145,20 @@ class Copier(GroupMember):
         return [one for one in records if one[0] >= position], bounds[1]
 
     def _write(self, txn: Txn, key: Key, records: Records) -> Waits:
-        source = self.topics[key[0]].topic_id, key[1]
-        partitions = sorted(self.topics[self.target].leaders)
-        partition = partitions[key[1] % len(partitions)]
         if not records:
             return True  # markers only: the position moves all the same
+        source, target = yield from self.know(key[0], self.target)
+        partitions = sorted(target.leaders)
+        partition = partitions[key[1] % len(partitions)]
         if not (yield from self.manager.add(txn, [(self.target, partition)])):
             return False
         values = []
         for offset, _ in records:
             self.copied += 1
             value = f"{self.name}/{self.copied}".encode()
-            txn.copied[value] = (source, offset)
+            txn.copied[value] = ((source.topic_id, key[1]), offset)
             values.append(value)
-        batch = self.manager.batch(txn, self.target, partition, values)
+        batch = self.manager.batch(txn, target, partition, values)
         return (yield from self.manager.produce([batch], [*self.names, self.target]))
 
     def _move(self, txn: Txn, key: Key, end: int) -> Waits:

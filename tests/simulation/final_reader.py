@@ -56,7 +56,7 @@ class FinalReader(GroupMember):
 
     def life(self) -> Waits:
         yield from self.learn(None)
-        for topic in list(self.topics.values()):
+        for topic in self.topics.everything():
             if topic.name in self.skipped:
                 continue
             for partition in sorted(topic.leaders):
@@ -124,14 +124,16 @@ class FinalReader(GroupMember):
             return False
         yield self.pause_ms()
         yield from self.learn([topic.name])
-        topic.leaders = self.topics[topic.name].leaders
+        (now,) = yield from self.know(topic.name)
+        topic.leaders = now.leaders
         return True
 
     def _look_at(self, group: str) -> Waits:
         """The group's offsets and its state, wherever its coordinator moves meanwhile."""
         self.group, self.coordinator = group, None
         self.stable = group in self._transactional
-        partitions = [(name, p) for name in self.steady for p in sorted(self.topics[name].leaders)]
+        topics = yield from self.know(*self.steady)
+        partitions = [(topic.name, p) for topic in topics for p in sorted(topic.leaders)]
         until_ms = self.world.now_ms + SETTLE_WITHIN_MS
         while True:
             if self.coordinator is None:

@@ -33,7 +33,7 @@ from protocol.messages.offset_fetch import (
 )
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from protocol.primitives import MessageBuffer
-from tests.simulation.sim_client import SimClient, Violation, Waits
+from tests.simulation.sim_client import SimClient, Topic, Violation, Waits
 
 SESSION_MS = 6_000
 REBALANCE_MS = 8_000
@@ -194,16 +194,18 @@ class GroupMember(SimClient):
             if self.chance.random() < 0.03 and not self.calm:
                 yield float(SESSION_MS + REBALANCE_MS)  # the leader assigns nothing in time
             yield from self.learn(self.names)
-            assignments = self._assign([one.member_id for one in response.members])
+            # It would not notice that there are more topics, as Kafka's clients do.
+            topics = yield from self.know(*self.names)
+            assignments = self._assign(topics, [one.member_id for one in response.members])
         return (yield from self._sync(response, assignments))
 
-    def _assign(self, members: list[str]) -> list[SyncGroupRequestAssignment]:
+    def _assign(self, topics: list[Topic], members: list[str]) -> list[SyncGroupRequestAssignment]:
         """Every partition to one member, in turns."""
         parts: dict[str, dict[str, list[int]]] = {member: {} for member in members}
         turn = 0
-        for name in self.names:
-            for partition in sorted(self.topics[name].leaders) if name in self.topics else []:
-                parts[members[turn % len(members)]].setdefault(name, []).append(partition)
+        for topic in topics:
+            for partition in sorted(topic.leaders):
+                parts[members[turn % len(members)]].setdefault(topic.name, []).append(partition)
                 turn += 1
         return [
             SyncGroupRequestAssignment(
@@ -212,12 +214,12 @@ class GroupMember(SimClient):
                     ConsumerProtocolAssignment(
                         [
                             ConsumerProtocolAssignmentTopicPartition(topic, partitions)
-                            for topic, partitions in topics.items()
+                            for topic, partitions in part.items()
                         ]
                     )
                 ),
             )
-            for member, topics in parts.items()
+            for member, part in parts.items()
         ]
 
     def _sync(self, joined: Any, assignments: list[SyncGroupRequestAssignment]) -> Waits:
@@ -285,9 +287,10 @@ class GroupMember(SimClient):
             return ErrorCode.NONE
         version = self.chance.choice([7, 8, 9, 10] if self.instance_id else [2, 5, 6, 8, 9, 10])
         topics = []
-        for (name, partition), offset in offsets.items():
+        known = yield from self.know(*(name for name, _ in offsets))
+        for topic, ((name, partition), offset) in zip(known, offsets.items(), strict=True):
             part = OffsetCommitRequestPartition(partition, offset, -1, f"{self.name}")
-            topics.append(OffsetCommitRequestTopic(name, self.topics[name].topic_id, [part]))
+            topics.append(OffsetCommitRequestTopic(name, topic.topic_id, [part]))
         request = OffsetCommitRequest(
             self.group,
             self.generation,

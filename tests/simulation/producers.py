@@ -16,7 +16,7 @@ from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
 from tests.simulation.cluster_view import ClusterView
-from tests.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Violation, Waits
+from tests.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Topic, Violation, Waits
 from tests.simulation.sim_network import Exchange
 from tests.simulation.transactions import Txn
 
@@ -100,13 +100,14 @@ class SimProducer(SimClient):
             yield self.chance.expovariate(1 / self.think_ms)
             if self.idempotent and self.chance.random() < 0.02:
                 yield from self._init_producer()  # the next life of this client
-            batches: dict[tuple[str, int, int], Batch] = {}
+            batches: dict[tuple[bytes, int, int], Batch] = {}
             for number in range(self.chance.choice([1, 1, 2, 3, 5])):
                 place = self._place()
                 if place is not None:
-                    key = (*place, number if self.pipelines else 0)
+                    topic, partition = place
+                    key = (topic.topic_id, partition, number if self.pipelines else 0)
                     if key not in batches:
-                        batches[key] = self._batch(*place)
+                        batches[key] = self._batch(topic, partition)
             yield from self._deliver(list(batches.values()))
 
     def _init_producer(self) -> Waits:
@@ -120,21 +121,19 @@ class SimProducer(SimClient):
                 return
             yield self.pause_ms()
 
-    def _place(self) -> tuple[str, int] | None:
-        name = self.chance.choice(self.names)
-        topic = self.topics.get(name)
+    def _place(self) -> tuple[Topic, int] | None:
+        topic = self.topics.get(self.chance.choice(self.names))
         if topic is None or not topic.leaders:
             return None
-        return name, self.chance.choice(sorted(topic.leaders))
+        return topic, self.chance.choice(sorted(topic.leaders))
 
-    def _batch(self, name: str, partition: int) -> Batch:
-        topic = self.topics[name]
+    def _batch(self, topic: Topic, partition: int) -> Batch:
         values = []
         for _ in range(self.chance.choice([1, 1, 2, 4])):
             self.sent += 1
             padding = b"." * self.chance.choice([0, 10, 300])
             values.append(f"{self.name}/{self.sent}".encode() + padding)
-        batch = Batch(name, topic.topic_id, partition, values)
+        batch = Batch(topic.name, topic.topic_id, partition, values)
         batch.codec = self.chance.choice([0, 0, 0, Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
         if batch.codec == Codec.ZSTD and self.version < ZSTD_FROM:
             batch.codec = 0
@@ -171,8 +170,7 @@ class SimProducer(SimClient):
 
     def _send(self, batch: Batch) -> Exchange | None:
         batch.sends += 1
-        topic = self.topics.get(batch.topic)
-        leader = topic.leaders.get(batch.partition) if topic else None
+        leader = self.topics.leader(batch.topic, batch.partition)
         connection = self.connection(leader) if leader else None
         if connection is None:
             return None
@@ -276,7 +274,7 @@ class ChurnProducer(SimProducer):
     def life(self) -> Waits:
         while not self.stopping:
             yield self.chance.expovariate(1 / self.think_ms)
-            if self.chance.random() < 0.3 or not self.topics:
+            if self.chance.random() < 0.3 or not self.topics.everything():
                 yield from self.learn(self.names)
             place = self._place()
             if place is not None:

@@ -125,7 +125,7 @@ class Scenario(Simulation):
         producer.version = 12
         image = self.view.newest_image().topics.get(topic)
         assert image is not None
-        producer.topics[topic] = Topic(topic, image.id)
+        producer.topics.take(Topic(topic, image.id))
         values = []
         for _ in range(count):
             self._values += 1

@@ -128,7 +128,9 @@ class Transactor:
 
     def batch(self, txn: Txn, place: tuple[str, int]) -> Batch:
         self._sent += 1
-        return self.manager.batch(txn, *place, [f"{self.client.name}/{self._sent}".encode()])
+        (topic,) = self.story.do(self.client.know(place[0]))
+        value = f"{self.client.name}/{self._sent}".encode()
+        return self.manager.batch(txn, topic, place[1], [value])
 
     def produce(self, batch: Batch) -> Exchange:
         """A Produce to the partition's leader."""

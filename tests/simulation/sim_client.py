@@ -9,7 +9,7 @@ do, and draw what they do from a random source of their own.
 from __future__ import annotations
 
 import random
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -86,6 +86,39 @@ class Topic:
         self.epochs: dict[int, int] = {}
 
 
+class Topics:
+    """What a client knows of topics.
+
+    Each answer of Metadata may take one away: by a broker that was cut off when it was created, or
+    because it was deleted. So there is no subscript: `get` gives None, and `SimClient.know` asks
+    until it is known again.
+    """
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Topic] = {}
+
+    def get(self, name: str) -> Topic | None:
+        return self._by_name.get(name)
+
+    def leader(self, name: str, partition: int) -> str:
+        """The address of a partition's leader; "" where none is known."""
+        topic = self.get(name)
+        return topic.leaders.get(partition, "") if topic is not None else ""
+
+    def all_of(self, names: Iterable[str]) -> list[Topic]:
+        """Those of `names` that are known."""
+        return [topic for name in names if (topic := self.get(name)) is not None]
+
+    def everything(self) -> list[Topic]:
+        return list(self._by_name.values())
+
+    def take(self, topic: Topic) -> None:
+        self._by_name[topic.name] = topic
+
+    def forget(self, name: str) -> None:
+        self._by_name.pop(name, None)
+
+
 class SimClient:
     """Connections and metadata of one client; actors derive from it."""
 
@@ -95,7 +128,7 @@ class SimClient:
         self.network = network
         self.chance = random.Random(f"{seed}/{name}")
         self.bootstrap = sorted(network.client_addresses)
-        self.topics: dict[str, Topic] = {}
+        self.topics = Topics()
         self.node_ids: list[int] = []
         """The brokers, as the metadata told last."""
         self.stopping = False
@@ -181,21 +214,29 @@ class SimClient:
         for told in response.topics:
             if told.error_code or told.name is None:
                 if told.name is not None:
-                    self.topics.pop(told.name, None)
+                    self.topics.forget(told.name)
                 continue
             topic = Topic(told.name, told.topic_id)
             for partition in told.partitions:
                 topic.leaders[partition.partition_index] = hosts.get(partition.leader_id, "")
                 topic.epochs[partition.partition_index] = partition.leader_epoch
-            self.topics[told.name] = topic
+            self.topics.take(topic)
 
     def learn_all(self, names: list[str]) -> Waits:
         """As `learn`, until each of `names` has a leader for each partition."""
         while True:
             yield from self.learn(names)
-            known = [self.topics[name] for name in names if name in self.topics]
+            known = self.topics.all_of(names)
             if len(known) == len(names) and all(
                 all(topic.leaders.values()) and topic.leaders for topic in known
             ):
                 return
             yield self.pause_ms()
+
+    def know(self, *names: str) -> Waits:
+        """Topics that exist, in the order of `names`; asks for those that were forgotten."""
+        while len(known := self.topics.all_of(names)) < len(names):
+            yield from self.learn(list(dict.fromkeys(names)))
+            if len(self.topics.all_of(names)) < len(names):
+                yield self.pause_ms()
+        return known

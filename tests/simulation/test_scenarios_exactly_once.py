@@ -55,8 +55,8 @@ def test_t9_sequences_begin_anew_after_the_last_one() -> None:
         client = Transactor(story, "transfer-1", protocol=1)
         client.init()
         for topic, partition in PLACES:
-            key = (client.client.topics[topic].topic_id, partition)
-            client.manager.sequences[key] = LAST_SEQUENCE - 1
+            (known,) = client.story.do(client.client.know(topic))
+            client.manager.sequences[(known.topic_id, partition)] = LAST_SEQUENCE - 1
         for _ in range(3):
             txn = client.begin()
             assert client.write(txn, *PLACES)

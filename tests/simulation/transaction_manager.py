@@ -23,7 +23,7 @@ from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
 from tests.simulation.producers import RETRIED, SETTLED, Batch, Sending
-from tests.simulation.sim_client import SimClient, Violation, Waits
+from tests.simulation.sim_client import SimClient, Topic, Violation, Waits
 from tests.simulation.transactions import Ending, Fencing, Txn
 
 TRANSACTION = 1
@@ -221,17 +221,16 @@ class TransactionManager:
         self._expect(error, *ELSEWHERE, *AGAIN)
         return True
 
-    def batch(self, txn: Txn, name: str, partition: int, values: list[bytes]) -> Batch:
+    def batch(self, txn: Txn, topic: Topic, partition: int, values: list[bytes]) -> Batch:
         """Values for a partition, with the next sequences."""
-        topic = self.client.topics[name]
         key = (topic.topic_id, partition)
         sequence = self.sequences.get(key, 0)
         self.sequences[key] = (sequence + len(values)) & SEQUENCE_MASK
         for value in values:
             txn.values[value.rstrip(b".")] = key
         return Batch(
-            name, topic.topic_id, partition, values, txn.producer_id, txn.producer_epoch, sequence,
-            txn=txn,
+            topic.name, topic.topic_id, partition, values,
+            txn.producer_id, txn.producer_epoch, sequence, txn=txn,
         )  # fmt: skip
 
     def produce(self, batches: list[Batch], names: list[str]) -> Waits:
@@ -265,8 +264,7 @@ class TransactionManager:
         return False
 
     def _send(self, batch: Batch) -> Any:
-        topic = self.client.topics.get(batch.topic)
-        leader = topic.leaders.get(batch.partition) if topic else None
+        leader = self.client.topics.leader(batch.topic, batch.partition)
         connection = self.client.connection(leader) if leader else None
         if connection is None:
             return None

@@ -49,7 +49,8 @@ class Transferrer(SimClient):
 
     def _transfer(self) -> Waits:
         txn = self.manager.begin()
-        places = [(name, p) for name in self.names for p in sorted(self.topics[name].leaders)]
+        topics = yield from self.know(*self.names)
+        places = [(topic.name, p) for topic in topics for p in sorted(topic.leaders)]
         for _ in range(self.chance.choice([1, 1, 2])):
             chosen = self.chance.sample(places, self.chance.choice([1, 2, 2, 3]))
             if not (yield from self.write(txn, chosen)):
@@ -68,7 +69,11 @@ class Transferrer(SimClient):
         """One batch for each of some partitions; whether all of them are there."""
         if not (yield from self.manager.add(txn, places)):
             return False
-        batches = [self.manager.batch(txn, *place, self._values()) for place in places]
+        topics = yield from self.know(*(name for name, _ in places))
+        batches = [
+            self.manager.batch(txn, topic, partition, self._values())
+            for topic, (_, partition) in zip(topics, places, strict=True)
+        ]
         return (yield from self.manager.produce(batches, self.names))
 
     def _abort(self, txn: Txn) -> Waits:
