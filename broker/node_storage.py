@@ -129,10 +129,26 @@ def is_one_of_several(config: BrokerConfig) -> bool:
 
 
 def _read(config: BrokerConfig, filesystem: Filesystem) -> LogDirectories | None:
+    _check_named_once(config, filesystem)
     try:
         return read_directories(filesystem, _all_dirs(config))
     except FormatError as error:
         raise StartError(str(error)) from error
+
+
+def _check_named_once(config: BrokerConfig, filesystem: Filesystem) -> None:
+    """A folder with two names would be two log directories that write over each other."""
+    known: dict[str, str] = {}
+    for name in config.log_dirs:
+        first = known.setdefault(filesystem.real_path(name), name)
+        if first != name:
+            raise StartError(f"log.dirs names one folder twice: {first} and {name}; leave one out")
+    name = config.metadata_log_dir
+    first = known.get(filesystem.real_path(name), name)
+    if first != name:
+        raise StartError(
+            f"metadata.log.dir={name} is the folder that log.dirs names {first}: name it so, too"
+        )
 
 
 def _all_dirs(config: BrokerConfig) -> list[str]:

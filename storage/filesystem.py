@@ -127,6 +127,9 @@ class Filesystem(Protocol):
     def is_dir(self, path: str) -> bool:
         """Whether there is a folder."""
 
+    def real_path(self, path: str) -> str:
+        """The one name, from the root on, of what `path` leads to: the same for all its names."""
+
     def size(self, path: str) -> int:
         """Bytes in a file."""
 
@@ -330,6 +333,10 @@ class LocalFilesystem:
     def is_dir(self, path: str) -> bool:
         """See `Filesystem.is_dir`."""
         return os.path.isdir(path)
+
+    def real_path(self, path: str) -> str:
+        """See `Filesystem.real_path`."""
+        return os.path.realpath(path)
 
     def size(self, path: str) -> int:
         """See `Filesystem.size`."""

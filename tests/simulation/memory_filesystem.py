@@ -329,6 +329,9 @@ class MemoryFilesystem:
     def is_dir(self, path: str) -> bool:
         return isinstance(self._node(path), _Folder)
 
+    def real_path(self, path: str) -> str:
+        return "/" + "/".join(part for part in _parts(path) if part != ".")
+
     def size(self, path: str) -> int:
         return len(self._file(path).data)
 

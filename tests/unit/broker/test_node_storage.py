@@ -120,3 +120,29 @@ def test_a_formatting_that_was_cut_off_is_done_again(tmp_path: Path, left: str) 
     (tmp_path / left).write_bytes(b"half")
     first = opened(config(tmp_path))
     assert opened(config(tmp_path)) == first
+
+
+@pytest.mark.parametrize("formatted", [False, True])
+@pytest.mark.parametrize("other", ["{0}/", "{0}/.", "{0}/../a", "{0}-link", "{0}-link/"])
+def test_one_folder_named_twice_is_refused(tmp_path: Path, other: str, formatted: bool) -> None:
+    """Kafka: "Duplicate log directory found", or "Duplicate directory ID", and no start."""
+    folder = tmp_path / "a"
+    (tmp_path / "a-link").symlink_to(folder)
+    if formatted:
+        opened(config(folder))
+    name = other.format(folder)
+    dirs = BrokerConfig.single_node({"log.dirs": f"{folder},{name}"})
+    for way in (opened, lambda one: is_formatted(one, FILESYSTEM)):
+        with pytest.raises(StartError) as refused:
+            way(dirs)
+        assert str(refused.value) == (
+            f"log.dirs names one folder twice: {folder} and {name}; leave one out"
+        )
+    assert folder.exists() is formatted
+
+
+def test_the_metadata_s_folder_has_one_name_too(tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    opened(config(folder, **{"metadata.log.dir": str(folder)}))
+    with pytest.raises(StartError, match=r"metadata.log.dir=\S+/a/ is the folder that"):
+        opened(config(folder, **{"metadata.log.dir": f"{folder}/"}))

@@ -158,3 +158,13 @@ def test_a_lock_is_held_once(folder: str) -> None:
 def test_room_on_the_volume(folder: str) -> None:
     usage = LocalFilesystem().usage(folder)
     assert 0 <= usage.usable_bytes <= usage.total_bytes
+
+
+def test_all_names_of_a_folder_have_one_real_path(folder: str) -> None:
+    filesystem = LocalFilesystem()
+    filesystem.make_dirs(f"{folder}/a")
+    Path(f"{folder}/link").symlink_to(f"{folder}/a")
+    names = ["a", "a/", "a/.", "link", "link/../a"]
+    (real,) = {filesystem.real_path(f"{folder}/{name}") for name in names}
+    assert real.endswith("/a")
+    assert filesystem.real_path(f"{folder}/missing").endswith("/missing")
