@@ -34,6 +34,7 @@ from protocol.message_codec import (
     response_parts,
     skip_header_tags,
 )
+from protocol.primitives import StringTooLong
 
 log = logging.getLogger("ottla.request")
 
@@ -228,9 +229,12 @@ class RequestHandler:
             served.api.handle(context, request, respond)
         except (ProtocolError, AssertionError):
             raise
-        except Exception:
+        except Exception as error:
             served.metrics.errors += 1
-            log.exception("%s v%d failed", served.api.key.name, context.api_version)
+            # The peer's names can be too long for a record: no bug of ours, so no trace.
+            trace = None if isinstance(error, StringTooLong) else error
+            name = served.api.key.name
+            log.error("%s v%d failed: %s", name, context.api_version, error, exc_info=trace)
             respond(self.refusal(context.api_key, request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def refusal(self, api_key: int, request: Any, error: ErrorCode) -> Any:
@@ -299,6 +303,12 @@ def _respond(encode: Encode, context: RequestContext, reply: Reply, response: An
         return
     try:
         parts = encode(response, context.api_version, context.correlation_id)
+    except StringTooLong as error:
+        # Names that this client has sent: nothing is wrong here, and it cannot be told.
+        name, connection = ApiKey(context.api_key).name, context.connection_id
+        log.warning("closing %s: %s v%d: %s", connection, name, context.api_version, error)
+        reply.close()
+        return
     except Exception:
         # Others' answers may be on their way in the same turn: only this one is lost.
         log.exception("a response to %s v%d", ApiKey(context.api_key).name, context.api_version)

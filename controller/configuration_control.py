@@ -27,6 +27,13 @@ from storage.config_def import ConfigDef, ConfigError, ConfigSource, ConfigType,
 from storage.log_config import LOG_CONFIG_DEF, SYNONYMS, LogConfig, server_defaults
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
+_MOST_VALUE = 32_767  # characters: what a string can be in the metadata log
+
+_VALUE_TOO_LONG = ApiError(
+    ErrorCode.INVALID_CONFIG,
+    "The configuration value cannot be added because it exceeds the maximum value size of "
+    f"{_MOST_VALUE} bytes.",
+)
 
 _BROKER_MIN_ISR = ApiError(
     ErrorCode.INVALID_CONFIG,
@@ -137,6 +144,8 @@ class ConfigurationControl:
             else:
                 parts = [part for part in parts if part not in given]
             after[name] = ",".join(parts)
+            if len(after[name]) > _MOST_VALUE:
+                return _VALUE_TOO_LONG
         else:
             text = f"Unsupported operation type: {operation}"
             return ApiError(ErrorCode.INVALID_REQUEST, text)

@@ -6,6 +6,7 @@ its linger.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from controller import raft_messages as m
@@ -18,11 +19,18 @@ from protocol.records import RecordBatchBuilder
 
 
 class Proposal(NamedTuple):
-    """Records of the leader, with the versions and the time they are written with."""
+    """Records of the leader, as they are and as they are written, and the time."""
 
     records: tuple[MetadataRecord, ...]
-    level: int
+    values: tuple[bytes, ...]
     now_ms: int
+
+
+def proposal(records: Sequence[MetadataRecord], level: int, now_ms: int) -> Proposal:
+    """`records` in the versions of `level`. Raises StringTooLong: so nothing is proposed that could
+    not be written."""
+    values = tuple(encode_record(record, record_version(record, level)) for record in records)
+    return Proposal(tuple(records), values, now_ms)
 
 
 def leader_batch(append: m.Append, now_ms: int) -> tuple[bytearray, CommittedBatch]:
@@ -41,9 +49,8 @@ def leader_batch(append: m.Append, now_ms: int) -> tuple[bytearray, CommittedBat
     return data, CommittedBatch(base, append.next_offset - 1, append.epoch, now_ms, records)
 
 
-def _data_batch(proposal: Proposal, base_offset: int, epoch: int) -> bytearray:
+def _data_batch(proposed: Proposal, base_offset: int, epoch: int) -> bytearray:
     builder = RecordBatchBuilder(base_offset=base_offset, leader_epoch=epoch)
-    for record in proposal.records:
-        version = record_version(record, proposal.level)
-        builder.append(None, encode_record(record, version), proposal.now_ms)
+    for value in proposed.values:
+        builder.append(None, value, proposed.now_ms)
     return builder.build()

@@ -42,6 +42,7 @@ from controller.random_ids import RandomBytes
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import NoOpRecord
+from protocol.primitives import StringTooLong
 from storage.config_def import ConfigDef
 from storage.ports import Scheduler
 
@@ -175,6 +176,9 @@ class QuorumController:
         except NotLeader:
             self._owed.append(_Owed(self._next_offset, None, command.reply))
             self._renounce()
+            return
+        except StringTooLong as error:
+            command.reply(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error)))
             return
         owed = _Owed(self._next_offset - 1, decision.reply, command.reply)
         if owed.offset <= self._loader.image.offset:

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from controller import raft_messages as m
 from controller.committed_batches import CommittedBatches
-from controller.leader_batches import Proposal, leader_batch
+from controller.leader_batches import leader_batch, proposal
 from controller.leader_state import LeaderState
 from controller.metadata_image import MetadataImage
 from controller.metadata_loader import CommittedBatch
@@ -176,15 +176,17 @@ class RaftClient:
             self._flush()  # a leader's first append brings the fsync of all before it
 
     def append(self, epoch: int, records: Sequence[MetadataRecord], level: int) -> int:
-        """Append `records` as one batch; the offset of the last one. Raises NotLeader.
+        """Append `records` as one batch; the offset of the last one.
+
+        Raises NotLeader, and StringTooLong where they cannot be written: then nothing has happened.
 
         They are committed when the listener gets them, and only then.
         """
         if not self.is_leader or epoch != self._raft.epoch:
             raise NotLeader
         assert records, "an empty batch has no offset"
-        proposal = Proposal(tuple(records), level, self._scheduler.wall_ms())
-        self._step(m.Propose(epoch, len(records), proposal))
+        proposed = proposal(records, level, self._scheduler.wall_ms())
+        self._step(m.Propose(epoch, len(records), proposed))
         return self._raft.log.end_offset - 1
 
     def resign(self, epoch: int) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from struct import Struct
 
 from protocol.message_codec import DECODE_ERRORS
+from protocol.malformed_text import REPLACED
 from protocol.primitives import ZERO_UUID, RecordSlice, uvarint
 
 OLDEST = 11
@@ -136,7 +137,7 @@ def _read_by_name(buf: memoryview, pos: int, version: int) -> OneFetch | None:
         return None
     return (
         wait, least, most, isolation, session_id, session_epoch,
-        str(buf[pos:name_end], "utf-8"), ZERO_UUID,
+        str(buf[pos:name_end], "utf-8", REPLACED), ZERO_UUID,
         index, leader_epoch, offset, fetched_epoch, partition_most,
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from protocol.schema import FIXED_FORMATS, FIXED_SIZES, FieldSpec, StructSpec, Versions
 
 # Names that `read` and `write` use themselves.
-RESERVED = {"buf", "pos", "version", "cls", "self", "n", "out", "tag", "tags", "end", "tagged"}
+RESERVED = {"buf", "pos", "version", "cls", "self", "n", "out", "tag", "tags", "size", "tagged"}
 INDENT = "    "
 
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 from protocol import primitives
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ProtocolError
+from protocol.malformed_text import REPLACED
 from protocol.primitives import MessageBuffer, RecordSlice
 
 REQUEST_HEAD = Struct(">hhi")  # API key, version, correlation id
@@ -25,7 +26,7 @@ _API_VERSIONS = int(ApiKey.API_VERSIONS)  # comparing enum members takes a call
 ResponseParts = bytes | MessageBuffer | Sequence[bytes | memoryview | RecordSlice]
 """A whole response for the network: one piece, or parts in their order."""
 
-DECODE_ERRORS = (ProtocolError, IndexError, StructError, UnicodeDecodeError, ValueError)
+DECODE_ERRORS = (ProtocolError, IndexError, StructError, ValueError)
 
 
 def decode(message: Any, buf: memoryview, pos: int, version: int) -> Any:
@@ -68,18 +69,15 @@ def read_request_header(frame: memoryview) -> tuple[int, int, int, str | None, i
     if len(frame) < 10:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a request header")
     api_key, version, correlation_id, length = _REQUEST_HEADER.unpack_from(frame)
-    if length == -1:
+    if length < 0:
         return api_key, version, correlation_id, None, 10
     end = 10 + length
-    if length < 0 or end > len(frame):
+    if end > len(frame):
         raise ProtocolError(
             f"the request header is no header: a client id of {length} bytes in a frame of "
             f"{len(frame)}"
         )
-    try:
-        return api_key, version, correlation_id, str(frame[10:end], "utf-8"), end
-    except UnicodeDecodeError as error:
-        raise ProtocolError(f"the request header is no header: {error}") from error
+    return api_key, version, correlation_id, str(frame[10:end], "utf-8", REPLACED), end
 
 
 def skip_header_tags(frame: memoryview, pos: int, kind: str = "request") -> int:

@@ -6,6 +6,9 @@ that are really there before anything is allocated, and raise `ProtocolError` wh
 Compact forms are those of flexible versions (KIP-482): length + 1 as an unsigned varint, 0 for
 null.
 
+As in Kafka (`Readable`), bytes of a string that are not UTF-8 are replaced, and every negative
+length is null, in an unsigned varint too, whose 32 bits are an int there.
+
 Owns no state; does no I/O.
 """
 
@@ -17,12 +20,17 @@ from struct import Struct
 from typing import Protocol
 
 from protocol.errors import ProtocolError
+from protocol.malformed_text import REPLACED
 
 ZERO_UUID = bytes(16)
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
 _ONE_BYTE = tuple(bytes([n]) for n in range(128))
+_MOST_INT16 = 0x7FFF
+_MOST_INT32 = 0x7FFFFFFF
+# A compact length: this much + 1 is the least that is negative once 1 is taken off, as an int.
+_MOST_COMPACT = 0x80000000
 
 
 class RecordSlice(Protocol):
@@ -91,7 +99,7 @@ def uuid_from_string(text: str) -> bytes:
 
 
 def read_uvarint(buf: memoryview, pos: int) -> tuple[int, int]:
-    """An unsigned varint of at most 32 bits."""
+    """An unsigned varint of 32 bits, what its fifth byte has beyond them dropped."""
     byte = buf[pos]
     if byte < 0x80:
         return byte, pos + 1
@@ -110,9 +118,7 @@ def read_uvarint(buf: memoryview, pos: int) -> tuple[int, int]:
         shift += 7
         if shift > 28:
             raise ProtocolError("unsigned varint is longer than 5 bytes")
-    if value > 0xFFFFFFFF:
-        raise ProtocolError("unsigned varint is over 32 bits")
-    return value, pos
+    return value & 0xFFFFFFFF, pos
 
 
 def uvarint(value: int) -> bytes:
@@ -130,6 +136,14 @@ def uvarint(value: int) -> bytes:
 # --- strings, bytes and records ----------------------------------------------------------------
 
 
+class StringTooLong(ValueError):
+    """A string that no reader would take. A peer can make one: what is not UTF-8 grows when it is
+    replaced, and names are put together."""
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(f"a string of {size_bytes} bytes is too long: at most {_MOST_INT16}")
+
+
 def _slice_end(buf: memoryview, pos: int, length: int) -> int:
     end = pos + length
     if length < 0 or end > len(buf):
@@ -143,18 +157,18 @@ def read_string(buf: memoryview, pos: int) -> tuple[str, int]:
     end = pos + length
     if length < 0 or end > len(buf):
         raise ProtocolError(f"string length {length} with {len(buf) - pos} bytes remaining")
-    return str(buf[pos:end], "utf-8"), end
+    return str(buf[pos:end], "utf-8", REPLACED), end
 
 
 def read_nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:
     (length,) = _INT16.unpack_from(buf, pos)
     pos += 2
-    if length == -1:
+    if length < 0:
         return None, pos
     end = pos + length
-    if length < 0 or end > len(buf):
+    if end > len(buf):
         raise ProtocolError(f"string length {length} with {len(buf) - pos} bytes remaining")
-    return str(buf[pos:end], "utf-8"), end
+    return str(buf[pos:end], "utf-8", REPLACED), end
 
 
 def read_compact_string(buf: memoryview, pos: int) -> tuple[str, int]:
@@ -165,7 +179,7 @@ def read_compact_string(buf: memoryview, pos: int) -> tuple[str, int]:
     end = pos + length - 1
     if not 0 < length <= 0x8000 or end > len(buf):
         raise ProtocolError(f"string length {length - 1} with {len(buf) - pos} bytes remaining")
-    return str(buf[pos:end], "utf-8"), end
+    return str(buf[pos:end], "utf-8", REPLACED), end
 
 
 def read_compact_nullable_string(buf: memoryview, pos: int) -> tuple[str | None, int]:
@@ -173,17 +187,21 @@ def read_compact_nullable_string(buf: memoryview, pos: int) -> tuple[str | None,
     pos += 1
     if length > 0x7F:
         length, pos = read_uvarint(buf, pos - 1)
+        if length > _MOST_COMPACT:
+            return None, pos
     if length == 0:
         return None, pos
     end = pos + length - 1
     # Kafka refuses longer strings in either form: Java's readers and ours then agree.
     if length > 0x8000 or end > len(buf):
         raise ProtocolError(f"string length {length - 1} with {len(buf) - pos} bytes remaining")
-    return str(buf[pos:end], "utf-8"), end
+    return str(buf[pos:end], "utf-8", REPLACED), end
 
 
 def string(value: str) -> bytes:
     data = value.encode()
+    if len(data) > _MOST_INT16:
+        raise StringTooLong(len(data))
     return _INT16.pack(len(data)) + data
 
 
@@ -193,6 +211,8 @@ def nullable_string(value: str | None) -> bytes:
 
 def compact_string(value: str) -> bytes:
     data = value.encode()
+    if len(data) > _MOST_INT16:
+        raise StringTooLong(len(data))
     return uvarint(len(data) + 1) + data
 
 
@@ -204,7 +224,7 @@ def read_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview | None,
     """A view of the bytes: valid as long as the buffer is."""
     (length,) = _INT32.unpack_from(buf, pos)
     pos += 4
-    if length == -1:
+    if length < 0:
         return None, pos
     end = _slice_end(buf, pos, length)
     return buf[pos:end], end
@@ -216,6 +236,8 @@ def read_compact_nullable_records(buf: memoryview, pos: int) -> tuple[memoryview
     pos += 1
     if length > 0x7F:
         length, pos = read_uvarint(buf, pos - 1)
+        if length > _MOST_COMPACT:
+            return None, pos
     if length == 0:
         return None, pos
     end = pos + length - 1
@@ -288,12 +310,12 @@ def write_compact_records(out: MessageBuffer, value: Records | None) -> None:
 
 
 def _check_array_length(buf: memoryview, pos: int, length: int, item_size: int) -> None:
-    if length < -1 or length * item_size > len(buf) - pos:
+    if length * item_size > len(buf) - pos:
         raise ProtocolError(f"array length {length} with {len(buf) - pos} bytes remaining")
 
 
 def read_array_length(buf: memoryview, pos: int, item_size: int) -> tuple[int, int]:
-    """The number of items, -1 for null. `item_size` is the least that an item takes, in bytes."""
+    """The number of items, negative for null; `item_size`: the least that one takes, in bytes."""
     (length,) = _INT32.unpack_from(buf, pos)
     pos += 4
     _check_array_length(buf, pos, length, item_size)
@@ -301,11 +323,13 @@ def read_array_length(buf: memoryview, pos: int, item_size: int) -> tuple[int, i
 
 
 def read_compact_array_length(buf: memoryview, pos: int, item_size: int) -> tuple[int, int]:
-    """The number of items, -1 for null. `item_size` is the least that an item takes, in bytes."""
+    """The number of items, negative for null; `item_size`: the least that one takes, in bytes."""
     length = buf[pos]
     pos += 1
     if length > 0x7F:
         length, pos = read_uvarint(buf, pos - 1)
+        if length > _MOST_COMPACT:
+            length = 0
     length -= 1
     _check_array_length(buf, pos, length, item_size)
     return length, pos
@@ -323,22 +347,32 @@ def array_length(length: int) -> bytes:
 
 
 def read_tag(buf: memoryview, pos: int) -> tuple[int, int, int]:
-    """One tagged field's head: its tag, the position of its value and the end of its value."""
+    """One tagged field's head: its tag, where its value is, and its size in bytes.
+
+    Who knows the tag reads the value, whatever its size; who does not calls `skip_tag`.
+    """
     tag, pos = read_uvarint(buf, pos)
     size, pos = read_uvarint(buf, pos)
-    return tag, pos, _slice_end(buf, pos, size)
+    return tag, pos, size
 
 
-def check_tag_end(tag: int, pos: int, end: int) -> None:
-    if pos != end:
-        raise ProtocolError(f"tagged field {tag} ends at {pos}, its size says {end}")
+def skip_tag(buf: memoryview, pos: int, size: int) -> int:
+    """Where the value of a tagged field that nobody here knows ends."""
+    return _slice_end(buf, pos, size)
+
+
+def read_tag_count(buf: memoryview, pos: int) -> tuple[int, int]:
+    """How many tagged fields follow; a negative int counts as none."""
+    count, pos = read_uvarint(buf, pos)
+    return (count if count <= _MOST_INT32 else 0), pos
 
 
 def skip_tagged_fields(buf: memoryview, pos: int) -> int:
     """Pass over tagged fields nobody here knows: newer peers may send them."""
-    count, pos = read_uvarint(buf, pos)
+    count, pos = read_tag_count(buf, pos)
     for _ in range(count):
-        _, _, pos = read_tag(buf, pos)
+        _, pos, size = read_tag(buf, pos)
+        pos = _slice_end(buf, pos, size)
     return pos
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any, NamedTuple
 
+from protocol.malformed_text import REPLACED
 from protocol.message_codec import DECODE_ERRORS, ResponseParts, decode, response_parts
 from protocol.messages.produce import (
     PartitionProduceData,
@@ -79,7 +80,7 @@ def read_one(buf: memoryview, pos: int, version: int) -> OnePartition | None:
             transactional, acks, timeout_ms, topics, name_length = _TO_NAME.unpack_from(buf, pos)
             end = pos + 8 + name_length
             partitions, index = _TO_PARTITION.unpack_from(buf, end)
-            name = str(buf[pos + 9 : end], "utf-8")
+            name = str(buf[pos + 9 : end], "utf-8", REPLACED)
             topic_id = ZERO_UUID
             pos = end + 5
         if (
@@ -107,7 +108,7 @@ def _read_old_one(buf: memoryview, pos: int) -> OnePartition | None:
     start = end + _OLD_TO_RECORDS_BYTES
     if partitions != 1 or length < 0 or start + length != len(buf):
         return None
-    return acks, timeout_ms, str(buf[pos:end], "utf-8"), ZERO_UUID, index, buf[start:]
+    return acks, timeout_ms, str(buf[pos:end], "utf-8", REPLACED), ZERO_UUID, index, buf[start:]
 
 
 def read_request(buf: memoryview, pos: int, version: int) -> ProduceRequest:

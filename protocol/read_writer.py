@@ -124,16 +124,15 @@ class ReadWriter:
             with out.block("else:"):
                 out.add("pos += 1")
             return
-        out.add("tags, pos = p.read_uvarint(buf, pos)")
+        out.add("tags, pos = p.read_tag_count(buf, pos)")
         with out.block("for _ in range(tags):"):
-            out.add("tag, pos, end = p.read_tag(buf, pos)")
+            out.add("tag, pos, size = p.read_tag(buf, pos)")
             word = "if"
             for f in tagged:
                 condition = version_condition(f.tagged & context, context)
                 extra = f" and {condition}" if condition else ""
                 with out.block(f"{word} tag == {f.tag}{extra}:"):
                     self._read_field(out, f, f.tagged & context, True)
-                    out.add(f"p.check_tag_end({f.tag}, pos, end)")
                 word = "elif"
             with out.block("else:"):
-                out.add("pos = end")
+                out.add("pos = p.skip_tag(buf, pos, size)")

@@ -213,9 +213,9 @@ class ApiVersionsResponse(Message):
             finalized_features_epoch = -1
             finalized_features = []
             zk_migration_ready = False
-            tags, pos = p.read_uvarint(buf, pos)
+            tags, pos = p.read_tag_count(buf, pos)
             for _ in range(tags):
-                tag, pos, end = p.read_tag(buf, pos)
+                tag, pos, size = p.read_tag(buf, pos)
                 if tag == 0:
                     n, pos = p.read_compact_array_length(buf, pos, 6)
                     if n < 0:
@@ -224,11 +224,9 @@ class ApiVersionsResponse(Message):
                     for _ in range(n):
                         item_supported_features, pos = SupportedFeatureKey.read(buf, pos, version)
                         supported_features.append(item_supported_features)
-                    p.check_tag_end(0, pos, end)
                 elif tag == 1:
                     (finalized_features_epoch,) = _q.unpack_from(buf, pos)
                     pos += 8
-                    p.check_tag_end(1, pos, end)
                 elif tag == 2:
                     n, pos = p.read_compact_array_length(buf, pos, 6)
                     if n < 0:
@@ -237,13 +235,11 @@ class ApiVersionsResponse(Message):
                     for _ in range(n):
                         item_finalized_features, pos = FinalizedFeatureKey.read(buf, pos, version)
                         finalized_features.append(item_finalized_features)
-                    p.check_tag_end(2, pos, end)
                 elif tag == 3:
                     (zk_migration_ready,) = _T.unpack_from(buf, pos)
                     pos += 1
-                    p.check_tag_end(3, pos, end)
                 else:
-                    pos = end
+                    pos = p.skip_tag(buf, pos, size)
             return cls(error_code, api_keys, throttle_time_ms, supported_features, finalized_features_epoch, finalized_features, zk_migration_ready), pos
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2

@@ -390,9 +390,9 @@ class BeginQuorumEpochResponse(Message):
                 item_topics, pos = BeginQuorumEpochResponseTopicData.read(buf, pos, version)
                 topics.append(item_topics)
             node_endpoints = []
-            tags, pos = p.read_uvarint(buf, pos)
+            tags, pos = p.read_tag_count(buf, pos)
             for _ in range(tags):
-                tag, pos, end = p.read_tag(buf, pos)
+                tag, pos, size = p.read_tag(buf, pos)
                 if tag == 0:
                     n, pos = p.read_compact_array_length(buf, pos, 8)
                     if n < 0:
@@ -401,9 +401,8 @@ class BeginQuorumEpochResponse(Message):
                     for _ in range(n):
                         item_node_endpoints, pos = NodeEndpoint.read(buf, pos, version)
                         node_endpoints.append(item_node_endpoints)
-                    p.check_tag_end(0, pos, end)
                 else:
-                    pos = end
+                    pos = p.skip_tag(buf, pos, size)
             return cls(error_code, topics, node_endpoints), pos
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2

@@ -46,9 +46,9 @@ class BrokerHeartbeatRequest(Message):
         pos += 22
         offline_log_dirs = []
         cordoned_log_dirs = None
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0 and version >= 1:
                 n, pos = p.read_compact_array_length(buf, pos, 16)
                 if n < 0:
@@ -58,7 +58,6 @@ class BrokerHeartbeatRequest(Message):
                     item_offline_log_dirs = bytes(buf[pos : pos + 16])
                     pos += 16
                     offline_log_dirs.append(item_offline_log_dirs)
-                p.check_tag_end(0, pos, end)
             elif tag == 1 and version == 2:
                 n, pos = p.read_compact_array_length(buf, pos, 16)
                 if n < 0:
@@ -69,9 +68,8 @@ class BrokerHeartbeatRequest(Message):
                         item_cordoned_log_dirs = bytes(buf[pos : pos + 16])
                         pos += 16
                         cordoned_log_dirs.append(item_cordoned_log_dirs)
-                p.check_tag_end(1, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(broker_id, broker_epoch, current_metadata_offset, want_fence, want_shut_down, offline_log_dirs, cordoned_log_dirs), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:

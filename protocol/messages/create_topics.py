@@ -341,15 +341,14 @@ class CreatableTopicResult(Message):
                     item_configs, pos = CreatableTopicConfigs.read(buf, pos, version)
                     configs.append(item_configs)
             topic_config_error_code = 0
-            tags, pos = p.read_uvarint(buf, pos)
+            tags, pos = p.read_tag_count(buf, pos)
             for _ in range(tags):
-                tag, pos, end = p.read_tag(buf, pos)
+                tag, pos, size = p.read_tag(buf, pos)
                 if tag == 0:
                     (topic_config_error_code,) = _h.unpack_from(buf, pos)
                     pos += 2
-                    p.check_tag_end(0, pos, end)
                 else:
-                    pos = end
+                    pos = p.skip_tag(buf, pos, size)
             return cls(name, topic_id, error_code, error_message, topic_config_error_code, num_partitions, replication_factor, configs), pos
         name, pos = p.read_string(buf, pos)
         topic_id = p.ZERO_UUID

@@ -92,19 +92,17 @@ class FetchPartition(Message):
             pos += 32
             replica_directory_id = p.ZERO_UUID
             high_watermark = 9223372036854775807
-            tags, pos = p.read_uvarint(buf, pos)
+            tags, pos = p.read_tag_count(buf, pos)
             for _ in range(tags):
-                tag, pos, end = p.read_tag(buf, pos)
+                tag, pos, size = p.read_tag(buf, pos)
                 if tag == 0 and version >= 17:
                     (replica_directory_id,) = _U.unpack_from(buf, pos)
                     pos += 16
-                    p.check_tag_end(0, pos, end)
                 elif tag == 1 and version == 18:
                     (high_watermark,) = _q.unpack_from(buf, pos)
                     pos += 8
-                    p.check_tag_end(1, pos, end)
                 else:
-                    pos = end
+                    pos = p.skip_tag(buf, pos, size)
             return cls(partition, current_leader_epoch, fetch_offset, last_fetched_epoch, log_start_offset, partition_max_bytes, replica_directory_id, high_watermark), pos
         (partition,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -355,17 +353,15 @@ class FetchRequest(Message):
             rack_id, pos = p.read_compact_string(buf, pos)
             cluster_id = None
             replica_state = None
-            tags, pos = p.read_uvarint(buf, pos)
+            tags, pos = p.read_tag_count(buf, pos)
             for _ in range(tags):
-                tag, pos, end = p.read_tag(buf, pos)
+                tag, pos, size = p.read_tag(buf, pos)
                 if tag == 0:
                     cluster_id, pos = p.read_compact_nullable_string(buf, pos)
-                    p.check_tag_end(0, pos, end)
                 elif tag == 1 and version >= 15:
                     replica_state, pos = ReplicaState.read(buf, pos, version)
-                    p.check_tag_end(1, pos, end)
                 else:
-                    pos = end
+                    pos = p.skip_tag(buf, pos, size)
             return cls(cluster_id, replica_id, replica_state, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
         cluster_id = None
         (replica_id,) = _i.unpack_from(buf, pos)
@@ -630,20 +626,17 @@ class PartitionData(Message):
             diverging_epoch = None
             current_leader = None
             snapshot_id = None
-            tags, pos = p.read_uvarint(buf, pos)
+            tags, pos = p.read_tag_count(buf, pos)
             for _ in range(tags):
-                tag, pos, end = p.read_tag(buf, pos)
+                tag, pos, size = p.read_tag(buf, pos)
                 if tag == 0:
                     diverging_epoch, pos = EpochEndOffset.read(buf, pos, version)
-                    p.check_tag_end(0, pos, end)
                 elif tag == 1:
                     current_leader, pos = LeaderIdAndEpoch.read(buf, pos, version)
-                    p.check_tag_end(1, pos, end)
                 elif tag == 2:
                     snapshot_id, pos = SnapshotId.read(buf, pos, version)
-                    p.check_tag_end(2, pos, end)
                 else:
-                    pos = end
+                    pos = p.skip_tag(buf, pos, size)
             return cls(partition_index, error_code, high_watermark, last_stable_offset, log_start_offset, diverging_epoch, current_leader, snapshot_id, aborted_transactions, preferred_read_replica, records), pos
         partition_index, error_code, high_watermark, last_stable_offset = _ihqq.unpack_from(buf, pos)
         pos += 22
@@ -884,9 +877,9 @@ class FetchResponse(Message):
                 item_responses, pos = FetchableTopicResponse.read(buf, pos, version)
                 responses.append(item_responses)
             node_endpoints = []
-            tags, pos = p.read_uvarint(buf, pos)
+            tags, pos = p.read_tag_count(buf, pos)
             for _ in range(tags):
-                tag, pos, end = p.read_tag(buf, pos)
+                tag, pos, size = p.read_tag(buf, pos)
                 if tag == 0 and version >= 16:
                     n, pos = p.read_compact_array_length(buf, pos, 11)
                     if n < 0:
@@ -895,9 +888,8 @@ class FetchResponse(Message):
                     for _ in range(n):
                         item_node_endpoints, pos = NodeEndpoint.read(buf, pos, version)
                         node_endpoints.append(item_node_endpoints)
-                    p.check_tag_end(0, pos, end)
                 else:
-                    pos = end
+                    pos = p.skip_tag(buf, pos, size)
             return cls(throttle_time_ms, error_code, session_id, responses, node_endpoints), pos
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4

@@ -69,15 +69,14 @@ class FetchSnapshotRequestPartitionSnapshot(Message):
         (position,) = _q.unpack_from(buf, pos)
         pos += 8
         replica_directory_id = p.ZERO_UUID
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0 and version == 1:
                 (replica_directory_id,) = _U.unpack_from(buf, pos)
                 pos += 16
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(partition, current_leader_epoch, snapshot_id, position, replica_directory_id), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -166,14 +165,13 @@ class FetchSnapshotRequest(Message):
             item_topics, pos = FetchSnapshotRequestTopicSnapshot.read(buf, pos, version)
             topics.append(item_topics)
         cluster_id = None
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 cluster_id, pos = p.read_compact_nullable_string(buf, pos)
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(cluster_id, replica_id, max_bytes, topics), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -272,19 +270,18 @@ class FetchSnapshotResponsePartitionSnapshot(Message):
         index, error_code = _ih.unpack_from(buf, pos)
         pos += 6
         snapshot_id, pos = FetchSnapshotResponseSnapshotId.read(buf, pos, version)
-        size, position = _qq.unpack_from(buf, pos)
+        size_, position = _qq.unpack_from(buf, pos)
         pos += 16
         unaligned_records, pos = p.read_compact_records(buf, pos)
         current_leader = None
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 current_leader, pos = LeaderIdAndEpoch.read(buf, pos, version)
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
-        return cls(index, error_code, snapshot_id, current_leader, size, position, unaligned_records), pos
+                pos = p.skip_tag(buf, pos, size)
+        return cls(index, error_code, snapshot_id, current_leader, size_, position, unaligned_records), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         tagged: list[tuple[int, p.MessageBuffer]]
@@ -419,9 +416,9 @@ class FetchSnapshotResponse(Message):
             item_topics, pos = FetchSnapshotResponseTopicSnapshot.read(buf, pos, version)
             topics.append(item_topics)
         node_endpoints = []
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0 and version == 1:
                 n, pos = p.read_compact_array_length(buf, pos, 8)
                 if n < 0:
@@ -430,9 +427,8 @@ class FetchSnapshotResponse(Message):
                 for _ in range(n):
                     item_node_endpoints, pos = NodeEndpoint.read(buf, pos, version)
                     node_endpoints.append(item_node_endpoints)
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(throttle_time_ms, error_code, topics, node_endpoints), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:

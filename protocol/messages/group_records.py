@@ -72,9 +72,9 @@ class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions(Message):
         partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
         pos += n * 4
         assignment_epochs = []
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 n, pos = p.read_compact_array_length(buf, pos, 4)
                 if n < 0:
@@ -82,9 +82,8 @@ class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions(Message):
                 else:
                     assignment_epochs = list(Struct(f">{n}i").unpack_from(buf, pos))
                     pos += n * 4
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(topic_id, partitions, assignment_epochs), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -311,18 +310,17 @@ class ConsumerGroupMemberMetadataValue(Message):
         pos += 4
         server_assignor, pos = p.read_compact_nullable_string(buf, pos)
         classic_member_metadata = ClassicMemberMetadata()
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 n, pos = p.read_uvarint(buf, pos)
                 if n == 0:
                     classic_member_metadata = None
                 else:
                     classic_member_metadata, pos = ClassicMemberMetadata.read(buf, pos, version)
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(instance_id, rack_id, client_id, client_host, subscribed_topic_names, subscribed_topic_regex, rebalance_timeout_ms, server_assignor, classic_member_metadata), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -396,15 +394,14 @@ class ConsumerGroupMetadataValue(Message):
         (epoch,) = _i.unpack_from(buf, pos)
         pos += 4
         metadata_hash = 0
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 (metadata_hash,) = _q.unpack_from(buf, pos)
                 pos += 8
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(epoch, metadata_hash), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -777,15 +774,14 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
         (assignment_epoch,) = _i.unpack_from(buf, pos)
         pos += 4
         assignment_timestamp = 0
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 (assignment_timestamp,) = _q.unpack_from(buf, pos)
                 pos += 8
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(assignment_epoch, assignment_timestamp), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -1128,15 +1124,14 @@ class OffsetCommitValue(Message):
             pos += 8
             expire_timestamp = -1
             topic_id = p.ZERO_UUID
-            tags, pos = p.read_uvarint(buf, pos)
+            tags, pos = p.read_tag_count(buf, pos)
             for _ in range(tags):
-                tag, pos, end = p.read_tag(buf, pos)
+                tag, pos, size = p.read_tag(buf, pos)
                 if tag == 0:
                     (topic_id,) = _U.unpack_from(buf, pos)
                     pos += 16
-                    p.check_tag_end(0, pos, end)
                 else:
-                    pos = end
+                    pos = p.skip_tag(buf, pos, size)
             return cls(offset, leader_epoch, metadata, commit_timestamp, expire_timestamp, topic_id), pos
         (offset,) = _q.unpack_from(buf, pos)
         pos += 8
@@ -1713,15 +1708,14 @@ class ShareGroupTargetAssignmentMetadataValue(Message):
         (assignment_epoch,) = _i.unpack_from(buf, pos)
         pos += 4
         assignment_timestamp = 0
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 (assignment_timestamp,) = _q.unpack_from(buf, pos)
                 pos += 8
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(assignment_epoch, assignment_timestamp), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -1789,9 +1783,9 @@ class StreamsGroupCurrentMemberAssignmentValueTaskIds(Message):
         partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
         pos += n * 4
         assignment_epochs = []
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 n, pos = p.read_compact_array_length(buf, pos, 4)
                 if n < 0:
@@ -1799,9 +1793,8 @@ class StreamsGroupCurrentMemberAssignmentValueTaskIds(Message):
                 else:
                     assignment_epochs = list(Struct(f">{n}i").unpack_from(buf, pos))
                     pos += n * 4
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(subtopology_id, partitions, assignment_epochs), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -2173,13 +2166,12 @@ class StreamsGroupMetadataValue(Message):
         pos += 12
         validated_topology_epoch = -1
         last_assignment_configs = []
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 (validated_topology_epoch,) = _i.unpack_from(buf, pos)
                 pos += 4
-                p.check_tag_end(0, pos, end)
             elif tag == 1:
                 n, pos = p.read_compact_array_length(buf, pos, 3)
                 if n < 0:
@@ -2189,9 +2181,8 @@ class StreamsGroupMetadataValue(Message):
                     for _ in range(n):
                         item_last_assignment_configs, pos = LastAssignmentConfig.read(buf, pos, version)
                         last_assignment_configs.append(item_last_assignment_configs)
-                p.check_tag_end(1, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(epoch, metadata_hash, validated_topology_epoch, last_assignment_configs), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -2384,15 +2375,14 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
         (assignment_epoch,) = _i.unpack_from(buf, pos)
         pos += 4
         assignment_timestamp = 0
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 (assignment_timestamp,) = _q.unpack_from(buf, pos)
                 pos += 8
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(assignment_epoch, assignment_timestamp), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:

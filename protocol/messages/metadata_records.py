@@ -45,14 +45,13 @@ class AbortTransactionRecord(Message):
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AbortTransactionRecord, int]:
         reason: str | None
         reason = None
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 reason, pos = p.read_compact_nullable_string(buf, pos)
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(reason), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -141,14 +140,13 @@ class BeginTransactionRecord(Message):
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginTransactionRecord, int]:
         name: str | None
         name = None
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 name, pos = p.read_compact_nullable_string(buf, pos)
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(name), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -198,17 +196,15 @@ class BrokerRegistrationChangeRecord(Message):
         in_controlled_shutdown = 0
         log_dirs = []
         cordoned_log_dirs = None
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 (fenced,) = _b.unpack_from(buf, pos)
                 pos += 1
-                p.check_tag_end(0, pos, end)
             elif tag == 1 and version >= 1:
                 (in_controlled_shutdown,) = _b.unpack_from(buf, pos)
                 pos += 1
-                p.check_tag_end(1, pos, end)
             elif tag == 2 and version >= 2:
                 n, pos = p.read_compact_array_length(buf, pos, 16)
                 if n < 0:
@@ -218,7 +214,6 @@ class BrokerRegistrationChangeRecord(Message):
                     item_log_dirs = bytes(buf[pos : pos + 16])
                     pos += 16
                     log_dirs.append(item_log_dirs)
-                p.check_tag_end(2, pos, end)
             elif tag == 3 and version == 3:
                 n, pos = p.read_compact_array_length(buf, pos, 16)
                 if n < 0:
@@ -229,9 +224,8 @@ class BrokerRegistrationChangeRecord(Message):
                         item_cordoned_log_dirs = bytes(buf[pos : pos + 16])
                         pos += 16
                         cordoned_log_dirs.append(item_cordoned_log_dirs)
-                p.check_tag_end(3, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(broker_id, broker_epoch, fenced, in_controlled_shutdown, log_dirs, cordoned_log_dirs), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -629,9 +623,9 @@ class PartitionChangeRecord(Message):
         directories = None
         eligible_leader_replicas = None
         last_known_elr = None
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 n, pos = p.read_compact_array_length(buf, pos, 4)
                 if n < 0:
@@ -639,11 +633,9 @@ class PartitionChangeRecord(Message):
                 else:
                     isr = list(Struct(f">{n}i").unpack_from(buf, pos))
                     pos += n * 4
-                p.check_tag_end(0, pos, end)
             elif tag == 1:
                 (leader,) = _i.unpack_from(buf, pos)
                 pos += 4
-                p.check_tag_end(1, pos, end)
             elif tag == 2:
                 n, pos = p.read_compact_array_length(buf, pos, 4)
                 if n < 0:
@@ -651,7 +643,6 @@ class PartitionChangeRecord(Message):
                 else:
                     replicas = list(Struct(f">{n}i").unpack_from(buf, pos))
                     pos += n * 4
-                p.check_tag_end(2, pos, end)
             elif tag == 3:
                 n, pos = p.read_compact_array_length(buf, pos, 4)
                 if n < 0:
@@ -659,7 +650,6 @@ class PartitionChangeRecord(Message):
                 else:
                     removing_replicas = list(Struct(f">{n}i").unpack_from(buf, pos))
                     pos += n * 4
-                p.check_tag_end(3, pos, end)
             elif tag == 4:
                 n, pos = p.read_compact_array_length(buf, pos, 4)
                 if n < 0:
@@ -667,11 +657,9 @@ class PartitionChangeRecord(Message):
                 else:
                     adding_replicas = list(Struct(f">{n}i").unpack_from(buf, pos))
                     pos += n * 4
-                p.check_tag_end(4, pos, end)
             elif tag == 5:
                 (leader_recovery_state,) = _b.unpack_from(buf, pos)
                 pos += 1
-                p.check_tag_end(5, pos, end)
             elif tag == 8 and version >= 1:
                 n, pos = p.read_compact_array_length(buf, pos, 16)
                 if n < 0:
@@ -682,7 +670,6 @@ class PartitionChangeRecord(Message):
                         item_directories = bytes(buf[pos : pos + 16])
                         pos += 16
                         directories.append(item_directories)
-                p.check_tag_end(8, pos, end)
             elif tag == 6 and version == 2:
                 n, pos = p.read_compact_array_length(buf, pos, 4)
                 if n < 0:
@@ -690,7 +677,6 @@ class PartitionChangeRecord(Message):
                 else:
                     eligible_leader_replicas = list(Struct(f">{n}i").unpack_from(buf, pos))
                     pos += n * 4
-                p.check_tag_end(6, pos, end)
             elif tag == 7 and version == 2:
                 n, pos = p.read_compact_array_length(buf, pos, 4)
                 if n < 0:
@@ -698,9 +684,8 @@ class PartitionChangeRecord(Message):
                 else:
                     last_known_elr = list(Struct(f">{n}i").unpack_from(buf, pos))
                     pos += n * 4
-                p.check_tag_end(7, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(partition_id, topic_id, isr, leader, replicas, removing_replicas, adding_replicas, leader_recovery_state, directories, eligible_leader_replicas, last_known_elr), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -863,13 +848,12 @@ class PartitionRecord(Message):
         leader_recovery_state = 0
         eligible_leader_replicas = None
         last_known_elr = None
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 (leader_recovery_state,) = _b.unpack_from(buf, pos)
                 pos += 1
-                p.check_tag_end(0, pos, end)
             elif tag == 1 and version == 2:
                 n, pos = p.read_compact_array_length(buf, pos, 4)
                 if n < 0:
@@ -877,7 +861,6 @@ class PartitionRecord(Message):
                 else:
                     eligible_leader_replicas = list(Struct(f">{n}i").unpack_from(buf, pos))
                     pos += n * 4
-                p.check_tag_end(1, pos, end)
             elif tag == 2 and version == 2:
                 n, pos = p.read_compact_array_length(buf, pos, 4)
                 if n < 0:
@@ -885,9 +868,8 @@ class PartitionRecord(Message):
                 else:
                     last_known_elr = list(Struct(f">{n}i").unpack_from(buf, pos))
                     pos += n * 4
-                p.check_tag_end(2, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(partition_id, topic_id, replicas, isr, removing_replicas, adding_replicas, leader, leader_recovery_state, leader_epoch, partition_epoch, directories, eligible_leader_replicas, last_known_elr), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -1104,9 +1086,9 @@ class RegisterBrokerRecord(Message):
             in_controlled_shutdown = False
         log_dirs = []
         cordoned_log_dirs = None
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0 and version >= 3:
                 n, pos = p.read_compact_array_length(buf, pos, 16)
                 if n < 0:
@@ -1116,7 +1098,6 @@ class RegisterBrokerRecord(Message):
                     item_log_dirs = bytes(buf[pos : pos + 16])
                     pos += 16
                     log_dirs.append(item_log_dirs)
-                p.check_tag_end(0, pos, end)
             elif tag == 1 and version == 4:
                 n, pos = p.read_compact_array_length(buf, pos, 16)
                 if n < 0:
@@ -1127,9 +1108,8 @@ class RegisterBrokerRecord(Message):
                         item_cordoned_log_dirs = bytes(buf[pos : pos + 16])
                         pos += 16
                         cordoned_log_dirs.append(item_cordoned_log_dirs)
-                p.check_tag_end(1, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch, end_points, features, rack, fenced, in_controlled_shutdown, log_dirs, cordoned_log_dirs), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:

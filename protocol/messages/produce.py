@@ -313,14 +313,13 @@ class PartitionProduceResponse(Message):
                 record_errors.append(item_record_errors)
             error_message, pos = p.read_compact_nullable_string(buf, pos)
             current_leader = None
-            tags, pos = p.read_uvarint(buf, pos)
+            tags, pos = p.read_tag_count(buf, pos)
             for _ in range(tags):
-                tag, pos, end = p.read_tag(buf, pos)
+                tag, pos, size = p.read_tag(buf, pos)
                 if tag == 0 and version >= 10:
                     current_leader, pos = LeaderIdAndEpoch.read(buf, pos, version)
-                    p.check_tag_end(0, pos, end)
                 else:
-                    pos = end
+                    pos = p.skip_tag(buf, pos, size)
             return cls(index, error_code, base_offset, log_append_time_ms, log_start_offset, record_errors, error_message, current_leader), pos
         index, error_code, base_offset, log_append_time_ms = _ihqq.unpack_from(buf, pos)
         pos += 22
@@ -538,9 +537,9 @@ class ProduceResponse(Message):
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
             node_endpoints = []
-            tags, pos = p.read_uvarint(buf, pos)
+            tags, pos = p.read_tag_count(buf, pos)
             for _ in range(tags):
-                tag, pos, end = p.read_tag(buf, pos)
+                tag, pos, size = p.read_tag(buf, pos)
                 if tag == 0 and version >= 10:
                     n, pos = p.read_compact_array_length(buf, pos, 11)
                     if n < 0:
@@ -549,9 +548,8 @@ class ProduceResponse(Message):
                     for _ in range(n):
                         item_node_endpoints, pos = NodeEndpoint.read(buf, pos, version)
                         node_endpoints.append(item_node_endpoints)
-                    p.check_tag_end(0, pos, end)
                 else:
-                    pos = end
+                    pos = p.skip_tag(buf, pos, size)
             return cls(responses, throttle_time_ms, node_endpoints), pos
         n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:

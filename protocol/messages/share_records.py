@@ -116,15 +116,14 @@ class ShareSnapshotValue(Message):
             item_state_batches, pos = ShareSnapshotValueStateBatch.read(buf, pos, version)
             state_batches.append(item_state_batches)
         delivery_complete_count = -1
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 (delivery_complete_count,) = _i.unpack_from(buf, pos)
                 pos += 4
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(snapshot_epoch, state_epoch, leader_epoch, start_offset, delivery_complete_count, create_timestamp, write_timestamp, state_batches), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
@@ -239,15 +238,14 @@ class ShareUpdateValue(Message):
             item_state_batches, pos = ShareUpdateValueStateBatch.read(buf, pos, version)
             state_batches.append(item_state_batches)
         delivery_complete_count = -1
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 (delivery_complete_count,) = _i.unpack_from(buf, pos)
                 pos += 4
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(snapshot_epoch, leader_epoch, start_offset, delivery_complete_count, state_batches), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:

@@ -138,27 +138,23 @@ class TransactionLogValue(Message):
             next_producer_id = -1
             next_producer_epoch = -1
             client_transaction_version = 0
-            tags, pos = p.read_uvarint(buf, pos)
+            tags, pos = p.read_tag_count(buf, pos)
             for _ in range(tags):
-                tag, pos, end = p.read_tag(buf, pos)
+                tag, pos, size = p.read_tag(buf, pos)
                 if tag == 0:
                     (previous_producer_id,) = _q.unpack_from(buf, pos)
                     pos += 8
-                    p.check_tag_end(0, pos, end)
                 elif tag == 1:
                     (next_producer_id,) = _q.unpack_from(buf, pos)
                     pos += 8
-                    p.check_tag_end(1, pos, end)
                 elif tag == 3:
                     (next_producer_epoch,) = _h.unpack_from(buf, pos)
                     pos += 2
-                    p.check_tag_end(3, pos, end)
                 elif tag == 2:
                     (client_transaction_version,) = _h.unpack_from(buf, pos)
                     pos += 2
-                    p.check_tag_end(2, pos, end)
                 else:
-                    pos = end
+                    pos = p.skip_tag(buf, pos, size)
             return cls(producer_id, previous_producer_id, next_producer_id, producer_epoch, next_producer_epoch, transaction_timeout_ms, transaction_status, transaction_partitions, transaction_last_update_timestamp_ms, transaction_start_timestamp_ms, client_transaction_version), pos
         (producer_id,) = _q.unpack_from(buf, pos)
         pos += 8

@@ -188,14 +188,13 @@ class UpdateRaftVoterResponse(Message):
         throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
         pos += 6
         current_leader = None
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0:
                 current_leader, pos = CurrentLeader.read(buf, pos, version)
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(throttle_time_ms, error_code, current_leader), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:

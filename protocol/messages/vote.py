@@ -306,9 +306,9 @@ class VoteResponse(Message):
             item_topics, pos = VoteResponseTopicData.read(buf, pos, version)
             topics.append(item_topics)
         node_endpoints = []
-        tags, pos = p.read_uvarint(buf, pos)
+        tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
-            tag, pos, end = p.read_tag(buf, pos)
+            tag, pos, size = p.read_tag(buf, pos)
             if tag == 0 and version >= 1:
                 n, pos = p.read_compact_array_length(buf, pos, 8)
                 if n < 0:
@@ -317,9 +317,8 @@ class VoteResponse(Message):
                 for _ in range(n):
                     item_node_endpoints, pos = NodeEndpoint.read(buf, pos, version)
                     node_endpoints.append(item_node_endpoints)
-                p.check_tag_end(0, pos, end)
             else:
-                pos = end
+                pos = p.skip_tag(buf, pos, size)
         return cls(error_code, topics, node_endpoints), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:

@@ -3,11 +3,13 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from broker.apis.context import Api, Respond
 from broker.request_handler import RequestHandler
+from protocol import primitives
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import decode_response, encode_request
@@ -147,6 +149,21 @@ def test_a_response_that_cannot_be_written_costs_its_own_connection_only() -> No
     reply = server.send(HeartbeatRequest(), 4)
     assert reply.closed
     assert not reply.sent
+
+
+def test_a_name_too_long_to_be_told_is_no_bug_of_ours(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server()
+    server.behave = lambda c, r, respond: primitives.string("\ufffd" * 20_000)
+    assert decoded(server.send(HeartbeatRequest(), 4), ApiKey.HEARTBEAT, 4)[1].error_code == -1
+
+    def write(*_: object) -> None:
+        primitives.string("\ufffd" * 20_000)
+
+    server.behave = lambda c, r, respond: respond(HeartbeatResponse())
+    with patch.object(HeartbeatResponse, "write", write):
+        assert server.send(HeartbeatRequest(), 4).closed
+    assert [record.exc_info for record in caplog.records] == [None, None]
+    assert all("60000 bytes is too long" in record.getMessage() for record in caplog.records)
 
 
 def test_no_response_is_no_response() -> None:

@@ -63,6 +63,21 @@ def test_lists_begin_with_their_default() -> None:
     ) == [ConfigRecord(TOPIC, "foo", "cleanup.policy", "compact,delete")]
 
 
+def test_a_list_does_not_grow_beyond_what_a_string_can_be() -> None:
+    """The text is that of a running Kafka."""
+    key = "leader.replication.throttled.replicas"
+    longest = ",".join(f"{10_000 + n}:1" for n in range(4_095)) + ",1:33333"
+    assert len(longest) == 32_767
+    assert change(key, APPEND, longest) == [ConfigRecord(TOPIC, "foo", key, longest)]
+    result = change(key, APPEND, longest + "3")
+    assert isinstance(result, ApiError)
+    assert (result.code, result.message) == (
+        ErrorCode.INVALID_CONFIG,
+        "The configuration value cannot be added because it exceeds the maximum value size of "
+        "32767 bytes.",
+    )
+
+
 def test_subtract() -> None:
     record = [ConfigRecord(TOPIC, "foo", "cleanup.policy", "")]
     assert change("cleanup.policy", SUBTRACT, "delete") == record

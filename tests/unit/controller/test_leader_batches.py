@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller import raft_messages as m
-from controller.leader_batches import Proposal, leader_batch
+from controller.leader_batches import leader_batch, proposal
 from controller.metadata_records import decode_record
 from protocol.messages.metadata_records import ConfigRecord, NoOpRecord
 from protocol.record_batch import read_header
@@ -12,7 +12,7 @@ from protocol.records import iterate_records
 
 def test_a_proposal_is_one_batch_with_the_time_it_was_made_at() -> None:
     records = (ConfigRecord(4, "", "key", "value"), NoOpRecord())
-    data, batch = leader_batch(m.Append(3, 10, 12, Proposal(records, 30, 77)), 99)
+    data, batch = leader_batch(m.Append(3, 10, 12, proposal(records, 30, 77)), 99)
     header = read_header(data)
     assert (header.base_offset, header.next_offset, header.partition_leader_epoch) == (10, 12, 3)
     assert [decode_record(one.value or b"") for one in iterate_records(data)] == list(records)

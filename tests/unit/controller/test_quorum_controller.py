@@ -100,6 +100,18 @@ def test_a_bug_in_a_decision_is_one_unknown_error() -> None:
     assert replies == [ApiError(ErrorCode.UNKNOWN_SERVER_ERROR), "next"]
 
 
+def test_a_record_that_no_reader_would_take_is_refused_and_nothing_has_happened() -> None:
+    node, replies = OneNode().start(), []
+    end = node.node.raft.end_offset
+    submit(node, "done", config("a", "1"), config("b", "\ufffd" * 10_923), into=replies)
+    assert replies[0].code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert "32769 bytes" in replies[0].message
+    assert (node.node.raft.end_offset, node.node.controller.image.config(BROKER, "7")) == (end, {})
+    submit(node, "done", config("a", "\ufffd" * 10_922), into=replies)
+    node.settle()
+    assert replies[1] == "done"
+
+
 def test_lost_leadership_goes_back_to_what_is_committed() -> None:
     node, replies = OneNode().start(), []
     submit(node, "lost?", config("a", "1"), into=replies)

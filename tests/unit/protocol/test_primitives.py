@@ -55,10 +55,14 @@ def test_unsigned_varints(value: int) -> None:
     assert read(p.read_uvarint, bytes.fromhex(VARINTS[value])) == value
 
 
-def test_a_varint_may_be_padded_but_not_longer_than_five_bytes_or_32_bits() -> None:
+def test_a_varint_may_be_padded_but_not_longer_than_five_bytes() -> None:
     assert read(p.read_uvarint, b"\x81\x80\x80\x80\x00") == 1
     assert refused(p.read_uvarint, b"\x81\x80\x80\x80\x80\x00")
-    assert refused(p.read_uvarint, b"\xff\xff\xff\xff\x1f")
+
+
+def test_bits_of_a_varint_beyond_32_are_dropped() -> None:
+    assert read(p.read_uvarint, b"\xff\xff\xff\xff\x7f") == 2**32 - 1
+    assert read(p.read_uvarint, b"\x82\x80\x80\x80\x70") == 2
 
 
 STRINGS: list[tuple[Reader, Callable[..., bytes], str | None, bytes]] = [
@@ -95,15 +99,40 @@ def test_strings(
         (p.read_string, b"\xff\xff"),  # null
         (p.read_string, b"\x80\0"),
         (p.read_nullable_string, b"\0\x02a"),
-        (p.read_nullable_string, b"\xff\xfe"),
         (p.read_compact_string, b"\x03a"),
         (p.read_compact_string, b"\0"),  # null
         (p.read_compact_nullable_string, b"\x03a"),
-        (p.read_compact_nullable_string, b"\xff\xff\xff\xff\x0fa"),
+        (p.read_compact_string, b"\xff\xff\xff\xff\x0fa"),
+        (p.read_compact_nullable_string, b"\x80\x80\x80\x80\x08a"),  # 2^31 - 1
     ],
 )
 def test_a_wrong_string_length_is_refused(reader: Reader, data: bytes) -> None:
     assert refused(reader, data)
+
+
+@pytest.mark.parametrize(
+    ("reader", "data"),
+    [
+        (p.read_nullable_string, b"\xff\xfe"),
+        (p.read_nullable_string, b"\x80\0"),
+        (p.read_compact_nullable_string, b"\xff\xff\xff\xff\x0f"),
+        (p.read_compact_nullable_string, b"\x81\x80\x80\x80\x08"),
+        (p.read_nullable_records, b"\xff\xff\xff\xfe"),
+        (p.read_nullable_bytes, b"\x80\0\0\0"),
+        (p.read_compact_nullable_records, b"\xff\xff\xff\xff\x0f"),
+        (p.read_compact_nullable_bytes, b"\x81\x80\x80\x80\x08"),
+    ],
+)
+def test_every_negative_length_is_null(reader: Reader, data: bytes) -> None:
+    assert read(reader, data) is None
+
+
+def test_bytes_that_are_not_utf_8_are_replaced() -> None:
+    data, replaced = b"caf\xe9 \xed\xa0\x80", "caf\ufffd \ufffd"
+    classic, compact = len(data).to_bytes(2) + data, bytes([len(data) + 1]) + data
+    assert read(p.read_string, classic) == read(p.read_nullable_string, classic) == replaced
+    assert read(p.read_compact_string, compact) == replaced
+    assert read(p.read_compact_nullable_string, compact) == replaced
 
 
 @pytest.mark.parametrize("reader", [p.read_compact_string, p.read_compact_nullable_string])
@@ -111,6 +140,13 @@ def test_a_compact_string_is_as_long_at_most_as_a_classic_one(reader: Reader) ->
     longest = p.uvarint(32_767 + 1) + b"x" * 32_767
     assert len(read(reader, longest)) == 32_767
     assert refused(reader, p.uvarint(32_768 + 1) + b"x" * 32_768)
+
+
+@pytest.mark.parametrize("writer", [p.string, p.compact_string])
+def test_no_string_is_written_that_could_not_be_read(writer: Callable[[str], bytes]) -> None:
+    assert len(writer("\ufffd" * 10_922)) > 32_766
+    with pytest.raises(p.StringTooLong, match="32769 bytes is too long"):
+        writer("\ufffd" * 10_923)
 
 
 BYTES: list[tuple[Reader, bytes | None, bytes]] = [
@@ -153,11 +189,12 @@ def test_records_are_a_view_of_what_was_received(reader: Reader, data: bytes) ->
         (p.read_bytes, b"\0\0\0\x02a"),
         (p.read_records, b"\xff\xff\xff\xff"),  # null
         (p.read_nullable_records, b"\0\0\0\x02a"),
-        (p.read_nullable_records, b"\xff\xff\xff\xfe"),
+        (p.read_records, b"\xff\xff\xff\xfe"),
         (p.read_compact_bytes, b"\0"),  # null
         (p.read_compact_records, b"\0"),  # null
         (p.read_compact_nullable_records, b"\x03a"),
-        (p.read_compact_nullable_bytes, b"\xff\xff\xff\xff\x0fa"),
+        (p.read_compact_bytes, b"\xff\xff\xff\xff\x0fa"),
+        (p.read_compact_nullable_bytes, b"\x80\x80\x80\x80\x08a"),  # 2^31 - 1
     ],
 )
 def test_a_wrong_length_of_bytes_is_refused(reader: Reader, data: bytes) -> None:
@@ -217,9 +254,15 @@ def test_array_lengths() -> None:
 def test_an_array_length_is_held_against_the_bytes_that_are_there() -> None:
     assert refused(p.read_array_length, b"\0\0\0\x02" + bytes(7), 4)
     assert refused(p.read_array_length, b"\x7f\xff\xff\xff" + bytes(7), 1)
-    assert refused(p.read_array_length, b"\xff\xff\xff\xfe" + bytes(7), 4)
     assert refused(p.read_compact_array_length, b"\x03" + bytes(7), 4)
-    assert refused(p.read_compact_array_length, b"\xff\xff\xff\xff\x0f" + bytes(7), 1)
+    assert refused(p.read_compact_array_length, b"\x80\x80\x80\x80\x08" + bytes(7), 1)
+
+
+def test_every_negative_array_length_is_null() -> None:
+    assert p.read_array_length(memoryview(b"\xff\xff\xff\xfe"), 0, 4)[0] < 0
+    assert p.read_array_length(memoryview(b"\x80\0\0\0"), 0, 4)[0] < 0
+    assert p.read_compact_array_length(memoryview(b"\xff\xff\xff\xff\x0f"), 0, 4) == (-1, 5)
+    assert p.read_compact_array_length(memoryview(b"\x81\x80\x80\x80\x08"), 0, 4) == (-1, 5)
 
 
 def test_a_null_array_is_refused_where_it_may_not_be_null() -> None:
@@ -235,15 +278,18 @@ def test_tagged_fields_are_written_with_their_sizes_and_passed_over() -> None:
     p.write_tagged_fields(out, [(0, one), (300, two)])
     assert bytes(out) == b"\x02" + b"\0\x03abc" + b"\xac\x02\x82\x01" + b"d" * 130
     assert p.skip_tagged_fields(memoryview(bytes(out) + b"next"), 0) == len(out)
-    assert p.read_tag(memoryview(out), 1) == (0, 3, 6)
+    assert p.read_tag(memoryview(out), 1) == (0, 3, 3)
 
 
-def test_a_tagged_field_of_a_wrong_size_is_refused() -> None:
-    assert refused(p.read_tag, b"\x01\x04abc")
+def test_a_tagged_field_that_is_passed_over_and_ends_behind_the_bytes_is_refused() -> None:
     assert refused(p.skip_tagged_fields, b"\x02\0\x01a\x01\x02b")
-    p.check_tag_end(5, 10, 10)
-    with pytest.raises(ProtocolError, match="tagged field 5 ends at 10, its size says 11"):
-        p.check_tag_end(5, 10, 11)
+    assert refused(p.skip_tagged_fields, b"\x01\0\xff\xff\xff\xff\x0fa")
+
+
+def test_a_negative_count_of_tagged_fields_is_none() -> None:
+    assert read(p.read_tag_count, b"\xff\xff\xff\xff\x07") == 2**31 - 1
+    assert read(p.read_tag_count, b"\x80\x80\x80\x80\x08") == 0
+    assert p.skip_tagged_fields(memoryview(b"\xff\xff\xff\xff\x0fnext"), 0) == 5
 
 
 def test_uuids_for_people() -> None:
