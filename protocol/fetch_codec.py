@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from struct import Struct
 
-from protocol.message_codec import DECODE_ERRORS
 from protocol.malformed_text import REPLACED
+from protocol.message_codec import DECODE_ERRORS
 from protocol.primitives import ZERO_UUID, RecordSlice, uvarint
 
 OLDEST = 11
