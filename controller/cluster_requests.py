@@ -18,7 +18,6 @@ from controller.feature_updates import FeatureUpdate, FeatureUpdates
 from controller.metadata_image import MetadataImage
 from controller.metadata_version import LEVELS
 from controller.quorum_controller import QuorumController
-from controller.request_timeout import RequestTimeouts
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.controller_registration import (
@@ -66,12 +65,9 @@ class ListenerContext(Protocol):
 class ClusterRequests:
     """Handlers by API."""
 
-    def __init__(
-        self, settings: ControllerSettings, controller: QuorumController, timeouts: RequestTimeouts
-    ) -> None:
+    def __init__(self, settings: ControllerSettings, controller: QuorumController) -> None:
         self._settings = settings
         self._controller = controller
-        self._timeouts = timeouts
         self._features = FeatureUpdates(settings, controller.configuration)
 
     def unregister_broker(
@@ -110,7 +106,7 @@ class ClusterRequests:
     def update_features(
         self, context: Any, request: UpdateFeaturesRequest, respond: Respond
     ) -> None:
-        """Answer an UpdateFeatures request."""
+        """Answer an UpdateFeatures request. Its `timeout_ms` is not looked at, in Kafka neither."""
         version = context.api_version
         # Kafka does not look at the flag of version 0 either: it only ever upgrades.
         updates = [
@@ -129,7 +125,7 @@ class ClusterRequests:
                 return
             respond(refused_update(outcome))
 
-        self._timeouts.submit("update features", decide, reply, request.timeout_ms)
+        self._controller.submit("update features", decide, reply)
 
     def describe_cluster(
         self, context: ListenerContext, request: DescribeClusterRequest, respond: Respond

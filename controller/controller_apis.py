@@ -128,7 +128,7 @@ class ControllerApis:
         topics = TopicRequests(self._settings, self._controller, timeouts)
         configs = ConfigRequests(self._controller)
         partitions = PartitionRequests(self._controller, timeouts)
-        cluster = ClusterRequests(self._settings, self._controller, timeouts)
+        cluster = ClusterRequests(self._settings, self._controller)
         self._handlers |= {
             CREATE_TOPICS: topics.create_topics,
             DELETE_TOPICS: topics.delete_topics,

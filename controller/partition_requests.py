@@ -85,6 +85,9 @@ class PartitionRequests:
                 outcome = refused_elections(request, outcome)
             respond(outcome)
 
+        if request.topic_partitions is not None and not request.topic_partitions:
+            respond(ElectLeadersResponse())
+            return
         self._timeouts.submit("elect leaders", decide, reply, request.timeout_ms)
 
     def alter_reassignments(
@@ -100,12 +103,16 @@ class PartitionRequests:
                 outcome = refused_reassignments(request, outcome)
             respond(outcome)
 
+        if not request.topics:
+            respond(AlterPartitionReassignmentsResponse(error_message=""))
+            return
         self._timeouts.submit("alter reassignments", decide, reply, request.timeout_ms)
 
     def list_reassignments(
         self, _context: object, request: ListPartitionReassignmentsRequest, respond: Respond
     ) -> None:
-        """Answer a ListPartitionReassignments request."""
+        """Answer a ListPartitionReassignments request. Its `timeout_ms` is not looked at, in Kafka
+        neither."""
 
         def decide(view: View) -> Decision[ListPartitionReassignmentsResponse]:
             return list_reassignments(view, request)
@@ -117,7 +124,7 @@ class PartitionRequests:
                 )
             respond(outcome)
 
-        self._timeouts.submit("list reassignments", decide, reply, request.timeout_ms)
+        self._controller.submit("list reassignments", decide, reply)
 
     def assign_replicas_to_dirs(
         self, _context: object, request: AssignReplicasToDirsRequest, respond: Respond

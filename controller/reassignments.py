@@ -54,7 +54,7 @@ def alter_reassignments(
     fixed_factor = not request.allow_replication_factor_change
     answer = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
-        error_message=None if request.topics else "",
+        error_message=None,
     )
     for asked in request.topics:
         answers = ReassignableTopicResponse(asked.name)

@@ -1,7 +1,8 @@
 """Commands with a deadline: who asked is answered in time, whatever becomes of the command.
 
 Owns: one timer for each such command that is not answered at once. A command that is late is not
-undone, as in Kafka: REQUEST_TIMED_OUT says that the outcome is unknown.
+undone, as in Kafka: REQUEST_TIMED_OUT says that the outcome is unknown. One with a time-out of 0 or
+less, whose time is up when it comes, is not looked at.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from protocol.errors import ApiError, ErrorCode
 from storage.ports import Scheduler, Timer
 
 T = TypeVar("T")
+
+_LATE = ApiError(ErrorCode.REQUEST_TIMED_OUT)
 
 
 class CommandQueue(Protocol):
@@ -43,6 +46,9 @@ class RequestTimeouts:
         timeout_ms: int,
     ) -> None:
         """As `QuorumController.submit`; REQUEST_TIMED_OUT after `timeout_ms` milliseconds."""
+        if timeout_ms <= 0:
+            reply(_LATE)
+            return
         timer: Timer | None = None
         answered = False
 
@@ -56,5 +62,4 @@ class RequestTimeouts:
 
         self._queue.submit(name, decide, answer)
         if not answered:
-            late = ApiError(ErrorCode.REQUEST_TIMED_OUT)
-            timer = self._scheduler.call_later(max(timeout_ms, 0), lambda: answer(late))
+            timer = self._scheduler.call_later(timeout_ms, lambda: answer(_LATE))

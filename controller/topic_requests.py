@@ -82,7 +82,9 @@ class TopicRequests:
 
         def reply(outcome: list[CreatableTopicResult] | ApiError) -> None:
             if isinstance(outcome, ApiError):
-                outcome = [refused_topic(topic.name, outcome) for topic in wanted]
+                names = [topic.name for topic in request.topics]
+                respond(CreateTopicsResponse(topics=[refused_topic(n, outcome) for n in names]))
+                return
             refusals = [refused_topic(name, error) for name, error in refused.items()]
             respond(CreateTopicsResponse(topics=[*outcome, *refusals]))
 
@@ -162,7 +164,9 @@ class TopicRequests:
 
         def reply(outcome: list[CreatePartitionsTopicResult] | ApiError) -> None:
             if isinstance(outcome, ApiError):
-                outcome = [_refused_growth(topic, outcome) for topic in wanted]
+                results = [_refused_growth(topic, outcome) for topic in request.topics]
+                respond(CreatePartitionsResponse(results=results))
+                return
             refusals = [
                 CreatePartitionsTopicResult(name, _DUPLICATE.code, _DUPLICATE.message)
                 for name in duplicates

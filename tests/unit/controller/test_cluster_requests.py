@@ -13,6 +13,7 @@ from protocol.messages.controller_registration import (
 )
 from protocol.messages.describe_cluster import DescribeClusterRequest
 from protocol.messages.unregister_broker import UnregisterBrokerRequest
+from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.unit.controller.controller_fixture import CLUSTER_ID, Context, OneNode
 
 
@@ -77,3 +78,12 @@ def test_unregister() -> None:
     node.register(2)
     assert node.call(UnregisterBrokerRequest(2), 0).error_code == ErrorCode.NONE
     assert list(node.node.image.brokers) == [1]
+
+
+def test_features_have_no_deadline() -> None:
+    """Kafka changes them whatever the time-out says."""
+    node = started()
+    level = node.node.image.features["eligible.leader.replicas.version"]
+    update = FeatureUpdateKey("eligible.leader.replicas.version", 1 - level, upgrade_type=1 + level)
+    assert node.call(UpdateFeaturesRequest(0, [update]), 2).error_code == ErrorCode.NONE
+    assert node.node.image.features.get("eligible.leader.replicas.version", 0) == 1 - level

@@ -56,3 +56,41 @@ def test_a_stale_broker() -> None:
     for request in (AlterPartitionRequest(1, 1), AssignReplicasToDirsRequest(1, 1)):
         answer = node.call(request, request.MAX_VERSION)
         assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+def test_whose_time_is_up_is_told_so_unless_nothing_is_asked(timeout_ms: int) -> None:
+    """As a running Kafka; ListPartitionReassignments has a time-out, too, but no deadline."""
+    node = OneNode().start()
+    elect = ElectLeadersRequest(0, [TopicPartitions("foo", [3, 4])], timeout_ms)
+    answer = node.call(elect, 2)
+    assert answer.error_code == 7
+    (topic,) = answer.replica_election_results
+    assert [(one.partition_id, one.error_code) for one in topic.partition_result] == [
+        (3, 7),
+        (4, 7),
+    ]
+    assert node.call(ElectLeadersRequest(9, None, timeout_ms), 2).error_code == 7
+    assert node.call(ElectLeadersRequest(0, [], timeout_ms), 2).error_code == 0
+    move = AlterPartitionReassignmentsRequest(timeout_ms, False, MOVE.topics)
+    answer = node.call(move, 1)
+    assert (answer.error_code, answer.error_message) == (7, None)
+    assert [one.error_code for one in answer.responses[0].partitions] == [7]
+    assert node.call(ListPartitionReassignmentsRequest(timeout_ms), 0).error_code == 0
+
+
+@pytest.mark.parametrize(
+    ("request_", "echo"),
+    [
+        (AlterPartitionReassignmentsRequest(1, False, MOVE.topics), False),
+        (AlterPartitionReassignmentsRequest(0, False, MOVE.topics), True),
+        (AlterPartitionReassignmentsRequest(1, False, []), True),
+        (AlterPartitionReassignmentsRequest(0, False, []), True),
+    ],
+)
+def test_what_was_asked_about_the_replication_factor_is_told_with_an_outcome_only(
+    request_: AlterPartitionReassignmentsRequest, echo: bool
+) -> None:
+    answer = OneNode().start().call(request_, 1)
+    assert answer.allow_replication_factor_change is echo
+    assert answer.error_message == (None if request_.topics else "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from controller.decision import Decision, View
 from controller.request_timeout import RequestTimeouts
 from protocol.errors import ApiError, ErrorCode
@@ -49,6 +51,14 @@ def test_in_time_leaves_no_timer() -> None:
 
 def test_at_once_needs_no_timer() -> None:
     scheduler, answers = SimScheduler(), []
-    RequestTimeouts(Queue(at_once=True), scheduler).submit("x", decide, answers.append, -1)
+    RequestTimeouts(Queue(at_once=True), scheduler).submit("x", decide, answers.append, 1)
     assert answers == ["done"]
     assert scheduler.pending() == 0
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1, -(2**31)])
+def test_whose_time_is_up_is_not_looked_at(timeout_ms: int) -> None:
+    scheduler, queue, answers = SimScheduler(), Queue(at_once=True), []
+    RequestTimeouts(queue, scheduler).submit("x", decide, answers.append, timeout_ms)
+    assert answers == [ApiError(ErrorCode.REQUEST_TIMED_OUT)]
+    assert (queue.replies, scheduler.pending()) == ([], 0)
