@@ -2,7 +2,9 @@
 
 Behaviour: each partition's batches are appended to its leader's log, and each partition has its
 own error. acks=0 has no response: an error closes the connection, as in Kafka. acks=1 answers after
-the append, acks=all (-1) when every in-sync replica has it, or after `timeout_ms`. The batches of a
+the append, acks=all (-1) when every in-sync replica has it, or after `timeout_ms`. To internal
+topics only clients that call themselves `__admin_client` may write (INVALID_TOPIC_EXCEPTION): their
+requests come here, none of the quicker ways knows them. The batches of a
 transaction are appended once its coordinator knows of their partitions: until v11 it is asked, from
 v12 on they are added (`broker.apis.transactional_produce`). TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 for such a batch in a request without a transactional id.
@@ -40,8 +42,13 @@ from protocol.messages.produce import (
     TopicProduceResponse,
 )
 from protocol.record_batch import CODEC_MASK, HEADER_SIZE, TRANSACTIONAL_FLAG
+from storage.log_append_info import AppendOrigin
+from storage.log_validator import split_batches
+from storage.refusal import Refusal
 from storage.verification_state import VerificationGuard
 
+ADMIN_CLIENT_ID = "__admin_client"
+"""Of those who may write to internal topics (Kafka's `AdminUtils`)."""
 ALL_REPLICAS = -1
 ACKS = (ALL_REPLICAS, 0, 1)
 CURRENT_LEADER_FROM = 10
@@ -75,7 +82,7 @@ class ProduceApi:
         if verified is None and request.transactional_id is not None:
             self._verify(context, request, respond)
             return
-        append = _Append(self._replicas, request, context.api_version, verified)
+        append = _Append(self._replicas, request, context, verified)
         response = append.run(self._scheduler.wall_ms())
         if append.failed:
             self._name_leaders(context.api_version, context.listener_name, response)
@@ -162,14 +169,15 @@ class _Append:
         self,
         replicas: ReplicaManager,
         request: ProduceRequest,
-        version: int,
+        context: RequestContext,
         verified: VerifiedTransaction | None,
     ) -> None:
         self.replicas = replicas
         self.request = request
         self.verified = verified
-        self.by_topic_id = version >= TOPIC_IDS_FROM
-        self.knows_zstd = version >= ZSTD_FROM
+        self.by_topic_id = context.api_version >= TOPIC_IDS_FROM
+        self.knows_zstd = context.api_version >= ZSTD_FROM
+        self.internal_allowed = context.client_id == ADMIN_CLIENT_ID
         self.failed = False
         self.appended: list[Partition] = []
         self.pending: dict[ReplicatedPartition, PendingAck] = {}
@@ -208,11 +216,15 @@ class _Append:
                 return _failed(data.index, *refusal)
             guard = self._guard(partition)
         info = partition.append_as_leader(
-            records, self.request.acks, now_ms, verification_guard=guard
+            records,
+            self.request.acks,
+            now_ms,
+            verification_guard=guard,
+            internal_allowed=self.internal_allowed,
         )
         if isinstance(info, ErrorCode):
             self.failed = True
-            return _failed(data.index, info)
+            return _failed(data.index, *_not_tried(records, info))
         if info.error:
             return refused(data.index, info)
         self.appended.append(partition)
@@ -245,6 +257,12 @@ class _Append:
 
 
 _ZSTD = 4  # Codec.ZSTD; its module brings the codecs with it, which a start does not need
+
+
+def _not_tried(records: memoryview, error: ErrorCode) -> tuple[ErrorCode, str | None]:
+    """Why no log was asked to append; what is no batch is said to be none before all else."""
+    batches = split_batches(records, AppendOrigin.CLIENT)
+    return (batches.error, batches.message) if isinstance(batches, Refusal) else (error, None)
 
 
 def _settle(answer: PartitionProduceResponse, verdict: ErrorCode) -> None:

@@ -21,6 +21,7 @@ from broker.replication.partition_appends import PartitionAppends
 from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET
 from broker.replication.replica import Replica
 from controller.metadata_image import RECOVERED, PartitionRegistration
+from controller.topic_names import is_internal
 from protocol.errors import ErrorCode
 from storage.log_dir_failure import LogDirFailure
 from storage.unified_log import UnifiedLog
@@ -51,6 +52,7 @@ class Partition(PartitionAppends):
         "deleted",
         "followers",
         "index",
+        "is_internal",
         "is_leader",
         "isr",
         "leader_epoch",
@@ -78,6 +80,7 @@ class Partition(PartitionAppends):
     ) -> None:
         self.counts = counts
         self.topic = topic
+        self.is_internal = is_internal(topic)
         self.index = index
         self.topic_id = topic_id
         self.log = log

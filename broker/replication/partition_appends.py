@@ -1,8 +1,9 @@
 """What is written to one partition by its leader: batches of clients, and markers.
 
-Owns who may append: the leader, with acks=all only while enough replicas are in sync; and what an
-append counts as. When it is acknowledged is `partition`'s. Follows the writing half of Kafka's
-`Partition`.
+Owns who may append: the leader, with acks=all only while enough replicas are in sync, and to an
+internal topic its coordinator and Kafka's admin client alone; and what an append counts as. When it
+is acknowledged is `partition`'s. All ways of a Produce end here. Follows the writing half of
+Kafka's `Partition`, and `ReplicaManager` for internal topics.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class PartitionAppends(PartitionReads):
 
     _alone: bool
     counts: TopicMetrics
+    is_internal: bool
     isr: tuple[int, ...]
 
     def _advance_high_watermark(self) -> bool:
@@ -35,12 +37,16 @@ class PartitionAppends(PartitionReads):
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         verification_guard: VerificationGuard | None = None,
+        internal_allowed: bool = False,
     ) -> LogAppendInfo | ErrorCode:
         """Append batches, which are patched in place; the first of a transaction with the guard of
-        its verification.
+        its verification. `internal_allowed`: the coordinator that keeps its state here, or a client
+        that may write between its records.
 
         The error of the append is in the returned info; an ErrorCode alone where it was not tried.
         """
+        if self.is_internal and not internal_allowed:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
         if not self.is_leader:
             return self.check_leader_epoch(NO_EPOCH)
         if required_acks == -1 and not self._has_enough_isr():
@@ -61,7 +67,11 @@ class PartitionAppends(PartitionReads):
 
     def append_plain(self, records: memoryview, required_acks: int) -> int:
         """Append a plain batch: its first offset; -1, nothing done: `append_as_leader` tells."""
-        if not self.is_leader or (required_acks == -1 and not self._has_enough_isr()):
+        if (
+            self.is_internal
+            or not self.is_leader
+            or (required_acks == -1 and not self._has_enough_isr())
+        ):
             return -1
         log = self.log
         first = log.append_plain(records, self.leader_epoch)
@@ -80,7 +90,9 @@ class PartitionAppends(PartitionReads):
     def prepare_plain(self, records: memoryview) -> PreparedAppend | None:
         """What appends the plain batch that will lie in `records`, if there are no other replicas;
         `settle` follows when it has."""
-        return self.log.prepare_plain(records, self.leader_epoch) if self._alone else None
+        if self.is_internal or not self._alone:
+            return None
+        return self.log.prepare_plain(records, self.leader_epoch)
 
     def settle(self, prepared: PreparedAppend, size: int) -> None:
         """It has appended a batch of `size` bytes, or has failed to."""

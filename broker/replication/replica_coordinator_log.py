@@ -91,6 +91,7 @@ class ReplicaCoordinatorLog:
             now_ms,
             origin=AppendOrigin.COORDINATOR,
             verification_guard=None if transaction is None else transaction.guard,
+            internal_allowed=True,
         )
         if isinstance(info, ErrorCode):
             return AppendResult(info)

@@ -1,16 +1,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from broker.config import BrokerConfig
 from broker.endpoints import EndPoint
+from broker.groups.group_records import offset_tombstone
 from broker.node import Node, NodePorts
 from broker.node_storage import open_storage
+from broker.transactions.transaction_log import transaction_tombstone
 from controller.metadata_image import BrokerRegistration, Endpoint
+from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from protocol.messages.find_coordinator import FindCoordinatorRequest
+from protocol.messages.init_producer_id import InitProducerIdRequest
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from storage.filesystem import LocalFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.broker.test_node import Running, halt
+
+NOT_READY = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
 
 def other_broker(node_id: int, *, fenced: bool = False) -> BrokerRegistration:
@@ -106,3 +120,48 @@ def test_a_broker_registers_the_log_directories_that_work(tmp_path: Path) -> Non
     ids = running.node.shared.storage.directory_ids
     assert running.node.image.brokers[1].log_dirs == (ids[str(first)],)
     running.stop()
+
+
+def test_what_a_client_would_write_between_coordinators_records_changes_no_start(
+    tmp_path: Path,
+) -> None:
+    """Tombstones of a committed offset and of a transactional id."""
+    few = {f"{name}.num.partitions": "1" for name in ("offsets.topic", "transaction.state.log")}
+    running = Running(tmp_path, **few)
+    assert running.create("t") == [0]
+    made = known_to_coordinators(running)
+    for topic, (key, _) in (
+        ("__consumer_offsets", offset_tombstone("g", "t", 0)),
+        ("__transaction_state", transaction_tombstone("x")),
+    ):
+        for _ in range(2):
+            refused = running.produce(topic, None, key)
+            assert refused.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    running.stop()
+    again = Running(tmp_path, **few)
+    # The offset is there, and of the id it is known which producer it had, whose epoch is raised.
+    offset, producer_id, epoch = made
+    assert known_to_coordinators(again, commits=False) == (offset, producer_id, epoch + 1)
+    again.stop()
+
+
+def known_to_coordinators(running: Running, *, commits: bool = True) -> tuple[int, int, int]:
+    """The offset of a group, and the producer of a transactional id, which are made if need be."""
+
+    def when_ready(request: Any, version: int) -> Any:
+        while (answer := running.ask(request, version)).error_code in NOT_READY:
+            running.scheduler.run_for(20)
+        assert answer.error_code == 0
+        return answer
+
+    for kind, key in enumerate("gx"):
+        when_ready(FindCoordinatorRequest(key, kind), 3)
+    if commits:
+        topic = OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 5)])
+        commit = OffsetCommitRequest("g", topics=[topic])
+        ((answer,),) = [one.partitions for one in running.ask(commit, 8).topics]
+        assert answer.error_code == 0
+    asked = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0])])
+    ((fetched,),) = [one.partitions for one in when_ready(asked, 5).topics]
+    made = when_ready(InitProducerIdRequest("x", 60_000), 4)
+    return fetched.committed_offset, made.producer_id, made.producer_epoch

@@ -66,10 +66,10 @@ class Running:
         self.scheduler.run_until(lambda: bool(self.started))
         assert self.started == [None]
 
-    def ask(self, request: Any, version: int) -> Any:
+    def ask(self, request: Any, version: int, client_id: str | None = "me") -> Any:
         """One request and its response, whenever it comes."""
         reply = Reply()
-        frame = memoryview(bytearray(encode_request(request, version, 5, "me")))[4:]
+        frame = memoryview(bytearray(encode_request(request, version, 5, client_id)))[4:]
         self.node.handle(Connection(), frame, reply)
         self.scheduler.run_until(lambda: reply.parts is not None)
         parts = reply.parts if isinstance(reply.parts, list) else [reply.parts]
@@ -83,8 +83,8 @@ class Running:
         response = self.ask(CreateTopicsRequest(topics, 1000), 7)
         return [topic.error_code for topic in response.topics]
 
-    def produce(self, topic: str, value: bytes) -> Any:
-        batch = build_batch([Record(-1, self.scheduler.wall_ms(), b"k", value)])
+    def produce(self, topic: str, value: bytes | None, key: bytes = b"k") -> Any:
+        batch = build_batch([Record(-1, self.scheduler.wall_ms(), key, value)])
         data = [TopicProduceData(topic, partition_data=[PartitionProduceData(0, batch)])]
         response = self.ask(ProduceRequest(None, -1, 1000, data), 9)
         return response.responses[0].partition_responses[0]

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from broker.apis.context import Expected
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.message_codec import decode_response
+from protocol.records import Record, build_batch
 from tests.unit.broker.apis.produce_fixture import Broker
 from tests.unit.broker.apis.test_repeated_produce import VERSIONS, Client, batch, request
 
@@ -224,3 +227,34 @@ def test_a_disk_that_fails_is_told_as_ever(looked: Looked, monkeypatch: pytest.M
     answer = looked.send(whole)
     assert int(ErrorCode.KAFKA_STORAGE_ERROR).to_bytes(2, "big", signed=True) in answer
     assert (log.offline, log.log_end_offset) == (True, 2)
+
+
+@pytest.mark.parametrize("policy", ["compact", "delete"])
+@pytest.mark.parametrize("acks", [-1, 0, 1])
+@pytest.mark.parametrize("version", [7, 9, 13])
+def test_no_way_leads_to_an_internal_topic_for_another_than_kafkas_admin_client(
+    tmp_path: Path, version: int, acks: int, policy: str
+) -> None:
+    """The first request, its bytes again, and looked for; before and after one who may, on his
+    connection and on another."""
+    topic = "__consumer_offsets"
+    broker = Broker(tmp_path, quick=True)
+    partition = broker.replicas.create(topic, cleanup_policy=policy)
+    records = bytes(build_batch([Record(-1, broker.replicas.scheduler.wall_ms(), b"k", b"v")]))
+
+    def of(client_id: str) -> bytes:
+        return request(records, version, acks, topic, client_id=client_id)
+
+    one, other = Looked(broker), Looked(broker)
+    for client, client_id in ((one, "me"), (one, "__admin_client"), (other, "me"), (one, "me")):
+        before = partition.log.log_end_offset
+        for _ in range(4):
+            answer = client.send(of(client_id))
+            if client_id == "me" and acks == 0:
+                assert "INVALID_TOPIC_EXCEPTION" in answer
+            elif client_id == "me":
+                response = decode_response(ApiKey.PRODUCE, memoryview(answer)[4:], version)[1]
+                ((said,),) = [found.partition_responses for found in response.responses]
+                assert (said.error_code, said.base_offset, said.log_start_offset) == (17, -1, -1)
+        end = partition.log.log_end_offset
+        assert end - before == (0 if client_id == "me" else 4)

@@ -57,9 +57,10 @@ def request(
     topic: str = "t",
     index: int = 0,
     number: int = 9,
+    client_id: str = "me",
 ) -> bytes:
     data = [TopicProduceData(topic, topic_id_of(topic), [PartitionProduceData(index, records)])]
-    return encode_request(ProduceRequest(None, acks, 1000, data), version, number, "me")[4:]
+    return encode_request(ProduceRequest(None, acks, 1000, data), version, number, client_id)[4:]
 
 
 def made(folder: Path, quick: bool) -> Client:

@@ -90,14 +90,15 @@ class Transactions:
         transactional_id: str | None = "tx",
         indexes: Sequence[int] = (0, 1),
         acks: int = -1,
+        topic: str = "t",
     ) -> None:
         data = [
             PartitionProduceData(index, batch)
             for index, batch in zip(indexes, batches, strict=False)
         ]
-        topic = TopicProduceData("t", topic_id_of("t"), data)
+        asked = [TopicProduceData(topic, topic_id_of(topic), data)]
         context = RequestContext(0, version, 1, "me", "here", "PLAINTEXT", "c")
-        request = ProduceRequest(transactional_id, acks, 1000, [topic])
+        request = ProduceRequest(transactional_id, acks, 1000, asked)
         self.api.handle(context, request, self.answers.append)
 
     def last(self) -> list[PartitionProduceResponse]:
@@ -244,7 +245,18 @@ def test_partitions_that_are_not_here_have_errors_of_their_own(tx: Transactions)
     assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert tx.coordinator.asked == []
     tx.send(memoryview(b"short"))
-    assert tx.errors() == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    assert tx.errors() == [ErrorCode.INVALID_RECORD]
+
+
+def test_a_transaction_writes_to_no_internal_topic_though_its_coordinator_knows_of_it(
+    tx: Transactions,
+) -> None:
+    tx.coordinator.at_once = {}
+    partition = tx.replicas.create("__consumer_offsets")
+    for version in (11, 12):
+        tx.send(tx.batch(), version=version, topic="__consumer_offsets")
+        assert tx.errors() == [ErrorCode.INVALID_TOPIC_EXCEPTION]
+    assert len(tx.coordinator.asked) == 2 and partition.log.log_end_offset == 0
 
 
 def test_a_leader_that_is_none_any_more_when_the_answer_comes_appends_nothing(

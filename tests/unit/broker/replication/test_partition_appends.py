@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from broker.replication.partition import Partition
+from protocol.errors import ErrorCode
+from protocol.records import Record, build_batch
+from storage.log_append_info import LogAppendInfo
 from tests.unit.broker.replica_fixture import Replicas
 
 
@@ -59,3 +62,23 @@ def test_nothing_is_prepared_beside_other_replicas_or_where_another_leads(
             for _ in range(2):
                 replicas.append(name, b"a")
         assert partition.prepare_plain(replicas.batch(b"b")) is None
+
+
+@pytest.mark.parametrize("policy", ["compact", "delete"])
+def test_an_internal_topic_takes_what_it_is_told_that_it_may(
+    replicas: Replicas, policy: str
+) -> None:
+    partition = replicas.create("__consumer_offsets", cleanup_policy=policy)
+
+    def append(internal_allowed: bool) -> LogAppendInfo | ErrorCode:
+        now_ms = replicas.scheduler.wall_ms()
+        records = memoryview(build_batch([Record(-1, now_ms, b"k", b"v")]))
+        assert partition.append_plain(records, 1) == -1
+        assert partition.prepare_plain(records) is None
+        return partition.append_as_leader(records, 1, now_ms, internal_allowed=internal_allowed)
+
+    for offset in range(3):
+        assert append(False) is ErrorCode.INVALID_TOPIC_EXCEPTION
+        assert partition.log.log_end_offset == offset
+        info = append(True)
+        assert isinstance(info, LogAppendInfo) and info.first_offset == offset

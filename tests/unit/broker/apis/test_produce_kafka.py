@@ -1,0 +1,33 @@
+"""The conversation about Produce that Apache Kafka 4.3.0 was recorded in, with Ottla."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from protocol.errors import ProtocolError
+from tests.golden.produce_cases import CLOSED, RECORDED, converse
+from tests.unit.broker.test_node import Running
+
+
+def test_ottla_answers_as_kafka_did(tmp_path: Path) -> None:
+    few = {f"{name}.num.partitions": "5" for name in ("offsets.topic", "transaction.state.log")}
+    running = Running(tmp_path, **few)
+
+    def call(request: Any, version: int, client_id: str | None = "me") -> Any:
+        try:
+            return running.ask(request, version, client_id)
+        except ProtocolError:
+            return CLOSED
+
+    answers = converse(call, lambda: running.scheduler.run_for(20))
+    recorded = json.loads(RECORDED.read_text())
+    assert set(answers) == set(recorded)
+    wrong = {
+        name: (answer, recorded[name])
+        for name, answer in answers.items()
+        if answer != recorded[name]
+    }
+    assert wrong == {}
+    running.stop()
