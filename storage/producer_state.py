@@ -262,9 +262,7 @@ class ProducerStateManager:
         the present one is late or a repetition: it may only be written where nothing is open
         (KAFKA-19999).
         """
-        entry = self.entries.get(producer_id)
-        if entry is None:
-            return None
+        entry = self.entries.get(producer_id) or ProducerStateEntry(producer_id)
         seen = entry.producer_epoch
         repeated = (
             transaction_version >= EPOCH_BUMP_VERSION

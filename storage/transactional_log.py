@@ -29,6 +29,10 @@ from storage.transaction_index import AbortedTxn
 from storage.verification_state import VerificationGuard
 
 OFFLINE = Refusal(ErrorCode.KAFKA_STORAGE_ERROR, "The log directory is offline.")
+_NOBODYS = Refusal(
+    ErrorCode.UNKNOWN_SERVER_ERROR,
+    "A marker needs a producer id, a producer epoch and a transaction version, each other than -1.",
+)
 
 
 class TransactionalLog(RecoverableLog):
@@ -98,10 +102,13 @@ class TransactionalLog(RecoverableLog):
         """End a producer's transaction here, as its coordinator says; also where it has none.
 
         `transaction_version` is the level of that feature under which the transaction ran. Refused
-        with INVALID_PRODUCER_EPOCH, or TRANSACTION_COORDINATOR_FENCED.
+        with INVALID_PRODUCER_EPOCH, or TRANSACTION_COORDINATOR_FENCED; and as Kafka does, with
+        UNKNOWN_SERVER_ERROR, where one of the first two or the last is -1, which stands for none.
         """
         if self.offline:
             return self._refused(OFFLINE)
+        if -1 in (producer_id, producer_epoch, transaction_version):
+            return self._refused(_NOBODYS)
         offset = self.log_end_offset
         fault = self._producers.check_marker(
             producer_id, producer_epoch, coordinator_epoch, offset, transaction_version

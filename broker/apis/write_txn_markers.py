@@ -4,7 +4,9 @@ Behaviour: each marker ends a producer's transaction in the partitions that it n
 are led here: a control batch is appended, and answered as a Produce with acks=all is, within
 `request.timeout.ms`. Each partition has its own error: INVALID_PRODUCER_EPOCH and
 TRANSACTION_COORDINATOR_FENCED say that the marker is late, and what is no error of the marker's own
-is asked for again by the coordinator. In `__consumer_offsets` the group coordinator has to be there
+is asked for again by the coordinator. What cannot be a marker (of the producer id -1, say) is
+UNKNOWN_SERVER_ERROR. Of a partition that is named several times for one producer the last answer
+stands. In `__consumer_offsets` the group coordinator has to be there
 for the marker, which it hears of at once: offsets of the transaction count, or are forgotten.
 
 Versions: v1 flexible, v2 the version of the transactions protocol (KIP-1228).
@@ -88,17 +90,26 @@ class _Write:
 
     def run(self, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
         """Append what can be; results by producer id, as the protocol has them."""
-        results: dict[int, WritableTxnMarkerResult] = {}
+        results: dict[int, dict[str, dict[int, WritableTxnMarkerPartitionResult]]] = {}
         for marker in request.markers:
-            result = results.setdefault(
-                marker.producer_id, WritableTxnMarkerResult(marker.producer_id)
+            named = dict.fromkeys(
+                (topic.name, index) for topic in marker.topics for index in topic.partition_indexes
             )
-            for topic in marker.topics:
-                answers = [
-                    self._partition(topic.name, index, marker) for index in topic.partition_indexes
-                ]
-                result.topics.append(WritableTxnMarkerTopicResult(topic.name, answers))
-        return WriteTxnMarkersResponse(list(results.values()))
+            for name, index in named:
+                topics = results.setdefault(marker.producer_id, {})
+                topics.setdefault(name, {})[index] = self._partition(name, index, marker)
+        return WriteTxnMarkersResponse(
+            [
+                WritableTxnMarkerResult(
+                    producer_id,
+                    [
+                        WritableTxnMarkerTopicResult(name, list(answers.values()))
+                        for name, answers in topics.items()
+                    ],
+                )
+                for producer_id, topics in results.items()
+            ]
+        )
 
     def _partition(
         self, topic: str, index: int, marker: WritableTxnMarker

@@ -1,9 +1,10 @@
-"""What a broker answers to odd Produce requests: a conversation with Apache Kafka 4.3.0, kept.
+"""What a broker answers to odd Produce requests, and to markers that no coordinator writes: a
+conversation with Apache Kafka 4.3.0, kept.
 
 `python -m tests.golden.produce_cases` records `produce_answers_kafka_4_3_0.json` from a real
 broker; `tests/unit/broker/apis/test_produce_kafka.py` has it with Ottla. An answer is
-[error, base offset, log append time, log start offset] of each partition, by topic and index: in
-which order they come is told by nothing.
+[error, base offset, log append time, log start offset] of each partition, by topic and index, or
+its error alone: in which order they come is told by nothing.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ from protocol.messages.list_offsets import (
 )
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from protocol.record_batch import CRC_OFFSET
 from protocol.records import Record, build_batch
 
@@ -147,6 +153,30 @@ class Conversation:
             ),
         )
 
+    def mark(
+        self,
+        name: str,
+        topic: str,
+        markers: Sequence[tuple[int, int, int, int]],
+        version: int,
+    ) -> None:
+        """Aborts in partition 0."""
+        asked = [
+            WritableTxnMarker(
+                producer_id, epoch, False, [WritableTxnMarkerTopic(topic, [0])], coordinator, level
+            )
+            for producer_id, epoch, coordinator, level in markers
+        ]
+        response = self.call(WriteTxnMarkersRequest(asked), version)
+        self.keep(
+            name,
+            sorted(
+                [result.producer_id, *(one.error_code for one in marked.partitions)]
+                for result in response.markers
+                for marked in result.topics
+            ),
+        )
+
 
 def _data(index: int, records: Batch) -> PartitionProduceData:
     return PartitionProduceData(index, None if records is None else memoryview(bytearray(records)))
@@ -199,6 +229,36 @@ def _to_internal_topics(talk: Conversation) -> None:
         _one(talk, topic, "", batch())
 
 
+MARKERS: dict[str, tuple[tuple[int, int, int, int], ...]] = {
+    "of the producer id -1": ((-1, 0, 0, 0),),
+    "of the epoch -1": ((5, -1, 0, 0),),
+    "of no producer": ((-1, -1, 0, 2),),
+    "of the transaction version -1": ((6, 0, 0, -1),),
+    "of the producer id -2": ((-2, 0, 0, 0),),
+    "of the epoch -2": ((7, -2, 0, 0),),
+    "of the coordinator epoch -1": ((8, 0, -1, 0),),
+    "of the coordinator epoch -2": ((9, 0, -2, 0),),
+    "of the transaction version -2": ((10, 0, 0, -2),),
+    "of a transaction version to come": ((11, 0, 0, 127),),
+    "beside one of a version that is none": ((14, 0, 0, 0), (15, 0, 0, -1), (16, 0, 0, 0)),
+    "twice": ((17, 0, 0, 0), (17, 0, 0, 0)),
+    "twice, at last an old epoch": ((18, 5, 0, 0), (18, 0, 0, 0)),
+    "twice, at first an old epoch": ((18, 0, 0, 0), (18, 7, 0, 0)),
+}
+"""(producer id, producer epoch, coordinator epoch, transaction version) of each marker."""
+
+
+def _markers(talk: Conversation) -> None:
+    topic = talk.create("marked")
+    for place in (topic, "__consumer_offsets", "__transaction_state", "nowhere"):
+        for name, markers in MARKERS.items():
+            for version in (1, 2):
+                talk.mark(f"marker {name}, in {place}, v{version}", place, markers, version)
+    talk.keep("after all markers", talk.end(topic))
+    beside = (12, 0, 0, 0), (-1, 0, 0, 0), (13, 0, 0, 0)
+    talk.mark("markers beside one of no producer", topic, beside, 2)
+
+
 def _one(
     talk: Conversation, topic: str, name: str, records: Batch, index: int = UNUSED, **options: Any
 ) -> None:
@@ -209,6 +269,7 @@ def converse(call: Call, pause: Callable[[], None]) -> dict[str, Any]:
     """The whole conversation."""
     talk = Conversation(call, pause)
     _to_internal_topics(talk)
+    _markers(talk)
     return talk.answers
 
 

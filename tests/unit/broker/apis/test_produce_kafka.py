@@ -10,6 +10,12 @@ from protocol.errors import ProtocolError
 from tests.golden.produce_cases import CLOSED, RECORDED, converse
 from tests.unit.broker.test_node import Running
 
+# On purpose; the reasons stand in "What differs from Kafka".
+DIFFERENT: dict[str, Any] = {
+    # An exception of Kafka's own ends the whole request, of which the first marker is written.
+    "markers beside one of no producer": [[-1, -1], [12, 0], [13, 0]],
+}
+
 
 def test_ottla_answers_as_kafka_did(tmp_path: Path) -> None:
     few = {f"{name}.num.partitions": "5" for name in ("offsets.topic", "transaction.state.log")}
@@ -24,6 +30,8 @@ def test_ottla_answers_as_kafka_did(tmp_path: Path) -> None:
     answers = converse(call, lambda: running.scheduler.run_for(20))
     recorded = json.loads(RECORDED.read_text())
     assert set(answers) == set(recorded)
+    assert not [name for name, answer in DIFFERENT.items() if recorded[name] == answer]
+    recorded.update(DIFFERENT)
     wrong = {
         name: (answer, recorded[name])
         for name, answer in answers.items()

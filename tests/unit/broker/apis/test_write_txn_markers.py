@@ -132,6 +132,11 @@ def test_two_markers_of_one_producer_give_one_result(replicas: Replicas) -> None
     }
 
 
+def test_a_partition_named_twice_in_one_marker_gets_one(replicas: Replicas) -> None:
+    assert write(replicas, marker(7, ("t", [0, 0]), ("t", [0]))) == {7: [("t", 0, 0)]}
+    assert replicas.partition("t").log.log_end_offset == 1
+
+
 def test_the_group_coordinator_hears_of_markers_in_its_topic(replicas: Replicas) -> None:
     replicas.create("__consumer_offsets", partitions=2)
     groups = Groups()
