@@ -1,7 +1,7 @@
 """`python -m broker` and the console script `ottla`.
 
 Owns what a process is before the server runs in it. A signal ends it at once and quietly, for
-nothing is open yet; and nothing is collected.
+nothing is open yet; a SIGHUP that `nohup` has ignored stays ignored. And nothing is collected.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ import os
 import signal
 import sys
 
+from broker.standard_streams import flush_standard_streams, is_heard, open_standard_streams
+
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    open_standard_streams()
     if sys.argv[1:2] == ["serve"]:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, _end_before_the_start)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if is_heard(number):
+                signal.signal(number, _end_before_the_start)
         # What modules make stays. To look through it for garbage a hundred times over, while they
         # are loaded, is a tenth of the start; `broker.server.run` turns the collector on again.
         gc.disable()
@@ -29,6 +33,7 @@ def main() -> None:
         code = run_cli(sys.argv[1:])
     except KeyboardInterrupt:  # while modules are loaded
         code = 130
+    flush_standard_streams()
     sys.exit(code)
 
 

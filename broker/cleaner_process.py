@@ -86,6 +86,7 @@ def _start() -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,
+        start_new_session=True,  # the signals of a terminal are the broker's, which ends this one
     )
 
 

@@ -7,7 +7,6 @@ need is imported where it is used: from the command to accepting connections tak
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ import click
 
 from broker.config_file import load_config
 from broker.installation import check_installation
+from broker.standard_streams import say
 from broker.start_error import StartError
 from storage.config_def import ConfigError
 
@@ -64,7 +64,7 @@ def run_cli(arguments: Sequence[str]) -> int:
 
 
 def _refused(reason: str) -> int:
-    click.echo(f"ottla: {' '.join(reason.split())}", err=True)
+    say(f"ottla: {' '.join(reason.split())}", error=True)
     return EXIT_REFUSED
 
 
@@ -249,18 +249,17 @@ def _loaded(config_file: str | None, overrides: tuple[str, ...]) -> BrokerConfig
     config = load_config(config_file, overrides)
     if config.profile_name is not None:
         folders = ", ".join(config.log_dirs)
-        click.echo(
+        say(
             f"ottla: no --config given, so the {config.profile_name} profile applies "
             f"(node {config.node_id}, data in {folders})",
-            err=True,
+            error=True,
         )
     for warning in config.warnings:
-        click.echo(f"ottla: warning: {warning}", err=True)
+        say(f"ottla: warning: {warning}", error=True)
     return config
 
 
 def _announce(config: BrokerConfig, endpoints: Sequence[EndPoint]) -> None:
     """The one line that says: clients may connect now."""
     where = ", ".join(str(one).partition("://")[2] for one in endpoints)
-    click.echo(f"ottla: node {config.node_id} accepts connections on {where} (Ctrl-C stops it)")
-    sys.stdout.flush()
+    say(f"ottla: node {config.node_id} accepts connections on {where} (Ctrl-C stops it)")

@@ -25,6 +25,7 @@ from broker.broker_process import READY, serve_command
 from broker.cluster_display import PREFIX, ClusterView, NodeState, NodeView
 from broker.cluster_folder import ClusterFolder, open_folder
 from broker.cluster_layout import HOST, PORTS, ClusterLayout
+from broker.standard_streams import is_heard, say
 from broker.start_error import StartError
 from broker.status_command import status_of
 
@@ -32,7 +33,8 @@ STATUS_INTERVAL_S = 2.0
 _POLL_S = 0.05
 _STATUS_TIMEOUT_S = 1.0
 _STOP_NOTICE_S = 10.0
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""Each of them would end this process and leave the nodes behind, without anybody to stop them."""
 _FREE_BASES = range(19092, 60000, 1000)
 _LAST_WORDS_BYTES = 4096
 
@@ -212,7 +214,7 @@ class _Screen:
         """Bring it up to date."""
         if not self._is_terminal:
             for line in view.changes():
-                print(line, flush=True)
+                say(line)
             return
         table = view.table()
         if table == self._drawn:
@@ -220,13 +222,12 @@ class _Screen:
         width = shutil.get_terminal_size().columns
         height = sum(1 + (len(line) - 1) // max(width, 1) for line in self._drawn if line)
         up = f"\x1b[{height}F\x1b[J" if height else ""
-        sys.stdout.write(up + "".join(f"{line}\n" for line in table))
-        sys.stdout.flush()
+        say(up + "\n".join(table))
         self._drawn = table
 
 
 def _say(text: str) -> None:
-    print(f"{PREFIX}{text}", flush=True)
+    say(f"{PREFIX}{text}")
 
 
 def introduction(folder: ClusterFolder) -> str:
@@ -299,7 +300,8 @@ def _accepts(port: int) -> bool:
 @contextlib.contextmanager
 def _signals_into(handler: Callable[..., None]) -> Iterator[None]:
     """Signals call `handler` meanwhile, and what they called before afterwards."""
-    before = {number: signal.signal(number, handler) for number in _SIGNALS}
+    heard = [one for one in _SIGNALS if is_heard(one)]
+    before = {number: signal.signal(number, handler) for number in heard}
     try:
         yield
     finally:

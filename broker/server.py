@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import faulthandler
 import gc
 import logging
 import os
@@ -32,6 +33,7 @@ from broker.node import Node, NodePorts
 from broker.node_metrics import register_node_metrics
 from broker.node_storage import format_storage, is_formatted, open_storage
 from broker.scheduler import BlockingPool, LoopScheduler
+from broker.standard_streams import is_heard
 from broker.start_error import StartError
 from controller.metadata_records import MetadataRecordError
 from controller.quorum_state import QuorumStateError
@@ -52,8 +54,9 @@ OnReady = Callable[[Sequence[EndPoint]], None]
 
 
 def run(config: BrokerConfig, on_ready: OnReady) -> None:
-    """Run a node until SIGTERM or SIGINT. Raises StartError where it cannot start."""
+    """Run a node until SIGTERM, SIGINT or SIGHUP. Raises StartError where it cannot start."""
     raise_descriptor_limit()
+    faulthandler.register(signal.SIGQUIT)  # says where each thread is, and goes on: as a JVM does
     gc.freeze()  # modules stay as long as the process: no collection need ever look at them
     gc.enable()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -84,8 +87,9 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
 async def _serve(config: BrokerConfig, on_ready: OnReady) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if is_heard(number):
+            loop.add_signal_handler(number, stopping.set)
     server = Server(config)
     asked_to_stop = asyncio.create_task(stopping.wait())
     starting = asyncio.create_task(server.start())

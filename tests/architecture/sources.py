@@ -29,6 +29,7 @@ SHELL = (
     "broker/pytest_plugin.py",
     "broker/scheduler.py",
     "broker/server.py",
+    "broker/standard_streams.py",
     "broker/status_command.py",
     "protocol/generate.py",
     "storage/cleaner_worker.py",
