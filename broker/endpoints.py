@@ -89,15 +89,20 @@ def parse_endpoints(
 
 
 def check_ports_differ(key: str, endpoints: Sequence[EndPoint]) -> None:
-    """Refuse two listeners on one port, unless one is on an IPv4 and one on an IPv6 address."""
-    taken: dict[int, str | None] = {}
+    """Refuse listeners on one port, unless exactly one is on an IPv4 and one on an IPv6 address."""
+    taken: dict[int, list[str | None]] = {}
     for endpoint in endpoints:
         if endpoint.port == 0:
             continue
-        if endpoint.port in taken and not _differ_in_family(taken[endpoint.port], endpoint.host):
+        hosts = taken.setdefault(endpoint.port, [])
+        hosts.append(endpoint.host)
+        if len(hosts) > 2 or len(hosts) == 2 and not _differ_in_family(*hosts):
             shown = ", ".join(map(str, endpoints))
-            raise ConfigError.invalid(key, shown, "Each listener must have a different port")
-        taken[endpoint.port] = endpoint.host
+            reason = (
+                "Each listener must have a different port, unless exactly one of two has an IPv4 "
+                "address and the other an IPv6 address"
+            )
+            raise ConfigError.invalid(key, shown, reason)
 
 
 def parse_voters(entries: Sequence[str]) -> tuple[QuorumVoter, ...]:

@@ -52,7 +52,7 @@ class Listener:
 
     name: str
     host: str
-    """Empty: all interfaces, IPv4 and IPv6."""
+    """Empty, or the wildcard of one family: all interfaces, IPv4 and IPv6 (as Java binds them)."""
     port: int
     """0: one that is free, told by `SocketServer.ports`."""
     security_protocol: str = "PLAINTEXT"
@@ -305,9 +305,15 @@ class SocketServer:
                 oldest.abort("max.connections is exceeded by the inter-broker listener")
                 return
 
+    def _shares_its_port(self, listener: Listener) -> bool:
+        """Whether another listener has the port too, on an address of the other family."""
+        return listener.port != 0 and any(
+            one.port == listener.port for one in self._listeners if one is not listener
+        )
+
     async def _add_listener(self, listener: Listener) -> None:
         self.quotas.add_listener(listener.name, listener.max_connections)
-        sock = await _bind(self.loop, listener, self.settings)
+        sock = await _bind(self.loop, listener, self.settings, self._shares_its_port(listener))
         settings = self.settings
         first_id = len(self.processors)
         count = listener.num_network_threads or settings.num_network_threads
@@ -338,13 +344,30 @@ def _plain_address(host: str) -> str:
     return host.removeprefix("::ffff:")
 
 
+def _is_wildcard(host: str) -> bool:
+    """Whether all interfaces are meant."""
+    if host in ("", "0.0.0.0"):
+        return True
+    try:
+        return not any(socket.inet_pton(socket.AF_INET6, host))
+    except OSError:  # a name, or an address of IPv4
+        return False
+
+
 async def _bind(
-    loop: asyncio.AbstractEventLoop, listener: Listener, settings: NetworkSettings
+    loop: asyncio.AbstractEventLoop,
+    listener: Listener,
+    settings: NetworkSettings,
+    shares_its_port: bool,
 ) -> socket.socket:
-    """A listening socket; options are inherited by the connections it accepts (Linux does so)."""
-    if not listener.host:
+    """A listening socket; options are inherited by the connections it accepts (Linux does so).
+
+    A wildcard serves both families, unless a listener of the other one `shares_its_port`.
+    """
+    if _is_wildcard(listener.host) and not shares_its_port:
         try:
-            return _listen(socket.AF_INET6, ("::", listener.port), listener, settings)
+            at = ("::", listener.port)
+            return _listen(socket.AF_INET6, at, listener, settings, both_families=True)
         except OSError as error:
             if error.errno not in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
                 raise
@@ -361,7 +384,12 @@ async def _bind(
 
 
 def _listen(
-    family: int, address: tuple[object, ...], listener: Listener, settings: NetworkSettings
+    family: int,
+    address: tuple[object, ...],
+    listener: Listener,
+    settings: NetworkSettings,
+    *,
+    both_families: bool = False,
 ) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -376,7 +404,7 @@ def _listen(
                 socket.SOL_SOCKET, socket.SO_RCVBUF, settings.socket_receive_buffer_bytes
             )
         if family == socket.AF_INET6:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(bool(listener.host)))
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(not both_families))
         sock.bind(address)
         sock.listen(settings.socket_listen_backlog_size)
     except OSError as error:
@@ -386,7 +414,8 @@ def _listen(
 
 
 def _cannot_listen(listener: Listener, error: OSError) -> OSError:
-    where = f"{listener.name}://{listener.host}:{listener.port}"
+    host = f"[{listener.host}]" if ":" in listener.host else listener.host
+    where = f"{listener.name}://{host}:{listener.port}"
     return OSError(error.errno, f"cannot listen on {where} (listeners): {error.strerror}")
 
 

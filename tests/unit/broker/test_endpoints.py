@@ -57,6 +57,9 @@ def test_names_and_ports_must_differ() -> None:
         check_ports_differ("listeners", same)
     both = parse_endpoints("listeners", ("PLAINTEXT://127.0.0.1:1", "CONTROLLER://[::1]:1"), PLAIN)
     check_ports_differ("listeners", both)
+    three = (*both, EndPoint("THIRD", "PLAINTEXT", "127.0.0.2", 1))
+    with pytest.raises(ConfigError, match="exactly one of two has an IPv4"):
+        check_ports_differ("listeners", three)
     any_port = parse_endpoints("listeners", ("PLAINTEXT://:0", "CONTROLLER://:0"), PLAIN)
     check_ports_differ("listeners", any_port)
 
