@@ -27,8 +27,9 @@ from broker.cleaner_process import ProcessRunner
 from broker.config import BrokerConfig
 from broker.endpoints import EndPoint
 from broker.network.connection_quotas import UNLIMITED
+from broker.network.listening_socket import Listener, NetworkSettings
 from broker.network.network_client import NetworkClient
-from broker.network.socket_server import Listener, NetworkSettings, SocketServer
+from broker.network.socket_server import SocketServer
 from broker.node import Node, NodePorts
 from broker.node_metrics import register_node_metrics
 from broker.node_storage import format_storage, is_formatted, open_storage

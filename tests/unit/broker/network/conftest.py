@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import uvloop
 
+from broker.network.listening_socket import Listener, NetworkSettings
 from broker.network.request_channel import (
     ConnectionContext,
     Handle,
@@ -16,7 +17,7 @@ from broker.network.request_channel import (
     Responder,
     never_at_once,
 )
-from broker.network.socket_server import Listener, NetworkSettings, SocketServer
+from broker.network.socket_server import SocketServer
 from broker.scheduler import BlockingPool
 
 

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
+from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, Responder
-from broker.network.socket_server import Listener
 from tests.unit.broker.network.conftest import Client, Rig, framed, until
 
 
@@ -44,57 +44,6 @@ async def test_listeners_have_processors_of_their_own(rig: Rig):
     for name in ("INSIDE", "OUTSIDE"):
         await (await rig.client(server, name)).ask(b"x")
     assert names == [("INSIDE", "PLAINTEXT", "127.0.0.1"), ("OUTSIDE", "PLAINTEXT", "127.0.0.1")]
-
-
-def _accepts(port: int) -> str:
-    """The loopback addresses on which something listens."""
-    found = []
-    for host in ("127.0.0.1", "::1"):
-        try:
-            socket.create_connection((host, port), timeout=5).close()
-        except OSError:
-            continue
-        found.append(host)
-    return " ".join(found)
-
-
-@pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
-async def test_forms_of_a_listener_and_the_families_that_they_serve(rig: Rig):
-    """What Apache Kafka 4.3 serves with each of them; the ports of a pair are the same."""
-    expected = {
-        "": "127.0.0.1 ::1",
-        "0.0.0.0": "127.0.0.1 ::1",
-        "::": "127.0.0.1 ::1",
-        "0:0:0:0:0:0:0:0": "127.0.0.1 ::1",
-        "127.0.0.1": "127.0.0.1",
-        "::1": "::1",
-        "localhost": "127.0.0.1",
-    }
-    server = await rig.serve(listeners=[Listener(host or "none", host, 0) for host in expected])
-    assert {host: _accepts(server.ports[host or "none"]) for host in expected} == expected
-
-
-@pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
-@pytest.mark.parametrize(("four", "six"), [("127.0.0.1", "::1"), ("0.0.0.0", "::1")])
-@pytest.mark.parametrize("wild", [False, True])
-async def test_one_port_for_a_listener_of_each_family(rig: Rig, four: str, six: str, wild: bool):
-    hosts: list[str] = []
-
-    def handle(context: ConnectionContext, _frame: memoryview, respond: Responder) -> None:
-        hosts.append(f"{context.listener_name} {context.client_host}")
-        respond(framed(b"ok"))
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    listeners = [Listener("FOUR", four, port), Listener("SIX", "::" if wild else six, port)]
-    await rig.serve(handle, listeners=listeners)
-    for host in ("127.0.0.1", "::1"):
-        reader, writer = await asyncio.open_connection(host, port)
-        writer.write(framed(b"x"))
-        await reader.readexactly(4)
-        writer.close()
-    assert hosts == ["FOUR 127.0.0.1", "SIX ::1"]
 
 
 async def test_a_taken_port_is_one_clear_error_and_binds_nothing(rig: Rig):
