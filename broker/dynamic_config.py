@@ -20,6 +20,7 @@ from broker.replication.replication_quota import THROTTLE_RATES, UNLIMITED
 from controller.metadata_image import MetadataImage, ResourceType
 from protocol.errors import ApiError, ErrorCode
 from storage.config_def import ConfigError, ConfigType, ConfigValue, parse_type
+from storage.java_literals import integer, trim
 from storage.log_config import SYNONYMS, server_defaults
 
 _TOPIC_DEFAULTS = tuple(synonyms[0][0] for synonyms in SYNONYMS.values())
@@ -93,7 +94,10 @@ def dynamic_config_fault(
 def _threads_fault(changed: Sequence[str], after: Mapping[str, str], now: int) -> ApiError | None:
     """Kafka lets a number of threads go to half or double of what it is, not further."""
     name = "log.cleaner.threads"
-    if name not in changed or max(1, now // 2) <= int(after[name]) <= 2 * now:
+    if name not in changed:
+        return None
+    wanted = BROKER_CONFIG_DEF[name].parse(after[name])
+    if isinstance(wanted, int) and max(1, now // 2) <= wanted <= 2 * now:
         return None
     return _refused(f"{_INVALID}: {name} may go from {now} to {max(1, now // 2)}-{2 * now}")
 
@@ -152,8 +156,9 @@ def move_rate(config: BrokerConfig, image: MetadataImage) -> int:
     rate = UNLIMITED
     for name in ("", str(config.node_id)):
         text = image.config(ResourceType.BROKER, name).get(_ALTER_LOG_DIRS_RATE)
-        if text is not None and text.isdecimal():
-            rate = max(1, int(text))
+        given = None if text is None else integer(trim(text), 64)
+        if given is not None and given >= 0:
+            rate = max(1, given)
     return rate
 
 

@@ -15,6 +15,7 @@ from controller.leader_election import Election
 from controller.metadata_image import MetadataImage, TopicImage
 from controller.metadata_version import has_directories
 from controller.partition_change import ChangeRules
+from storage.java_literals import boolean, integer, trim
 
 UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"
 
@@ -58,10 +59,10 @@ class TopicRules:
     def unclean_allowed(self, image: MetadataImage, topic: TopicImage) -> bool:
         """Whether a broker that may lack committed records may lead where nobody else can."""
         value = self._configuration.topic_config(image, topic.name, UNCLEAN_LEADER_ELECTION)
-        return value == "true"
+        return boolean(trim(value or "")) is True
 
     def _min_insync_replicas(self, image: MetadataImage, topic: TopicImage) -> int:
         if not image.elr_enabled:
             return 1  # looked at with ELR only
         text = self._configuration.topic_config(image, topic.name, MIN_INSYNC_REPLICAS)
-        return min(int(text or 1), len(topic.partitions[0].replicas))
+        return min(integer(trim(text or ""), 32) or 1, len(topic.partitions[0].replicas))

@@ -7,9 +7,11 @@ admin tools do. Follows Kafka's `ClientMetricsConfigs`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from protocol.errors import ApiError, ErrorCode
+from storage.config_def import ConfigType, parse_type
+from storage.java_literals import integer, trim
 
 INTERVAL_MS_MIN = 100
 INTERVAL_MS_MAX = 3_600_000
@@ -29,10 +31,8 @@ def client_metrics_fault(configs: Mapping[str, str]) -> ApiError | None:
     for name, value in configs.items():
         if name == "interval.ms":
             fault = _interval_fault(value)
-        elif name == "match":
-            fault = _match_fault(value)
-        elif name == "metrics":
-            fault = None
+        elif name in ("match", "metrics"):
+            fault = _list_fault(name, value)
         else:
             fault = ApiError(
                 ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {name}"
@@ -43,22 +43,32 @@ def client_metrics_fault(configs: Mapping[str, str]) -> ApiError | None:
 
 
 def _interval_fault(value: str) -> ApiError | None:
-    if not re.fullmatch(r"[+-]?[0-9]+", value.strip()):
+    interval_ms = integer(trim(value), 32)
+    if interval_ms is None:
         text = f"Invalid value {value} for configuration interval.ms: Not a number of type INT"
         return ApiError(ErrorCode.INVALID_CONFIG, text)
-    if not INTERVAL_MS_MIN <= int(value) <= INTERVAL_MS_MAX:
+    if not INTERVAL_MS_MIN <= interval_ms <= INTERVAL_MS_MAX:
         text = (
-            f"Invalid value {value} for interval.ms, interval must be between "
+            f"Invalid value {interval_ms} for interval.ms, interval must be between "
             f"{INTERVAL_MS_MIN} and {INTERVAL_MS_MAX} (1 hour)"
         )
         return ApiError(ErrorCode.INVALID_REQUEST, text)
     return None
 
 
-def _match_fault(value: str) -> ApiError | None:
-    for pattern in filter(None, (part.strip() for part in value.split(","))):
-        name, found, expression = pattern.partition("=")
-        if not found or name.strip() not in _SELECTORS:
+def _list_fault(name: str, value: str) -> ApiError | None:
+    elements = parse_type(name, ConfigType.LIST, value)
+    assert isinstance(elements, tuple)
+    if "" in elements:
+        text = f"Configuration '{name}' values must not be empty."
+        return ApiError(ErrorCode.INVALID_CONFIG, text)
+    return _match_fault(elements) if name == "match" else None
+
+
+def _match_fault(patterns: Sequence[str]) -> ApiError | None:
+    for pattern in patterns:
+        selector, found, expression = pattern.partition("=")
+        if not found or trim(selector) not in _SELECTORS:
             text = f"Illegal client matching pattern: {pattern}"
             return ApiError(ErrorCode.INVALID_CONFIG, text)
         try:

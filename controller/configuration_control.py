@@ -24,6 +24,7 @@ from controller.topic_names import topic_name_fault
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
 from storage.config_def import ConfigDef, ConfigError, ConfigSource, ConfigType, format_value
+from storage.java_literals import integer
 from storage.log_config import LOG_CONFIG_DEF, SYNONYMS, LogConfig, server_defaults
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
@@ -137,12 +138,13 @@ class ConfigurationControl:
                 shown = ConfigOperation(operation).name
                 text = f"Can't {shown} to key {name} because its type is not LIST."
                 return ApiError(ErrorCode.INVALID_CONFIG, text)
-            parts = _parts(after.get(name, self._default_list(resource_type, name)))
-            given = _parts(change.value or "")
-            if operation == ConfigOperation.APPEND:
-                parts += [part for part in given if part not in parts]
-            else:
-                parts = [part for part in parts if part not in given]
+            present = after.get(name, self._default_list(resource_type, name))
+            parts = [part for part in present.split(",") if part]
+            for part in _pieces(change.value or ""):
+                if operation == ConfigOperation.APPEND and part not in parts:
+                    parts.append(part)
+                elif operation == ConfigOperation.SUBTRACT and part in parts:
+                    parts.remove(part)
             after[name] = ",".join(parts)
             if len(after[name]) > _MOST_VALUE:
                 return _VALUE_TOO_LONG
@@ -172,9 +174,9 @@ class ConfigurationControl:
         after: Mapping[str, str],
         new_topic: bool,
     ) -> list[MetadataRecord] | ApiError:
-        error = None if new_topic else _missing(image, resource_type, name)
-        if error is None:
-            error = self._fault(resource_type, name, before, after)
+        error = self._fault(resource_type, name, before, after)
+        if error is None and not new_topic:
+            error = _missing(image, resource_type, name)
         if error is not None:
             return error
         records: list[MetadataRecord] = []
@@ -315,8 +317,12 @@ def _new_minimum(
     return [*records, ClearElrRecord(name if resource_type == ResourceType.TOPIC else "")]
 
 
-def _parts(value: str) -> list[str]:
-    return [part for part in (piece.strip() for piece in value.split(",")) if part]
+def _pieces(value: str) -> list[str]:
+    """What Java's `split` gives: blanks stay, empty pieces stay but at the end."""
+    pieces = value.split(",")
+    while len(pieces) > 1 and not pieces[-1]:
+        pieces.pop()
+    return pieces if value == "" or pieces != [""] else []
 
 
 def _null_values(names: Sequence[str], new_topic: bool) -> ApiError:
@@ -329,12 +335,12 @@ def _null_values(names: Sequence[str], new_topic: bool) -> ApiError:
 
 def _missing(image: MetadataImage, resource_type: int, name: str) -> ApiError | None:
     """The error for a resource that must exist to have configs, and does not."""
-    if resource_type == ResourceType.TOPIC and topic_name_fault(name) is None:
+    if resource_type == ResourceType.TOPIC:
         if image.topics.get(name) is None:
             text = f"The topic '{name}' does not exist."
             return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
-    elif resource_type == ResourceType.BROKER and name and _broker_name_fault(name) is None:
-        broker_id = int(name)
+    elif resource_type == ResourceType.BROKER and name:
+        broker_id = integer(name, 32)
         if broker_id not in image.brokers and broker_id not in image.controllers:
             text = f"No broker with id {broker_id} found."
             return ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, text)
@@ -344,10 +350,10 @@ def _missing(image: MetadataImage, resource_type: int, name: str) -> ApiError | 
 def _broker_name_fault(name: str) -> ApiError | None:
     if not name:
         return None
-    digits = name[1:] if name[0] in "+-" else name
-    if not (digits.isascii() and digits.isdigit()):
+    broker_id = integer(name, 32)
+    if broker_id is None:
         text = "Unable to parse broker name as a base 10 number."
         return ApiError(ErrorCode.INVALID_REQUEST, text)
-    if int(name) < 0:
+    if broker_id < 0:
         return ApiError(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
     return None

@@ -4,7 +4,8 @@
 read from the facts in `definitions/*.json`. It parses texts into values and refuses what is out of
 bounds with `ConfigError`, worded as Kafka words it, because admin tools show that text to people.
 
-It never knows what a key is for, and never looks at more than one key at a time.
+It never knows what a key is for, and never looks at more than one key at a time. How a number or a
+truth may be written is `storage.java_literals`.
 
 Follows `org.apache.kafka.common.config.ConfigDef` 4.3, KIP-226 (sources of a value), KIP-569 (type
 and documentation of a value), KIP-1161 (lists).
@@ -19,12 +20,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
+from storage import java_literals as java
+
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
 Validator = Callable[[str, ConfigValue], None]
 
 REQUIRED = "(required)"
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
+_COMMA = re.compile(r"\s*,\s*", re.ASCII)
 _RANGE = re.compile(r"\[(-?[0-9.]+),\.\.\.(?:,(-?[0-9.]+))?\]")
 _CHOICES = re.compile(r"(\(case insensitive\) )?\[([A-Za-z0-9_, -]+)\]")
 _THROTTLED_REPLICAS = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
@@ -101,7 +103,8 @@ class ConfigKey:
 
     def parse(self, text: str | None) -> ConfigValue:
         """The value of `text`, checked. Raises ConfigError."""
-        value = None if text is None else parse_type(self.name, self.type, text)
+        twice = self.validator is _throttled_replicas
+        value = None if text is None else parse_type(self.name, self.type, text, twice)
         self.validator(self.name, value)
         return value
 
@@ -143,25 +146,31 @@ class ConfigDef(Mapping[str, ConfigKey]):
         return dict(self._defaults)
 
 
-def parse_type(name: str, kind: ConfigType, text: str) -> ConfigValue:
-    """The value of `text` as `kind`, without the key's own limits. Raises ConfigError."""
-    trimmed = text.strip()
+def parse_type(name: str, kind: ConfigType, text: str, twice: bool = False) -> ConfigValue:
+    """The value of `text` as `kind`, without the key's own limits. Raises ConfigError.
+
+    `twice`: an element may be in a list more than once.
+    """
+    trimmed = java.trim(text)
     if kind is ConfigType.BOOLEAN:
-        if trimmed.lower() in ("true", "false"):
-            return trimmed.lower() == "true"
-        raise ConfigError.invalid(name, text, "Expected value to be either true or false")
+        truth = java.boolean(trimmed)
+        if truth is None:
+            raise ConfigError.invalid(name, text, "Expected value to be either true or false")
+        return truth
     if kind in _INTEGER_BITS:
-        limit = 1 << (_INTEGER_BITS[kind] - 1)
-        if not _INTEGER.fullmatch(trimmed) or not -limit <= int(trimmed) < limit:
+        whole = java.integer(trimmed, _INTEGER_BITS[kind])
+        if whole is None:
             raise ConfigError.invalid(name, text, f"Not a number of type {kind.name}")
-        return int(trimmed)
+        return whole
     if kind is ConfigType.DOUBLE:
-        if not _DECIMAL.fullmatch(trimmed):
+        number = java.double(trimmed)
+        if number is None:
             raise ConfigError.invalid(name, text, "Not a number of type DOUBLE")
-        return float(trimmed.rstrip("dDfF"))
+        return number
     if kind is ConfigType.LIST:
+        elements = _COMMA.split(trimmed) if trimmed else []
         # Kafka warns about an element given twice and drops it.
-        return tuple(dict.fromkeys(re.split(r"\s*,\s*", trimmed))) if trimmed else ()
+        return tuple(elements if twice else dict.fromkeys(elements))
     return trimmed
 
 
@@ -174,23 +183,10 @@ def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return _java_double(value)
+        return java.double_text(value)
     if isinstance(value, tuple):
         return ",".join(value)
     return str(value)
-
-
-def _java_double(value: float) -> str:
-    """As Java prints a double: 0.5, 1.0, 1.0E-5, 1.7976931348623157E308."""
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        return repr(value)
-    mantissa, _, exponent = repr(abs(value)).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    significant = (whole + fraction).lstrip("0")
-    leading_zeros = len(whole + fraction) - len(significant)
-    power = len(whole) + int(exponent or 0) - leading_zeros - 1
-    digits = significant.rstrip("0")
-    return f"{'-' if value < 0 else ''}{digits[0]}.{digits[1:] or '0'}E{power}"
 
 
 def _key_from(entry: Mapping[str, object]) -> ConfigKey:

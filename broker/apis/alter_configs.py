@@ -29,6 +29,7 @@ from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replacing
 from protocol.messages import incremental_alter_configs as incremental
 from storage.config_def import ConfigType
+from storage.java_literals import integer
 
 # What a change does, by its number (KIP-339).
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
@@ -149,7 +150,7 @@ class AlterConfigsApis:
         if kind == ResourceType.BROKER_LOGGER:
             return self._loggers_fault(name, resource.configs)
         if kind == ResourceType.BROKER:
-            fault = self._broker_name_fault(name, "Node") or _operations_fault(resource.configs)
+            fault = self._broker_name_fault(name) or _operations_fault(resource.configs)
             return fault or self._broker_fault(name, self._after(name, resource.configs))
         return None
 
@@ -185,13 +186,14 @@ class AlterConfigsApis:
 
     # --- brokers ---------------------------------------------------------------------------------
 
-    def _broker_name_fault(self, name: str, noun: str = "Broker") -> ApiError | None:
+    def _broker_name_fault(self, name: str) -> ApiError | None:
         """The empty name is the default of all brokers; any other must be this one's id."""
         if not name:
             return None
-        if not name.removeprefix("-").isdecimal():
-            return _refused(f"{noun} id must be an integer, but it is: {name}")
-        if int(name) != self._config.node_id:
+        broker_id = integer(name, 32)
+        if broker_id is None:
+            return _refused(f"Node id must be an integer, but it is: {name}")
+        if broker_id != self._config.node_id:
             expected = self._config.node_id
             return _refused(f"Unexpected broker id, expected {expected}, but received {name}")
         return None
@@ -209,11 +211,12 @@ class AlterConfigsApis:
     def _loggers_fault(
         self, name: str, changes: Iterable[incremental.AlterableConfig]
     ) -> ApiError | None:
-        if not name.removeprefix("-").isdecimal():
+        node_id = integer(name, 32)
+        if node_id is None:
             return _refused(f"Node id must be an integer, but it is: {name}")
-        if int(name) != self._config.node_id:
+        if node_id != self._config.node_id:
             expected = self._config.node_id
-            return _refused(f"Unexpected node id. Expected {expected}, but received {name}")
+            return _refused(f"Unexpected node id. Expected {expected}, but received {node_id}")
         return next(filter(None, map(self._logger_fault, changes)), None)
 
     def _logger_fault(self, change: incremental.AlterableConfig) -> ApiError | None:

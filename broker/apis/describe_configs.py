@@ -38,6 +38,7 @@ from protocol.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 from storage.config_def import ConfigSource, ConfigType
+from storage.java_literals import integer
 
 Documentation = Callable[[int, str], str | None]
 
@@ -157,10 +158,11 @@ class DescribeConfigsApi:
 
     def _wrong_broker(self, name: str, expected: str) -> ApiError | None:
         """Only the broker itself can tell of its configs and loggers."""
-        if not name.removeprefix("-").isdecimal():
+        broker_id = integer(name, 32)
+        if broker_id is None:
             text = f"Broker id must be an integer, but it is: {name}"
             return ApiError(ErrorCode.INVALID_REQUEST, text)
-        if int(name) != self._config.node_id:
+        if broker_id != self._config.node_id:
             text = f"Unexpected broker id, {expected} received {name}"
             return ApiError(ErrorCode.INVALID_REQUEST, text)
         return None

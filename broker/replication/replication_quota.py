@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 
 from broker.config import BrokerConfig
 from controller.metadata_image import MetadataImage, ResourceType
+from storage.java_literals import integer, trim
 
 LEADER_RATE = "leader.replication.throttled.rate"
 FOLLOWER_RATE = "follower.replication.throttled.rate"
@@ -54,8 +55,9 @@ class ReplicationQuota:
         self.rate = UNLIMITED
         for name in ("", str(self._node_id)):
             text = image.config(ResourceType.BROKER, name).get(self._rate_key)
-            if text is not None and text.isdecimal():
-                self.rate = int(text)
+            rate = None if text is None else integer(trim(text), 64)
+            if rate is not None and rate >= 0:
+                self.rate = rate
 
     def configure_topic(self, topic: str, image: MetadataImage) -> None:
         """Take which partitions of a topic are throttled here; none where it is gone."""
@@ -105,7 +107,7 @@ class ReplicationQuota:
 
 def throttled_partitions(entries: Sequence[str], broker_id: int) -> frozenset[int] | None:
     """The partitions that `partition:broker,…` names for a broker; None for `*`: all of them."""
-    if ALL_REPLICAS in entries:
+    if ALL_REPLICAS in map(trim, entries):
         return None
-    pairs = (entry.strip().split(":") for entry in entries if entry.strip())
+    pairs = (entry.split(":") for entry in map(trim, entries) if entry)
     return frozenset(int(index) for index, broker in pairs if int(broker) == broker_id)

@@ -27,6 +27,7 @@ def config(kind: int, name: str, key: str, value: str) -> m.ConfigRecord:
         ((config(2, "foo", "min.insync.replicas", "2"),), 1),
         ((ELR,), 1),
         ((ELR, config(2, "foo", "min.insync.replicas", "2")), 2),
+        ((ELR, config(2, "foo", "min.insync.replicas", "\x00+2 ")), 2),
         ((ELR, config(4, "", "min.insync.replicas", "2")), 2),
         ((ELR, config(4, "", "min.insync.replicas", "3")), 2),
     ],
@@ -41,6 +42,7 @@ def test_minimum_is_at_most_the_replication_factor(more: Any, minimum: int) -> N
     [
         ((), Election.ONLINE),
         ((config(2, "foo", "unclean.leader.election.enable", "true"),), Election.UNCLEAN),
+        ((config(2, "foo", "unclean.leader.election.enable", " TRUE "),), Election.UNCLEAN),
         ((config(4, "", "unclean.leader.election.enable", "true"),), Election.UNCLEAN),
     ],
 )

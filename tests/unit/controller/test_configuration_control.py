@@ -63,6 +63,59 @@ def test_lists_begin_with_their_default() -> None:
     ) == [ConfigRecord(TOPIC, "foo", "cleanup.policy", "compact,delete")]
 
 
+@pytest.mark.parametrize(
+    ("operation", "given", "after"),
+    [
+        (APPEND, "1:2", " 0:1 , 1:2 ,1:2"),
+        (APPEND, " 1:2 ", " 0:1 , 1:2 "),
+        (APPEND, "", " 0:1 , 1:2 ,"),
+        (APPEND, ",", " 0:1 , 1:2 "),
+        (APPEND, "7:7,,7:7,8:8,", " 0:1 , 1:2 ,7:7,,8:8"),
+        (SUBTRACT, "0:1", " 0:1 , 1:2 "),
+        (SUBTRACT, " 0:1 ,x", " 1:2 "),
+    ],
+)
+def test_elements_are_compared_as_they_are_written(
+    operation: ConfigOperation, given: str, after: str
+) -> None:
+    key = "leader.replication.throttled.replicas"
+    image = image_of(
+        broker_record(1),
+        *topic_records("foo", b"f" * 16, [1]),
+        ConfigRecord(TOPIC, "foo", key, " 0:1 , 1:2 "),
+    )
+    result = control().alter_incrementally(
+        image, TOPIC, "foo", [ConfigChange(key, operation, given)]
+    )
+    same = after == " 0:1 , 1:2 "
+    assert result == ([] if same else [ConfigRecord(TOPIC, "foo", key, after)])
+
+
+def test_one_of_two_equal_elements_is_taken_out() -> None:
+    key = "leader.replication.throttled.replicas"
+    image = image_of(
+        broker_record(1),
+        *topic_records("foo", b"f" * 16, [1]),
+        ConfigRecord(TOPIC, "foo", key, "1:2,1:2"),
+    )
+    change_ = ConfigChange(key, SUBTRACT, "1:2")
+    result = control().alter_incrementally(image, TOPIC, "foo", [change_])
+    assert result == [ConfigRecord(TOPIC, "foo", key, "1:2")]
+
+
+def test_a_wrong_value_counts_before_a_topic_that_is_not_there() -> None:
+    for value, code in (
+        ("x", ErrorCode.INVALID_CONFIG),
+        ("1", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ):
+        changes = [ConfigChange("retention.ms", SET, value)]
+        altered = control().alter_incrementally(IMAGE, TOPIC, "nope", changes)
+        replaced = control().replace(IMAGE, TOPIC, "nope", {"retention.ms": value})
+        for refused in (altered, replaced):
+            assert isinstance(refused, ApiError)
+            assert refused.code is code
+
+
 def test_a_list_does_not_grow_beyond_what_a_string_can_be() -> None:
     """The text is that of a running Kafka."""
     key = "leader.replication.throttled.replicas"

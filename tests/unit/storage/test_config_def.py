@@ -33,6 +33,10 @@ TOPIC = ConfigDef.from_package("storage", "topic-configs.json")
         ("preallocate", " TRUE", True),
         ("follower.replication.throttled.replicas", "*", ("*",)),
         ("follower.replication.throttled.replicas", "0:1,1:2", ("0:1", "1:2")),
+        ("follower.replication.throttled.replicas", "0:1,0:1", ("0:1", "0:1")),
+        ("cleanup.policy", "delete\t,\ncompact,delete", ("delete", "compact")),
+        ("min.cleanable.dirty.ratio", "0x1p-1", 0.5),
+        ("preallocate", " TRUE ", True),
         ("internal.segment.bytes", "100", 100),
     ],
 )
