@@ -15,16 +15,19 @@ class FetchDataInfo(NamedTuple):
     """The answer to a read. `records` is a slice of one segment, or b"" when there is nothing.
 
     The slice starts at the batch that holds the asked offset. It may end inside a batch (clients
-    drop a partial tail), but never beyond the batch border at or before the read's upper offset.
+    drop a partial tail), but never inside its first one, nor beyond the batch border at or before
+    the read's upper offset.
     """
 
     records: FileRecords | bytes
     size: int = 0
     error: ErrorCode = ErrorCode.NONE
     first_batch_incomplete: bool = False
+    """There is a batch, and it is larger than what was asked for: nothing of it is given."""
 
 
 NO_RECORDS = FetchDataInfo(b"")
+FIRST_BATCH_INCOMPLETE = FetchDataInfo(b"", first_batch_incomplete=True)
 
 
 class TimestampAndOffset(NamedTuple):

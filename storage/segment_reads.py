@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
-from storage.fetch_data import NO_RECORDS, FetchDataInfo
+from storage.fetch_data import FIRST_BATCH_INCOMPLETE, NO_RECORDS, FetchDataInfo
 from storage.file_records import FileRecords
 from storage.filesystem import File
 from storage.indexes import OffsetIndex
@@ -66,7 +66,9 @@ class SegmentReads:
         """A slice from the batch that holds `offset`, or None when this segment ends before it.
 
         `upper_offset` bounds the slice to batches wholly below it; None where the whole segment is
-        below the bound. With `min_one_message` the first batch comes whole, however large.
+        below the bound. With `min_one_message` the first batch comes whole, however large; without
+        it nothing comes where that batch does not fit: a reader could not make progress with a
+        piece of it.
         """
         found = self.locate(offset)
         if found is None:
@@ -79,11 +81,12 @@ class SegmentReads:
                 end = bound[0]
         size = end - position
         if max_bytes < size:
-            size = max(max_bytes, first_size) if min_one_message else max_bytes
+            if max_bytes < first_size and not min_one_message:
+                return FIRST_BATCH_INCOMPLETE if max_bytes > 0 else NO_RECORDS
+            size = max(max_bytes, first_size)
         if size <= 0:
             return NO_RECORDS
-        records = FileRecords(self.file, position, size)
-        return FetchDataInfo(records, size, first_batch_incomplete=size < first_size)
+        return FetchDataInfo(FileRecords(self.file, position, size), size)
 
     def offset_beyond(self, position: int) -> int | None:
         """An offset that no batch before `position` reaches, by the index; None where it ends."""

@@ -34,6 +34,7 @@ from broker.replication.fetch_session import (
 from broker.replication.replica_manager import ReplicaManager
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.fetch_codec import TOPIC_IDS_FROM
 from protocol.message_codec import ResponseParts
 from protocol.messages.fetch import (
     FetchableTopicResponse,
@@ -41,9 +42,9 @@ from protocol.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
+from protocol.primitives import ZERO_UUID
 from protocol.replica_fetch_codec import may_be_followers
 
-TOPIC_IDS_FROM = 13
 REPLICA_STATE_FROM = 15
 
 
@@ -140,16 +141,13 @@ class FetchApi:
             if request.session_epoch == FINAL_EPOCH:
                 return None
             count = sum(len(topic.partitions) for topic in request.topics)
-            return sessions.create(count, by_topic_id, now_ms, replica_id) if count else None
+            return sessions.create(count, by_topic_id, now_ms, replica_id)
         session = sessions.resume(
             request.session_id, request.session_epoch, by_topic_id, now_ms, replica_id
         )
         if isinstance(session, ErrorCode):
             return session
         session.advance_epoch()
-        for topic in request.forgotten_topics_data:
-            for index in topic.partitions:
-                session.forget((topic.topic_id if by_topic_id else topic.topic, index))
         return session
 
 
@@ -162,7 +160,8 @@ def _replica(context: RequestContext, request: FetchRequest) -> tuple[int, int]:
 
 
 def refuse_fetch(request: FetchRequest, error: ErrorCode) -> FetchResponse:
-    """The response that says `error`: at the top, and for every partition (before v7)."""
+    """The response that says `error`: at the top, and for every partition that has a name (before
+    v7 only they can say it; topics known by their ids are not repeated, as in Kafka)."""
     topics = [
         FetchableTopicResponse(
             topic.topic,
@@ -170,5 +169,6 @@ def refuse_fetch(request: FetchRequest, error: ErrorCode) -> FetchResponse:
             [PartitionData(p.partition, int(error), -1, -1, -1) for p in topic.partitions],
         )
         for topic in request.topics
+        if topic.topic_id == ZERO_UUID
     ]
     return FetchResponse(error_code=int(error), session_id=request.session_id, responses=topics)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from broker.apis.context import RequestContext
 from broker.apis.current_leader import current_leader, leader_node
 from broker.replication.fetch_session import (
+    FINAL_EPOCH,
     INITIAL_EPOCH,
     NO_SESSION,
     FetchKey,
@@ -18,10 +19,11 @@ from broker.replication.fetch_session import (
     FollowerPartition,
 )
 from broker.replication.partition import Partition
-from broker.replication.partition_reads import NO_EPOCH, READ_COMMITTED, PartitionRead
+from broker.replication.partition_reads import NO_EPOCH, PartitionRead
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.replica_selector import NO_PREFERENCE, rack_aware
 from protocol.errors import ErrorCode
+from protocol.fetch_codec import TOPIC_IDS_FROM
 from protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -32,6 +34,7 @@ from protocol.messages.fetch import (
     NodeEndpoint,
     PartitionData,
 )
+from protocol.messages.fetch import FetchPartition as AskedPartition
 from protocol.primitives import ZERO_UUID
 
 RACK_FROM = 11  # and from here on a follower may answer (KIP-392)
@@ -39,6 +42,9 @@ CURRENT_LEADER_FROM = 16
 
 # After these a client looks for the leader elsewhere (KIP-951).
 _LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+# Kafka sorts these out before it reads: they come last, in this order, each with an empty list of
+# aborted transactions, where other errors have none.
+_UNKNOWN_ERRORS = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 Reads = dict[FetchKey, tuple[FetchPartition, PartitionRead]]
 
@@ -48,6 +54,8 @@ class ConsumerFetch:
 
     has_errors = False
     """Whether the last read met an error, or another history."""
+    looks_at_all = False
+    """Whether a partition may have something to say though its offsets and its leader stand."""
     is_urgent = False
     """Whether there is something to say besides records and errors."""
 
@@ -69,15 +77,29 @@ class ConsumerFetch:
         # A full response names every partition; a session that goes on only those with news.
         self.full = session is None or request.session_epoch == INITIAL_EPOCH
         self.reads: Reads = {}
+        self.by_id = context.api_version >= TOPIC_IDS_FROM
         self.named = self._named_partitions(request)
+        self.wanted = self._known_to_session(request)
+        self.session_epoch = session.epoch if session is not None else FINAL_EPOCH
+
+    def _known_to_session(self, request: FetchRequest) -> dict[FetchKey, FetchPartition]:
+        """All partitions that this fetch is for. Which it both names and forgets the session knows
+        no more, and a session that has none any more is closed."""
+        session = self.session
         if session is not None:
             for key, wanted in self.named.items():
                 session.put(wanted, self._find(key))
-            self.wanted = session.partitions
-        else:
-            for key, wanted in self.named.items():
-                wanted.partition = self._find(key)
-            self.wanted = self.named
+            for topic in () if self.full else request.forgotten_topics_data:
+                name: bytes | str = topic.topic_id if self.by_id else topic.topic
+                for index in topic.partitions:
+                    session.forget((name, index))
+            empty = not (session.partitions or self.full)
+            if not (empty and self.replicas.sessions.remove(session.session_id)):
+                return session.partitions
+            self.session, self.full = None, True
+        for key, wanted in self.named.items():
+            wanted.partition = self._find(key)
+        return self.named
 
     def keys(self) -> list[FetchSession] | list[Partition]:
         """What a parked fetch waits for."""
@@ -90,29 +112,37 @@ class ConsumerFetch:
         if self.session is None or self.full:
             candidates = list(self.wanted.values())
         else:
-            candidates = list(self.session.changed.values())
+            candidates = self.session.to_look_at()
         self.reads = {}
-        left = self.max_bytes
-        enough = False
+        left, withheld, enough = self.max_bytes, 0, False
+        may_skip = left > 0 and not (self.full or self.looks_at_all)
         for wanted in candidates:
+            if left <= 0 and may_skip and wanted.has_told_all() and wanted.key not in self.named:
+                continue  # it could only give records
             read = self._read_one(wanted, left)
             self.reads[wanted.key] = (wanted, read)
             left -= read.size
+            withheld += read.withheld
             if read.error or read.diverging_epoch:
                 enough = True
-            if left <= 0 and not self.full:
-                break
         if enough:
             self.has_errors = True
+            self._name_last_what_is_unknown()
             return True
-        return self.is_urgent or self.max_bytes - left >= self.min_bytes
+        # What is withheld counts: to wait for more would not bring it.
+        return self.is_urgent or self.max_bytes - left + withheld >= self.min_bytes
+
+    def _name_last_what_is_unknown(self) -> None:
+        for error in _UNKNOWN_ERRORS:
+            for key in [key for key, (_, read) in self.reads.items() if read.error == error]:
+                self.reads[key] = self.reads.pop(key)
 
     def _read_one(self, wanted: FetchPartition, left: int) -> PartitionRead:
         partition = wanted.partition
         if partition is None or partition.deleted:
             partition = self._look_again(wanted)
             if partition is None:
-                return PartitionRead(self._why_absent(wanted.key))
+                return self._absent(wanted.key)
         return partition.read(
             wanted.fetch_offset,
             min(wanted.max_bytes, max(left, 0)),
@@ -133,17 +163,20 @@ class ConsumerFetch:
     def _named_partitions(self, request: FetchRequest) -> dict[FetchKey, FetchPartition]:
         named: dict[FetchKey, FetchPartition] = {}
         for topic in request.topics:
-            name: bytes | str = topic.topic or topic.topic_id
-            for p in topic.partitions:
-                key = (name, p.partition)
-                named[key] = FetchPartition(
-                    key,
-                    p.fetch_offset,
-                    p.partition_max_bytes,
-                    max(p.current_leader_epoch, NO_EPOCH),  # any negative epoch is none
-                    max(p.last_fetched_epoch, NO_EPOCH),
-                )
+            name: bytes | str = topic.topic_id if self.by_id else topic.topic
+            for asked in topic.partitions:
+                key = (name, asked.partition)
+                named[key] = self._position(key, asked)
         return named
+
+    def _position(self, key: FetchKey, asked: AskedPartition) -> FetchPartition:
+        return FetchPartition(
+            key,
+            asked.fetch_offset,
+            asked.partition_max_bytes,
+            max(asked.current_leader_epoch, NO_EPOCH),  # any negative epoch is none
+            max(asked.last_fetched_epoch, NO_EPOCH),
+        )
 
     def _find(self, key: FetchKey) -> Partition | None:
         topic, index = key
@@ -151,23 +184,31 @@ class ConsumerFetch:
             return self.replicas.partition_by_id(topic, index)
         return self.replicas.partition(topic, index)
 
-    def _why_absent(self, key: FetchKey) -> ErrorCode:
+    def _absent(self, key: FetchKey) -> PartitionRead:
         topic, index = key
         if isinstance(topic, bytes):
-            return self.replicas.why_absent_by_id(topic, index)
-        return self.replicas.why_absent(topic, index)
+            error = self.replicas.why_absent_by_id(topic, index)
+        else:
+            error = self.replicas.why_absent(topic, index)
+        return PartitionRead(error, aborted=() if error in _UNKNOWN_ERRORS else None)
 
     # --- the response --------------------------------------------------------------------------
 
     def response(self) -> FetchResponse:
         """What the last `read` gave, and the session's memory of having told it."""
+        session = self.session
+        if session is not None and session.epoch != self.session_epoch:
+            # Another request has gone on meanwhile: what this one tells, nobody may rely on.
+            error = int(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+            return FetchResponse(error_code=error, session_id=session.session_id)
         topics: list[FetchableTopicResponse] = []
         last: bytes | str | None = None
-        session = self.session
         for key, (wanted, read) in self.reads.items():
             news = self.full or wanted.is_news(read)
             if session is not None and session.partitions.get(key) is wanted:
                 session.settle(wanted, read)
+                if self.full:
+                    session.put_last(wanted)
             if not news:
                 continue
             wanted.told(read)
@@ -205,7 +246,7 @@ class ConsumerFetch:
             for data in topic.partitions:
                 if data.error_code not in _LEADER_ERRORS:
                     continue
-                key = topic.topic or topic.topic_id, data.partition_index
+                key = topic.topic_id, data.partition_index
                 leader, epoch = current_leader(self._find(key), image, *key)
                 data.current_leader = LeaderIdAndEpoch(leader, epoch)
                 node = leader_node(image, leader, self.context.listener_name)
@@ -224,7 +265,7 @@ class ConsumerFetch:
         data.records = read.records
         data.aborted_transactions = (
             [AbortedTransaction(one.producer_id, one.first_offset) for one in read.aborted]
-            if self.isolation == READ_COMMITTED
+            if read.aborted is not None
             else None
         )
         if read.diverging_epoch is not None:
@@ -236,6 +277,8 @@ class ConsumerFetch:
 
 class RackConsumerFetch(ConsumerFetch):
     """A consumer's request that names its rack, to a broker with a replica selector (KIP-392)."""
+
+    looks_at_all = True
 
     def __init__(
         self,
@@ -308,7 +351,7 @@ class FollowerFetch(ConsumerFetch):
         if partition is None or partition.deleted:
             partition = self._look_again(wanted)
             if partition is None:
-                return PartitionRead(self._why_absent(wanted.key))
+                return self._absent(wanted.key)
         throttled = self._is_throttled(partition)
         read = partition.read_for_follower(
             self.replica_id,
@@ -346,18 +389,12 @@ class FollowerFetch(ConsumerFetch):
         if self.quota.is_throttled(partition.topic, partition.index):
             self.quota.record(size)
 
-    def _named_partitions(self, request: FetchRequest) -> dict[FetchKey, FetchPartition]:
-        named: dict[FetchKey, FetchPartition] = {}
-        for topic in request.topics:
-            name: bytes | str = topic.topic or topic.topic_id
-            for p in topic.partitions:
-                key = (name, p.partition)
-                named[key] = FollowerPartition(
-                    key,
-                    p.fetch_offset,
-                    p.partition_max_bytes,
-                    max(p.current_leader_epoch, NO_EPOCH),
-                    max(p.last_fetched_epoch, NO_EPOCH),
-                    p.log_start_offset,
-                )
-        return named
+    def _position(self, key: FetchKey, asked: AskedPartition) -> FetchPartition:
+        return FollowerPartition(
+            key,
+            asked.fetch_offset,
+            asked.partition_max_bytes,
+            max(asked.current_leader_epoch, NO_EPOCH),
+            max(asked.last_fetched_epoch, NO_EPOCH),
+            asked.log_start_offset,
+        )

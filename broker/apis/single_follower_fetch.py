@@ -182,6 +182,7 @@ class _Fetch(DelayedOperation):
         "_partition",
         "_read",
         "_session",
+        "_session_epoch",
         "_wanted",
         "reply",
     )
@@ -201,6 +202,7 @@ class _Fetch(DelayedOperation):
         self._followed = followed
         self._partition = partition
         self._session = session
+        self._session_epoch = session.epoch
         self._wanted = wanted
         self._correlation_id = correlation_id
         self._read: PartitionRead | None = None
@@ -239,7 +241,8 @@ class _Fetch(DelayedOperation):
     def response(self) -> ResponseParts:
         """What was read last, as a whole frame."""
         read, wanted, followed = self._read, self._wanted, self._followed
-        if self._long is None and read is not None and read.size:
+        plain = self._long is None and self._session.epoch == self._session_epoch
+        if plain and read is not None and read.size:
             self._session.settle(wanted, read)
             wanted.told(read)
             self._partition.counts.total_fetch_requests += 1
@@ -291,4 +294,5 @@ class _Fetch(DelayedOperation):
                 (request.replica_id, request.broker_epoch),
             )
             self._long.notes_position = False
+            self._long.session_epoch = self._session_epoch
         return self._long

@@ -13,6 +13,7 @@ Never reads a log. Follows Kafka's `FetchSession`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 
 from broker.replication.partition import Partition
 from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET, PartitionRead
@@ -23,6 +24,8 @@ FINAL_EPOCH = -1
 NO_SESSION = 0
 NO_REPLICA = -1
 LAST_EPOCH = 2**31 - 1
+
+_TURN = attrgetter("turn")
 
 # A partition as a request names it: by topic id (v13 and later) or by name, and index.
 FetchKey = tuple[bytes | str, int]
@@ -41,6 +44,7 @@ class FetchPartition:
         "replica",
         "told_high_watermark",
         "told_log_start_offset",
+        "turn",
     )
 
     def __init__(
@@ -61,6 +65,8 @@ class FetchPartition:
         """A follower as the leader knows it, while its session stands in for it."""
         self.told_high_watermark = NO_OFFSET
         self.told_log_start_offset = NO_OFFSET
+        self.turn = 0
+        """Its place among the partitions of the session: the lowest is read first."""
 
     def is_news(self, read: PartitionRead) -> bool:
         """Whether an incremental response must name this partition."""
@@ -71,6 +77,19 @@ class FetchPartition:
             or read.high_watermark != self.told_high_watermark
             or read.log_start_offset != self.told_log_start_offset
             or (read.unsettled and read.preferred_read_replica >= 0)
+        )
+
+    def has_told_all(self) -> bool:
+        """Whether a read at the position of the last one would bring records at most: there was no
+        error, and neither leader, high watermark nor log start are others since."""
+        partition = self.partition
+        return (
+            partition is not None
+            and partition.log.high_watermark == self.told_high_watermark
+            and partition.log.log_start_offset == self.told_log_start_offset
+            and self.current_leader_epoch in (NO_EPOCH, partition.leader_epoch)
+            and partition.is_leader
+            and not partition.deleted
         )
 
     def told(self, read: PartitionRead) -> None:
@@ -103,6 +122,7 @@ class FetchSession:
     """One reader's session. Identity is the object: parked fetches wait under it."""
 
     __slots__ = (
+        "_last_turn",
         "_on_change",
         "by_partition",
         "changed",
@@ -131,8 +151,9 @@ class FetchSession:
         self.last_used_ms = now_ms
         self.partitions: dict[FetchKey, FetchPartition] = {}
         self.by_partition: dict[Partition, FetchPartition] = {}
-        # Those to look at in the next response, in the order in which they became so.
+        # Those to look at in the next response.
         self.changed: dict[FetchKey, FetchPartition] = {}
+        self._last_turn = 0
         self._on_change = on_change
 
     def partition_changed(self, partition: Partition) -> None:
@@ -158,7 +179,10 @@ class FetchSession:
         if old is not None:
             wanted.told_high_watermark = old.told_high_watermark
             wanted.told_log_start_offset = old.told_log_start_offset
+            wanted.turn = old.turn
             self._unlisten(old)
+        else:
+            self.put_last(wanted)
         self.partitions[wanted.key] = wanted
         self.changed[wanted.key] = wanted
         self.listen(wanted, partition)
@@ -196,13 +220,25 @@ class FetchSession:
         """After a response: look again next time only where there may be more to say; whether
         there is nothing.
 
-        What had data or an error goes behind the others, so that all get their turn (KIP-74).
+        What had records goes behind the others, so that all get their turn (KIP-74); what had
+        none, for whatever reason, keeps its place.
         """
-        self.changed.pop(wanted.key, None)
-        if read.error or read.size or read.unsettled or read.diverging_epoch:
-            self.changed[wanted.key] = wanted
-            return False
-        return True
+        if read.size:
+            self.put_last(wanted)
+        elif not (read.error or read.unsettled or read.diverging_epoch):
+            self.changed.pop(wanted.key, None)
+            return True
+        self.changed[wanted.key] = wanted
+        return False
+
+    def put_last(self, wanted: FetchPartition) -> None:
+        """It is read when all others have been."""
+        self._last_turn += 1
+        wanted.turn = self._last_turn
+
+    def to_look_at(self) -> list[FetchPartition]:
+        """What changed, in the order in which it is to be read."""
+        return sorted(self.changed.values(), key=_TURN)
 
     def answered_one(
         self, partition: Partition, position: tuple[int, int, int, int], read: PartitionRead

@@ -118,10 +118,13 @@ class FetchSessionCache:
         session.last_used_ms = now_ms
         self._sessions[session.session_id] = self._sessions.pop(session.session_id)
 
-    def remove(self, session_id: int) -> None:
+    def remove(self, session_id: int) -> bool:
+        """End this session; whether it was there."""
         session = self._sessions.pop(session_id, None)
-        if session is not None:
-            session.close()
+        if session is None:
+            return False
+        session.close()
+        return True
 
     def _evict(self, partition_count: int, now_ms: float, replica_id: int) -> bool:
         """Free one place: a session long unused, else an old one that serves fewer partitions.

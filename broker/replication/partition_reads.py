@@ -22,7 +22,8 @@ from storage.unified_log import UnifiedLog
 
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
-READ_LOG_END = -1  # followers, and the debugging consumer
+READ_LOG_END = -1  # followers, and the debugging consumer; no request says so
+CONSUMER_ISOLATIONS = (READ_UNCOMMITTED, READ_COMMITTED)
 
 NO_EPOCH = -1
 NO_OFFSET = -1
@@ -42,11 +43,14 @@ class PartitionRead:
     size: int = 0
     """Bytes of records."""
     unsettled: bool = False
-    """There is more, for which no bytes were left, or it is elsewhere: look again next time."""
+    """There is more, which was not given, or it is elsewhere: look again next time."""
     preferred_read_replica: int = NO_EPOCH
     """The broker to read from instead (KIP-392); -1 for this one."""
-    aborted: Sequence[AbortedTxn] = ()
-    """Transactions that a read_committed reader skips in these records."""
+    aborted: Sequence[AbortedTxn] | None = None
+    """Transactions that a read_committed reader skips in these records; None where the answer has
+    none to name them for."""
+    withheld: int = 0
+    """Bytes that there was room for, where the first batch is larger and nothing of it is given."""
 
 
 class PartitionReads:
@@ -101,8 +105,9 @@ class PartitionReads:
     ) -> PartitionRead:
         """Records from `fetch_offset` for a consumer, at most `max_bytes`.
 
-        With `min_one_message` a first batch over `max_bytes` is given whole all the same. Without
-        `only_leader` a follower answers, too, up to its own high watermark (KIP-392).
+        A first batch over `max_bytes` is given whole all the same with `min_one_message`, and not
+        at all without it. `isolation` is READ_UNCOMMITTED or READ_COMMITTED. Without `only_leader`
+        a follower answers, too, up to its own high watermark (KIP-392).
         """
         if (
             self.deleted
@@ -113,12 +118,12 @@ class PartitionReads:
         if isolation == READ_UNCOMMITTED:
             upper = self.log.high_watermark
             return self._read(fetch_offset, max_bytes, upper, min_one_message, last_fetched_epoch)
-        upper = self.upper_offset(isolation)
+        upper = self.log.last_stable_offset
         read = self._read(fetch_offset, max_bytes, upper, min_one_message, last_fetched_epoch)
-        if not read.size or isolation != READ_COMMITTED:
+        if read.error or read.withheld or read.diverging_epoch is not None:
             return read
         try:
-            read.aborted = self.log.aborted_in(fetch_offset, read.records)
+            read.aborted = self.log.aborted_in(fetch_offset, read.records) if read.size else ()
         except CorruptBatch:
             return PartitionRead(ErrorCode.CORRUPT_MESSAGE)
         except LogDirFailure:
@@ -231,9 +236,10 @@ class PartitionReads:
                 if data.error:
                     return PartitionRead(data.error)
                 records, size = data.records, data.size
+                starved = data.first_batch_incomplete
             else:
                 starved = True
-        return PartitionRead(
+        read = PartitionRead(
             ErrorCode.NONE,
             records,
             log.high_watermark,
@@ -243,6 +249,9 @@ class PartitionReads:
             size,
             starved,
         )
+        if starved:
+            read.withheld = max(max_bytes, 0)
+        return read
 
     def offset_by_time(self, timestamp: int) -> TimestampAndOffset | None | ErrorCode:
         """The first record at or after `timestamp` (ms), or by one of ListOffsets' names."""

@@ -60,10 +60,11 @@ def test_the_first_batch_comes_whole_only_when_asked() -> None:
     whole = segment.read(0, 10, None, True)
     part = segment.read(0, 10, None, False)
     assert whole is not None and (whole.size, whole.first_batch_incomplete) == (first, False)
-    assert part is not None and (part.size, part.first_batch_incomplete) == (10, True)
+    assert part is not None and (part.size, part.first_batch_incomplete) == (0, True)
     assert segment.read(0, 0, None, False) == NO_RECORDS
-    more = segment.read(0, first + 10, None, True)
-    assert more is not None and more.size == first + 10
+    for min_one_message in (True, False):
+        more = segment.read(0, first + 10, None, min_one_message)
+        assert more is not None and more.size == first + 10
 
 
 def test_a_read_past_the_end_is_for_the_next_segment() -> None:

@@ -23,6 +23,7 @@ REMEMBERED = (
     "log_start_offset",
     "told_high_watermark",
     "told_log_start_offset",
+    "turn",
 )
 
 

@@ -175,8 +175,6 @@ def test_max_bytes_bounds_all_but_the_first_batch(fetch: Fetch) -> None:
         fetch.replicas.append("t", b"v" * 1000, index=index)
     fetch.send({("t", 0): 0, ("t", 1): 0}, max_bytes=100)
     assert [offsets(p) for p in fetch.partitions().values()] == [[0], []]
-    fetch.send({("t", 0): 0, ("t", 1): 0}, partition_max_bytes=100)
-    assert [offsets(p) for p in fetch.partitions().values()] == [[0], []]
 
 
 def test_a_fetch_in_a_brokers_name_is_refused_on_a_listener_of_clients(fetch: Fetch) -> None:

@@ -73,6 +73,18 @@ def test_aborted_transactions_are_named_with_the_records(fetch: Transactions) ->
     assert fetch.read(6) == ([], [])
 
 
+def test_a_batch_that_does_not_fit_says_nothing_of_transactions(fetch: Transactions) -> None:
+    """As an Apache Kafka 4.3.0."""
+    fetch.replicas.create("u")
+    fetch.replicas.append("u", b"a")
+    fetch.send_records(1)
+    fetch.end(1, commit=False)
+    fetch.send({("u", 0): 0, ("t", 0): 0}, isolation=READ_COMMITTED, partition_max_bytes=1)
+    told = fetch.partitions()
+    assert told["u", 0].aborted_transactions == []
+    assert told["t", 0].aborted_transactions is None
+
+
 @pytest.mark.parametrize("commit", [True, False])
 @pytest.mark.parametrize("session", [False, True])
 def test_a_parked_fetch_is_answered_by_the_marker(

@@ -27,13 +27,25 @@ def test_only_what_changed_is_looked_at_again() -> None:
     assert c.told == [session.session_id]
 
 
-def test_what_had_data_goes_behind_the_others() -> None:
+def test_what_had_records_goes_behind_the_others() -> None:
     session = Cache().create(0)
-    for index in range(3):
+    for index in range(4):
         put(session, index)
-    first = next(iter(session.changed.values()))
-    session.settle(first, PartitionRead(records=b"data", size=4))
-    assert [index for _, index in session.changed] == [1, 2, 0]
+    for wanted, read in zip(
+        session.to_look_at(),
+        (
+            PartitionRead(records=b"data", size=4),
+            PartitionRead(unsettled=True, withheld=9),
+            PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE),
+            PartitionRead(),
+        ),
+        strict=True,
+    ):
+        session.settle(wanted, read)
+    assert [wanted.key[1] for wanted in session.to_look_at()] == [1, 2, 0]
+    put(session, 3)
+    put(session, 1, offset=5)
+    assert [wanted.key[1] for wanted in session.to_look_at()] == [1, 2, 3, 0]
 
 
 def test_an_error_is_told_again_until_it_is_gone() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker.replication.followers import TAIL_BYTES_MAX
-from broker.replication.partition_reads import READ_LOG_END, PartitionRead
+from broker.replication.partition_reads import PartitionRead
 from protocol.errors import ErrorCode
 from storage.file_records import FileRecords
 from tests.unit.broker.replica_fixture import Replicas
@@ -85,7 +85,6 @@ def test_followers_get_the_last_batch_without_a_look_into_the_file(leader: Leade
     assert last.records == from_the_file.records.read()[-last.size :]
     assert (last.error, last.size) == (ErrorCode.NONE, len(last.records))
     assert (last.high_watermark, last.last_stable_offset, last.log_start_offset) == (1, 1, 0)
-    assert isinstance(leader.partition.read(2, MIB, READ_LOG_END, True).records, FileRecords)
 
 
 def test_what_all_in_sync_have_is_not_kept(leader: Leader) -> None:
