@@ -119,7 +119,7 @@ class LeaderEpochCache:
         Kafka's `endOffsetFor`: an epoch later than all of ours is undefined; one older than all
         is answered as itself, ending where our first begins.
         """
-        if epoch < 0 or not self._epochs or epoch > self.latest:
+        if epoch == UNDEFINED_EPOCH or not self._epochs or epoch > self.latest:
             return EpochEndOffset()
         if epoch == self.latest:
             return EpochEndOffset(epoch, log_end_offset)

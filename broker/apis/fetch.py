@@ -31,6 +31,7 @@ from broker.replication.fetch_session import (
     NO_SESSION,
     FetchSession,
 )
+from broker.replication.partition_reads import CONSUMER_ISOLATIONS
 from broker.replication.replica_manager import ReplicaManager
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -81,6 +82,9 @@ class FetchApi:
         return self._followed.handle(frame, pos, version, correlation_id, reply)
 
     def handle(self, context: RequestContext, request: FetchRequest, respond: Respond) -> None:
+        if request.isolation_level not in CONSUMER_ISOLATIONS:
+            respond(refuse_fetch(request, ErrorCode.INVALID_REQUEST))
+            return
         replica_id, broker_epoch = _replica(context, request)
         if replica_id > NO_REPLICA:
             self._handle_follower(context, request, respond, (replica_id, broker_epoch))

@@ -17,7 +17,12 @@ from __future__ import annotations
 from broker.apis.context import Api, RequestContext, Respond
 from broker.config import BrokerConfig
 from broker.replication.partition import Partition
-from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET, READ_LOG_END
+from broker.replication.partition_reads import (
+    CONSUMER_ISOLATIONS,
+    NO_EPOCH,
+    NO_OFFSET,
+    READ_LOG_END,
+)
 from broker.replication.replica_manager import ReplicaManager
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -65,6 +70,9 @@ class ListOffsetsApi:
         if request.replica_id >= 0 and context.listener_name != self._inter_broker_listener:
             respond(refuse_list_offsets(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
+        if request.isolation_level not in CONSUMER_ISOLATIONS:
+            respond(refuse_list_offsets(request, ErrorCode.INVALID_REQUEST))
+            return
         twice = _asked_twice(request)
         told: dict[tuple[str, int], None] = {}
         topics = []
@@ -97,8 +105,7 @@ class ListOffsetsApi:
         if partition is None:
             return _failed(index, self._replicas.why_absent(topic, index))
         only_leader = request.replica_id != DEBUGGING_CONSUMER
-        epoch = max(asked.current_leader_epoch, NO_EPOCH)
-        error = partition.check_leader_epoch(epoch, only_leader)
+        error = partition.check_leader_epoch(asked.current_leader_epoch, only_leader)
         if error:
             return _failed(index, error)
         isolation = request.isolation_level if request.replica_id == CONSUMER else READ_LOG_END

@@ -19,7 +19,7 @@ from broker.config import BrokerConfig
 from broker.purgatory.delayed_operations import DelayedFetch
 from broker.replication.fetch_session import FINAL_EPOCH, NO_SESSION
 from broker.replication.partition import Partition
-from broker.replication.partition_reads import NO_EPOCH, READ_COMMITTED
+from broker.replication.partition_reads import CONSUMER_ISOLATIONS, NO_EPOCH, READ_COMMITTED
 from broker.replication.replica_manager import ReplicaManager
 from protocol.fetch_codec import (
     TOPIC_IDS_FROM,
@@ -107,7 +107,7 @@ class SingleFetch:
         self, frame: memoryview, pos: int, version: int, repeated: bytes
     ) -> _OnePartition | None:
         request = read_one(frame, pos, version)
-        if request is None:
+        if request is None or request[3] not in CONSUMER_ISOLATIONS:
             return None
         same = SameFetch(frame, pos, version)
         wanted = _OnePartition(self.replicas, version, request, self._max_bytes, same)
@@ -152,8 +152,9 @@ class _OnePartition:
             index, leader_epoch, _, fetched_epoch, partition_max_bytes,
         ) = request  # fmt: skip
         self._replicas = replicas
-        self._find: Any = replicas.partition if name else replicas.partition_by_id
-        self._topic = name or topic_id
+        by_id = version >= TOPIC_IDS_FROM
+        self._find: Any = replicas.partition_by_id if by_id else replicas.partition
+        self._topic: bytes | str = topic_id if by_id else name
         self._index = index
         max_bytes = min(max_bytes, fetch_max_bytes)
         self._min_bytes = min(min_bytes, max_bytes)
@@ -163,7 +164,7 @@ class _OnePartition:
         self._leader_epoch = max(leader_epoch, NO_EPOCH)  # any negative epoch is none
         self._fetched_epoch = max(fetched_epoch, NO_EPOCH)
         self._session_id = session_id
-        self._uses_topic_ids = version >= TOPIC_IDS_FROM
+        self._uses_topic_ids = by_id
         committed = isolation == READ_COMMITTED
         self._template = FetchAnswer(version, session_id, name, topic_id, index, committed)
         self.same = same

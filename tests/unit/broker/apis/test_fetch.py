@@ -162,6 +162,37 @@ def test_an_error_is_told_at_once(fetch: Fetch) -> None:
     assert fetch.one().error_code == ErrorCode.UNKNOWN_TOPIC_ID
 
 
+@pytest.mark.parametrize("isolation", [0, 1])
+def test_what_is_unknown_comes_last_and_errors_say_nothing_of_transactions(
+    fetch: Fetch, isolation: int
+) -> None:
+    """As an Apache Kafka 4.3.0: only what it cannot find has a list, an empty one."""
+    fetch.replicas.create("t")
+    fetch.replicas.append("t", b"a")
+    wanted = {("", 0): 0, ("t", 7): 0, ("t", 0): 9}
+    fetch.send(wanted, isolation=isolation)
+    told = [
+        (topic.topic, one.partition_index, one.error_code, one.aborted_transactions)
+        for topic in fetch.answers[-1].responses
+        for one in topic.partitions
+    ]
+    assert told == [("t", 0, 1, None), ("", 0, 3, []), ("t", 7, 3, [])]
+    fetch.send({("none", 0): 0, ("t", 7): 0, ("t", 0): 9}, version=13, isolation=isolation)
+    told_by_id = [(*key, p.error_code) for key, p in fetch.partitions().items()]
+    assert told_by_id == [("t", 0, 1), ("none", 0, 100), ("t", 7, 3)]
+
+
+@pytest.mark.parametrize("version", [4, 12, 18])
+@pytest.mark.parametrize("isolation", [-1, 2, 127])
+def test_an_unknown_isolation_level_is_refused(fetch: Fetch, version: int, isolation: int) -> None:
+    """-1 is what this broker calls the log's end, which no consumer may read to."""
+    fetch.replicas.create("t")
+    fetch.send({("t", 0): 0}, version=version, isolation=isolation)
+    assert fetch.answers[-1].error_code == ErrorCode.INVALID_REQUEST
+    told = [one.error_code for one in fetch.partitions().values()]
+    assert told == ([ErrorCode.INVALID_REQUEST] if version < 13 else [])
+
+
 def test_a_deleted_topic_ends_a_long_poll(fetch: Fetch) -> None:
     fetch.replicas.create("t")
     fetch.send({("t", 0): 0}, max_wait_ms=500)

@@ -53,6 +53,7 @@ def test_an_epoch_of_the_future_is_undefined(replicas: Replicas) -> None:
 def test_refusals(replicas: Replicas) -> None:
     assert ask(replicas, 0, partition=5) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1)
     assert ask(replicas, 0, current=1) == (ErrorCode.FENCED_LEADER_EPOCH, -1, -1)
+    assert ask(replicas, 0, current=-2) == (ErrorCode.FENCED_LEADER_EPOCH, -1, -1)
     assert ask(replicas, 0, current=3) == (ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1)
 
 
