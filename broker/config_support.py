@@ -159,6 +159,7 @@ SERVED = (
     "process.roles",
     "producer.id.expiration.check.interval.ms",
     "producer.id.expiration.ms",
+    "queued.max.request.bytes",
     "queued.max.requests",
     "replica.fetch.backoff.ms",
     "replica.fetch.max.bytes",

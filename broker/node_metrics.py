@@ -234,6 +234,17 @@ def _network(node: Node, sockets: SocketServer) -> None:
         "Handlers that serve a request (of num.io.threads)",
         lambda: channel.busy_slots,
     )
+    memory = sockets.memory
+    metrics.gauge(
+        "kafka_network_socketserver_memorypoolused",
+        "Bytes of requests that are received, wait or are handled (of queued.max.request.bytes)",
+        lambda: memory.held_bytes,
+    )
+    metrics.gauge(
+        "kafka_network_socketserver_memorypoolavailable",
+        "Bytes that further requests may take",
+        lambda: max(0, memory.limit_bytes - memory.held_bytes),
+    )
     metrics.gauges(
         "kafka_server_socket_server_metrics_connection_count",
         "Open connections of a network processor (of num.network.threads a listener)",

@@ -28,6 +28,7 @@ from broker.config import BrokerConfig
 from broker.endpoints import EndPoint
 from broker.network.connection_quotas import UNLIMITED
 from broker.network.listening_socket import Listener, NetworkSettings
+from broker.network.memory_limit import memory_limit_bytes
 from broker.network.network_client import NetworkClient
 from broker.network.socket_server import SocketServer
 from broker.node import Node, NodePorts
@@ -307,6 +308,7 @@ def _network_settings(config: BrokerConfig) -> NetworkSettings:
     return NetworkSettings(
         num_network_threads=config.num_network_threads,
         queued_max_requests=config.queued_max_requests,
+        queued_max_request_bytes=_request_memory_bytes(config),
         socket_request_max_bytes=config.socket_request_max_bytes,
         socket_listen_backlog_size=config.socket_listen_backlog_size,
         socket_send_buffer_bytes=config.socket_send_buffer_bytes,
@@ -318,6 +320,13 @@ def _network_settings(config: BrokerConfig) -> NetworkSettings:
         partial_frame_timeout_ms=config.ottla_partial_frame_timeout_ms,
         inter_broker_listener_name=config.inter_broker_listener_name,
     )
+
+
+def _request_memory_bytes(config: BrokerConfig) -> int:
+    """`queued.max.request.bytes`; Kafka's default is no limit, ours a share of what there is."""
+    if config.queued_max_request_bytes > 0:
+        return config.queued_max_request_bytes
+    return memory_limit_bytes() * config.ottla_queued_max_request_memory_percent // 100
 
 
 def _halt(reason: str) -> None:

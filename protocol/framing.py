@@ -2,7 +2,7 @@
 
 Owns: the size limit, and where bytes wait until their frame is whole. Never: reads a frame's
 content, knows a socket or a clock (an incomplete frame's deadline is the caller's: `in_progress`),
-or reserves memory because a peer *says* that a frame is large.
+or decides how much memory there is for frames (`Memory` does).
 
 The shape is that of `asyncio.BufferedProtocol`, so a processor's protocol passes its calls on:
 
@@ -16,17 +16,22 @@ Where the bytes are, and for how long a frame is good:
   that came whole is a writable view of it, nothing is copied. So it is good until the next
   `get_buffer` of any reader with that scratch. `keep(frame)` gives one that may be held longer.
 * A frame that did not come whole continues in a buffer of the connection's own: what has arrived is
-  copied there once, the rest is received in its place. That buffer has at most twice the bytes that
-  have arrived (or 1 KiB), whatever the size header says. It is kept for the next large frame, also
-  if `keep` gave it away and nobody looks at it any more; `release()` drops it when the connection
-  is idle.
+  copied there once, the rest is received in its place. It has room for the whole frame from the
+  start, so it never grows. `Memory` grants the room first; until it does, the reader is `starved`:
+  it holds what has come, and nothing may be received before `feed`. `Allocate` should take
+  pages only as bytes arrive, whatever the size header says.
+* A buffer of at most `KEPT_BYTES` is kept for the next large frame, also if `keep` gave it away and
+  nobody looks at it any more (where nobody counts); `release()` drops it when the connection is
+  idle. A larger one is released as soon as its frame is handled (`is_large`), and `close()` drops
+  all that there is.
 * Before control goes back to the loop, either `next_frame` has answered None, or nothing is unread
   (`has_unread`), or the caller has called `detach()` (and paused reading), which moves the unread
   bytes out of the scratch; `attach()` once they are taken. Kafka answers a connection's requests
   one by one, so this is what happens to pipelined ones.
 
 After a ProtocolError the stream has no frame boundary any more: each further call raises it again.
-Follows Kafka's `NetworkReceive`, whose limit is `socket.request.max.bytes`.
+Follows Kafka's `NetworkReceive`, whose limit is `socket.request.max.bytes`, and whose buffers are
+of a `MemoryPool`.
 """
 
 from __future__ import annotations
@@ -35,14 +40,34 @@ from collections.abc import Iterator
 from struct import Struct
 
 from protocol.errors import ProtocolError
+from protocol.frame_memory import Allocate, Buffer, Memory
 
 SCRATCH_BYTES = 128 * 1024
 """A good size for a scratch buffer: a socket's default receive buffer fits."""
 SIZE_BYTES = 4
+KEPT_BYTES = 4 * 1024 * 1024
+"""The largest buffer that a connection keeps for its next frame."""
 
 _SIZE = Struct(">i")
 _FIRST_RESERVE_BYTES = 1024
 _EMPTY = memoryview(b"")
+
+
+class Uncounted:
+    """Memory for readers whose peers are trusted."""
+
+    def claim(self, size: int) -> bool:
+        """See `Memory`."""
+        return True
+
+    def hold(self, size: int) -> None:
+        """See `Memory`."""
+
+    def free(self, size: int) -> None:
+        """See `Memory`."""
+
+
+UNCOUNTED = Uncounted()
 
 
 class FrameReader:
@@ -51,14 +76,19 @@ class FrameReader:
     `max_bytes` may be changed between frames (a smaller limit holds before authentication).
 
     To be read only, and plain for being read at each request: `position` and `end` bound what is
-    unread (`has_unread`), `filled` bytes of an incomplete frame have arrived (`in_progress`).
+    unread (`has_unread`), `filled` bytes of an incomplete frame have arrived (`in_progress`), and
+    nothing may be received while it is `starved`.
     """
 
     __slots__ = (
+        "_allocate",
+        "_claimed",
+        "_detached",
         "_error",
         "_expected",
         "_first",
         "_given",
+        "_memory",
         "_need",
         "_own",
         "_scratch",
@@ -67,12 +97,23 @@ class FrameReader:
         "filled",
         "max_bytes",
         "position",
+        "starved",
     )
 
-    def __init__(self, max_bytes: int, scratch: bytearray) -> None:
+    def __init__(
+        self,
+        max_bytes: int,
+        scratch: bytearray,
+        memory: Memory = UNCOUNTED,
+        allocate: Allocate = bytearray,
+    ) -> None:
         if not scratch:
             raise ValueError("the scratch buffer has no room")
         self.max_bytes = max_bytes
+        self._memory = memory
+        self._allocate = allocate
+        self._claimed = 0  # bytes of the own buffer, as `memory` counts them
+        self._detached = 0  # bytes of a detached copy
         self._scratch = memoryview(scratch)
         self._first = self._scratch  # where the first bytes of a frame are received
         self._expected = 0  # bytes of the last frame, where that was larger than the scratch
@@ -81,10 +122,11 @@ class FrameReader:
         self.position = 0
         self.end = 0
         # The incomplete frame, size header included: _own[:filled], of _need bytes in all.
-        self._own: bytearray | None = None
+        self._own: Buffer = None
         self._given: bytearray | None = None
         self.filled = 0
         self._need = 0
+        self.starved = False
         self._error: str | None = None
 
     # --- receiving ---------------------------------------------------------------------------
@@ -95,11 +137,8 @@ class FrameReader:
             raise AssertionError("reading went on although frames are waiting")
         if not self.filled:
             return self._first_buffer() if self._expected else self._scratch
-        own = self._own
-        assert own is not None
-        if self.filled == len(own):
-            own = self._grow(own)
-        return memoryview(own)[self.filled : min(self._need, len(own))]
+        assert not self.starved, "reading went on although there is no memory"
+        return memoryview(self._own)[self.filled : self._need]
 
     def buffer_updated(self, nbytes: int) -> None:
         """`nbytes` have been received into what `get_buffer` gave. Raises nothing."""
@@ -172,24 +211,39 @@ class FrameReader:
             self._source = memoryview(copy)
             self.end -= self.position
             self.position = 0
+            self._detached = len(copy)
+            self._memory.hold(len(copy))
 
     def attach(self) -> None:
         """Reading goes on: drop what `detach` has copied, if all of it is taken."""
         if self.position == self.end:
-            self._source = _EMPTY
-            self.position = self.end = 0
+            self._drop_source()
+
+    @property
+    def wanted_bytes(self) -> int:
+        """What a starved reader could not claim."""
+        return max(self._need, _FIRST_RESERVE_BYTES)
+
+    def feed(self) -> None:
+        """`wanted_bytes` have been claimed for a starved reader: it may receive again."""
+        assert self.starved
+        self._continue_in(memoryview(self._own)[: self.filled])
+        self.starved = False
 
     def keep(self, frame: memoryview) -> memoryview:
         """The same frame for as long as the caller likes: copied only if its bytes are shared."""
-        buffer = frame.obj
-        if buffer is self._own and self._own is not None:
-            small = len(self._own) > 2 * len(frame) + _FIRST_RESERVE_BYTES
+        own = self._own
+        is_own, is_shared = frame.obj is own, frame.obj is self._scratch.obj
+        if is_own:
+            small = len(own) > 2 * len(frame) + _FIRST_RESERVE_BYTES
             if not small and self.position == self.end:
-                self._given, self._own = self._own, None
+                if self._memory is UNCOUNTED and isinstance(own, bytearray):
+                    self._given = own
+                self._let_go()
                 self._source, self._first = _EMPTY, self._scratch
                 self.position = self.end = 0
                 return frame
-        elif buffer is not self._scratch.obj:
+        elif not is_shared:
             return frame
         return memoryview(bytearray(frame))
 
@@ -206,6 +260,11 @@ class FrameReader:
         return self.position != self.end
 
     @property
+    def is_large(self) -> bool:
+        """Whether the own buffer is to be released as soon as its frame is handled."""
+        return self._claimed > KEPT_BYTES
+
+    @property
     def reserved_bytes(self) -> int:
         """Memory that this connection holds, and does not let go before `release`."""
         reserved = sum(len(buffer) for buffer in (self._own, self._given) if buffer is not None)
@@ -216,9 +275,16 @@ class FrameReader:
     def release(self) -> None:
         """Drop the buffer kept for the next large frame, unless a frame is in it or unread."""
         if not self.filled and self.position == self.end:
-            self._own = self._given = None
-            self._source, self._first = _EMPTY, self._scratch
-            self.position = self.end = self._expected = 0
+            self.close()
+
+    def close(self) -> None:
+        """Drop all, whatever is in it: the connection is gone, or idle."""
+        self._given = None
+        self._first = self._scratch
+        self.filled = self._expected = 0
+        self.starved = False
+        self._drop_source()
+        self._let_go()
 
     # --- the incomplete frame ----------------------------------------------------------------
 
@@ -238,19 +304,42 @@ class FrameReader:
             raise ProtocolError(self._error)
         start = self.position
         rest = self._source[start : self.end]
-        self._source = _EMPTY
-        self.position = self.end = 0
-        if not rest:
-            return
-        self._need = SIZE_BYTES if len(rest) < SIZE_BYTES else self._whole_size(rest)
+        if rest:
+            self._need = SIZE_BYTES if len(rest) < SIZE_BYTES else self._whole_size(rest)
+            self._begin(rest, start)
+        self._drop_source()
+
+    def _begin(self, rest: memoryview, start: int) -> None:
+        """A frame begins with `rest`, which lies at `start` of its source."""
         self.filled = len(rest)
+        self._first = self._scratch
         if self._own is None:
             self._take_back()
-        if self._own is None or len(self._own) < len(rest):
-            self._own = bytearray(self._room_for(len(rest)))
-        if rest.obj is not self._own or start:
-            memoryview(self._own)[: len(rest)] = rest
-        self._first = self._scratch
+        own = self._own
+        is_in_it = rest.obj is own
+        if own is not None and len(own) >= self._need:
+            if start or not is_in_it:
+                memoryview(own)[: len(rest)] = rest
+            return
+        if not is_in_it:
+            self._let_go()
+        if self._memory.claim(self.wanted_bytes):
+            self._continue_in(rest)
+            return
+        # Held until there is memory: as much as one receive takes, or the buffer that was kept.
+        self.starved = True
+        held = bytearray(rest)
+        self._memory.hold(len(held))
+        self._let_go()
+        self._own, self._claimed = held, len(held)
+
+    def _continue_in(self, rest: memoryview) -> None:
+        """Receive the frame that begins with `rest` in a buffer that was claimed."""
+        room = self.wanted_bytes
+        own = self._allocate(room)
+        memoryview(own)[: len(rest)] = rest
+        self._let_go()
+        self._own, self._claimed = own, room
 
     def _whole_size(self, start: memoryview) -> int:
         """Bytes of the frame that begins with `start`, header included, if it may have them."""
@@ -264,8 +353,7 @@ class FrameReader:
         )
         # No size passes any more, and nothing is held for a stream that is at its end.
         self.max_bytes = -1
-        self._own = self._given = None
-        self._first, self._expected = self._scratch, 0
+        self.close()
         raise ProtocolError(self._error)
 
     def _take_back(self) -> None:
@@ -278,13 +366,20 @@ class FrameReader:
             return
         self._given.pop()
         self._own, self._given = self._given, None
+        self._claimed = len(self._own)
 
-    def _room_for(self, arrived: int) -> int:
-        """Bytes to reserve: only those that came are worth room, not those that are promised."""
-        return max(arrived, min(self._need, max(_FIRST_RESERVE_BYTES, 2 * arrived)))
+    # --- what is let go of -------------------------------------------------------------------
 
-    def _grow(self, old: bytearray) -> bytearray:
-        own = bytearray(self._room_for(self.filled))
-        own[: self.filled] = old
-        self._own = own
-        return own
+    def _drop_source(self) -> None:
+        self._source = _EMPTY
+        self.position = self.end = 0
+        if self._detached:
+            self._memory.free(self._detached)
+            self._detached = 0
+
+    def _let_go(self) -> None:
+        """The own buffer is another's, or nobody's."""
+        self._own = None
+        if self._claimed:
+            self._memory.free(self._claimed)
+            self._claimed = 0

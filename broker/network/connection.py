@@ -17,6 +17,10 @@ States, and what bytes that arrive then lead to:
     STALLED   the request channel is full       → reading has paused until there is room
     YIELDED   others have their turn            → reading has paused until the next one
     CLOSING   no further request is taken       → dropped
+
+In each of them, reading also pauses while there is no memory for a frame that has begun
+(`request_memory`); and a connection that is gone lets go of all its bytes at once, whoever still
+knows it.
 """
 
 from __future__ import annotations
@@ -96,6 +100,7 @@ class Connection(asyncio.BufferedProtocol):
         self._incomplete_since_s: float | None = None
         self._incomplete_mark = 0
         self._processor = processor
+        self._memory = processor.memory
         self._channel = channel
         self._busy_poll = processor.busy_poll
         self._socket = sock
@@ -171,6 +176,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._sender is not None:
             self._sender.close()
         self._channel.forget(self)
+        self._let_go()
         self._processor.connection_closed(self)
 
     def pause_writing(self) -> None:
@@ -355,7 +361,7 @@ class Connection(asyncio.BufferedProtocol):
                         else:
                             self._wait_for(answer)
                     else:
-                        channel.enqueue(self, reader.keep(frame))
+                        channel.enqueue(self, frame, reader.keep)
                     if self._close_wanted or (
                         self._out_bytes >= CORK_BYTES and not self._send_out()
                     ):
@@ -373,20 +379,41 @@ class Connection(asyncio.BufferedProtocol):
         if self._channel.answered:
             self._channel.flush_answered()
         reader = self.reader
+        if reader.starved or reader.is_large:
+            self._mind_memory()
         if self.state is not _READY:
-            if reader.has_unread:
-                self._pause()
-            if self.state is _STALLED:
-                self._pause()
-                self._channel.stall(self)
-            elif self.state is _YIELDED:
-                self._pause()
-                self._processor.loop.call_soon(self._turn)
+            self._end_unfinished()
         elif reader.filled:
             if taken or self._incomplete_since_s is None:
                 self._note_incomplete(self.last_active_s)
         else:
             self._incomplete_since_s = None
+
+    def _end_unfinished(self) -> None:
+        """Something is under way, or to be gone on with."""
+        if self.reader.has_unread:
+            self._pause()
+        if self.state is _STALLED:
+            self._pause()
+            self._channel.stall(self)
+        elif self.state is _YIELDED:
+            self._pause()
+            self._processor.loop.call_soon(self._turn)
+
+    def _mind_memory(self) -> None:
+        """Wait for it, or give a large buffer back whose frame is handled."""
+        reader = self.reader
+        if reader.starved:
+            self._pause()
+            self._memory.wait(reader.wanted_bytes, self._memory_granted)
+        else:
+            reader.release()
+
+    def _memory_granted(self) -> None:
+        """There is memory for the frame that has begun."""
+        self.reader.feed()
+        if self.state is _READY:
+            self._resume_reading()
 
     def _note_incomplete(self, now_s: float) -> None:
         self._incomplete_since_s = now_s
@@ -511,7 +538,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def _resume_reading(self) -> None:
-        if self._paused and self._transport is not None:
+        if self._paused and self._transport is not None and not self.reader.starved:
             self._paused = False
             self._processor.paused_count -= 1
             self.reader.attach()
@@ -522,6 +549,7 @@ class Connection(asyncio.BufferedProtocol):
     def _close(self) -> None:
         self.state = _CLOSING
         self.context.closed = True
+        self._let_go()
         if self._transport is not None:
             self._transport.close()
 
@@ -531,5 +559,13 @@ class Connection(asyncio.BufferedProtocol):
         self._out.clear()
         if self._sender is not None:
             self._sender.close()
+        self._let_go()
         if self._transport is not None:
             self._transport.abort()
+
+    def _let_go(self) -> None:
+        """Of all bytes that came: nobody will take them."""
+        if self.reader.starved:
+            self._memory.forget(self._memory_granted)
+        if not self._running:
+            self.reader.close()

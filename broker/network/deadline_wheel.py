@@ -8,6 +8,7 @@ between: a thing that was active meanwhile is looked at when it comes due, and a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -28,6 +29,9 @@ class DeadlineWheel(Generic[K]):
 
     def __contains__(self, key: K) -> bool:
         return key in self._bucket_of
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._bucket_of)
 
     def add(self, key: K, due_s: float) -> None:
         """`key` is due at `due_s`; replaces its earlier deadline."""

@@ -36,6 +36,8 @@ class NetworkSettings:
 
     num_network_threads: int = 3
     queued_max_requests: int = 500
+    queued_max_request_bytes: int = 1024 * 1024 * 1024
+    """Here as many as they are: the shell has put a share of the memory in place of -1."""
     socket_request_max_bytes: int = 100 * 1024 * 1024
     socket_listen_backlog_size: int = 50
     socket_send_buffer_bytes: int = 100 * 1024

@@ -247,6 +247,7 @@ class _Connection(asyncio.BufferedProtocol):
     def drop(self) -> None:
         """Close at once, and tell nobody."""
         self._channel = None
+        self._reader.close()
         if self._transport is not None:
             self._transport.abort()
 
@@ -285,5 +286,6 @@ class _Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone, whoever closed it."""
         channel, self._channel = self._channel, None
+        self._reader.close()
         if channel is not None:
             channel.lost(self)

@@ -9,7 +9,8 @@ Three deadlines, none of which costs anything per request:
 
 * idle: no byte either way for `connections.max.idle.ms`, a request under way or not, as in Kafka;
 * an incomplete frame: the peer has begun one and does not go on (Kafka waits for idleness);
-* a receive buffer that a large frame left behind is given back after ten idle seconds.
+* a receive buffer that a large frame left behind is given back after ten idle seconds, or as soon
+  as somebody else has no memory for a frame.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ from broker.network.busy_poll import BusyPoll
 from broker.network.connection import Connection
 from broker.network.connection_quotas import ConnectionQuotas
 from broker.network.deadline_wheel import DeadlineWheel
+from broker.network.frame_buffer import frame_buffer
 from broker.network.request_channel import ConnectionContext, RequestChannel
+from broker.network.request_memory import ForBrokers, RequestMemory
+from protocol.frame_memory import Memory
 from protocol.framing import FrameReader
 from storage.ports import Blocking
 
@@ -51,16 +55,20 @@ class Processor:
         blocking: Blocking,
         quotas: ConnectionQuotas,
         scratch: bytearray,
+        memory: RequestMemory,
         *,
         socket_request_max_bytes: int,
         connections_max_idle_ms: int,
         partial_frame_timeout_ms: int,
+        of_brokers: bool = False,
         on_closed: Callable[[str], None] | None = None,
         ssl_context: ssl.SSLContext | None = None,
     ) -> None:
-        """`connections_max_idle_ms` below 0: idle connections stay. `on_closed(connection id)` is
-        told when a connection is gone, whoever closed it."""
+        """`connections_max_idle_ms` below 0: idle connections stay. `of_brokers`: none of its
+        connections waits for memory. `on_closed(connection id)` is told when a connection is gone,
+        whoever closed it."""
         self.loop = loop
+        self.memory = memory
         self.busy_poll = busy_poll
         self.blocking = blocking
         self.processor_id = processor_id
@@ -74,6 +82,8 @@ class Processor:
         self._channel = channel
         self._quotas = quotas
         self._scratch = scratch
+        self._frame_memory: Memory = ForBrokers(memory) if of_brokers else memory
+        memory.reclaimers.append(self._reclaim)
         self._request_max_bytes = socket_request_max_bytes
         self._ssl_context = ssl_context
         self._on_closed = on_closed
@@ -185,7 +195,9 @@ class Processor:
             client_host=client_host,
             client_port=client_port,
         )
-        reader = FrameReader(self._request_max_bytes, self._scratch)
+        reader = FrameReader(
+            self._request_max_bytes, self._scratch, self._frame_memory, frame_buffer
+        )
         plain = sock if self._ssl_context is None else None
         return Connection(self, self._channel, context, reader, plain)
 
@@ -282,6 +294,11 @@ class Processor:
         self.failed_count += 1
         connection.abort(f"a frame was incomplete for {self._partial_s * 1000:.0f} ms")
         return None
+
+    def _reclaim(self) -> None:
+        """Give back what connections keep for frames that they may never send."""
+        for connection in self._holding:
+            connection.reader.release()
 
     def _check_holding(self, connection: Connection, now: float) -> float | None:
         due = connection.last_active_s + _RELEASE_AFTER_S

@@ -12,7 +12,6 @@ connections stop reading until there is room. Follows Kafka's `RequestChannel` a
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -20,6 +19,8 @@ from typing import Any, Protocol
 from broker.network.file_send import Bytes
 from broker.network.file_slice import FileSlice
 from protocol.errors import ProtocolError
+from protocol.frame_memory import Memory
+from protocol.framing import UNCOUNTED
 
 ResponseParts = Bytes | Sequence[Bytes | FileSlice]
 """A whole response as it goes on the wire, its int32 size first: one piece, or parts in order.
@@ -160,7 +161,9 @@ class RequestChannel:
         call_soon: Callable[[Callable[[], None]], object],
         at_once: HandleAtOnce = never_at_once,
         say_failed: SayFailed | None = None,
+        memory: Memory = UNCOUNTED,
     ) -> None:
+        """`memory` counts what waits in the queue."""
         if queued_max_requests < 1:
             raise ValueError("queued.max.requests is at least 1")
         self._handle = handle
@@ -169,7 +172,9 @@ class RequestChannel:
         self._slots = slots
         self._limit = queued_max_requests
         self._call_soon = call_soon
-        self._queue: deque[tuple[Requester, memoryview]] = deque()
+        self._memory = memory
+        # A connection has one request under way at most.
+        self._queue: dict[Requester, memoryview] = {}
         self._stalled: dict[Requester, None] = {}
         self._drain_scheduled = False
         self.answered: list[Requester] = []
@@ -296,11 +301,14 @@ class RequestChannel:
         finally:
             self.handling = not outermost
 
-    def enqueue(self, requester: Requester, frame: memoryview) -> None:
-        """Let a request wait for a slot. `frame` belongs to the queue from now on."""
-        assert not self.full
+    def enqueue(
+        self, requester: Requester, frame: memoryview, keep: Callable[[memoryview], memoryview]
+    ) -> None:
+        """Let a request wait for a slot. What `keep` gives of `frame` is the queue's."""
+        assert not self.full and requester not in self._queue
         self.queued_count += 1
-        self._queue.append((requester, frame))
+        self._memory.hold(len(frame))
+        self._queue[requester] = keep(frame)
 
     def stall(self, requester: Requester) -> None:
         """The queue is full: call `requester.resume` once there is room."""
@@ -310,7 +318,12 @@ class RequestChannel:
     def forget(self, requester: Requester) -> None:
         """A connection is gone: so are its stall and its place in the queue."""
         self._stalled.pop(requester, None)
-        # Its queued request is skipped when its turn comes: see _drain.
+        frame = self._queue.pop(requester, None)
+        if frame is not None:
+            self._memory.free(len(frame))
+            if self._stalled and not self._drain_scheduled:  # there is room for one of them
+                self._drain_scheduled = True
+                self._call_soon(self._drain)
 
     def flush_answered(self) -> None:
         """Send those answers. Called when no handler is on the stack any more."""
@@ -332,10 +345,16 @@ class RequestChannel:
         slots = self._slots
         for _ in range(_DRAIN_PER_TURN):
             if self._queue and slots.outstanding < slots.size:
-                requester, frame = self._queue.popleft()
-                if not requester.context.closed:
-                    self.handle_now(requester, frame)
-                    self.flush_answered()
+                requester = next(iter(self._queue))
+                frame = self._queue.pop(requester)
+                size = len(frame)
+                try:
+                    if not requester.context.closed:
+                        self.handle_now(requester, frame)
+                finally:
+                    del frame
+                    self._memory.free(size)
+                self.flush_answered()
             elif self._stalled and not self.full:
                 # In the order in which they stopped. One that has no whole frame takes no room.
                 requester = next(iter(self._stalled))

@@ -32,8 +32,9 @@ from broker.network.request_channel import (
     SayFailed,
     never_at_once,
 )
+from broker.network.request_memory import RequestMemory
 from broker.scheduler import BlockingPool
-from protocol.framing import SCRATCH_BYTES
+from protocol.framing import SCRATCH_BYTES, SIZE_BYTES
 
 _log = logging.getLogger(__name__)
 
@@ -165,8 +166,19 @@ class SocketServer:
         """Jobs of `io_pool` hold the handler slots. `on_closed(connection id)`: one is gone."""
         self.loop = loop or asyncio.get_running_loop()
         self.settings = settings
+        self.memory = RequestMemory(
+            settings.queued_max_request_bytes,
+            settings.socket_request_max_bytes + SIZE_BYTES,
+            self.loop.call_soon,
+        )
         self.channel = RequestChannel(
-            handle, io_pool, settings.queued_max_requests, self.loop.call_soon, at_once, say_failed
+            handle,
+            io_pool,
+            settings.queued_max_requests,
+            self.loop.call_soon,
+            at_once,
+            say_failed,
+            self.memory,
         )
         self.busy_poll = BusyPoll(self.loop.call_soon)
         self.quotas = ConnectionQuotas(
@@ -291,6 +303,8 @@ class SocketServer:
                 self._io_pool,
                 self.quotas,
                 self._scratch,
+                self.memory,
+                of_brokers=self._is_between_brokers(listener),
                 socket_request_max_bytes=settings.socket_request_max_bytes,
                 connections_max_idle_ms=settings.connections_max_idle_ms,
                 partial_frame_timeout_ms=settings.partial_frame_timeout_ms,
@@ -300,6 +314,12 @@ class SocketServer:
             for number in range(count)
         ]
         self.acceptors.append(Acceptor(self.loop, listener, sock, processors, self))
+
+    def _is_between_brokers(self, listener: Listener) -> bool:
+        """Whether no client uses it, as far as the configuration tells."""
+        return (
+            len(self._listeners) > 1 and listener.name == self.settings.inter_broker_listener_name
+        )
 
 
 def _plain_address(host: str) -> str:

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from protocol.errors import ProtocolError
-from protocol.framing import FrameReader
+from protocol.framing import KEPT_BYTES, FrameReader
 
 LIMIT = 1_000_000
 
@@ -124,14 +124,116 @@ def test_a_frame_of_the_limit_is_not_over_it() -> None:
         feed(reader(10), frame(b"0123456789x"))
 
 
-def test_a_promised_length_reserves_nothing() -> None:
-    frames = reader(2**31 - 1, 8192)
-    received = 0
-    for chunk in [struct.pack(">i", 2**31 - 1), b"x", b"y" * 3000, b"z" * 5000]:
-        assert feed(frames, chunk) == []
-        received += len(chunk)
-        assert frames.in_progress
-        assert frames.reserved_bytes <= max(1024, 2 * received)
+class Granted:
+    """A memory of so many bytes, and the buffers that were made in it."""
+
+    def __init__(self, free_bytes: int) -> None:
+        self.free_bytes = free_bytes
+        self.made: list[int] = []
+
+    def claim(self, size: int) -> bool:
+        if size > self.free_bytes:
+            return False
+        self.free_bytes -= size
+        return True
+
+    def hold(self, size: int) -> None:
+        self.free_bytes -= size
+
+    def free(self, size: int) -> None:
+        self.free_bytes += size
+
+    def make(self, size: int) -> bytearray:
+        self.made.append(size)
+        return bytearray(size)
+
+
+def counted(memory: Granted, scratch_bytes: int = 256) -> FrameReader:
+    return FrameReader(LIMIT, bytearray(scratch_bytes), memory, memory.make)
+
+
+def test_a_buffer_is_made_once_for_the_whole_frame_and_only_if_it_is_granted() -> None:
+    memory = Granted(6_000)
+    frames = counted(memory)
+    assert feed(frames, frame(b"x" * 5_000)[:3_000]) == []
+    assert memory.made == [5_004] and memory.free_bytes == 996
+    other = counted(memory)
+    receive(other, frame(b"y" * 5_000)[:200])
+    assert other.next_frame() is None
+    assert other.starved and other.in_progress and memory.made == [5_004]
+    assert memory.free_bytes == 796, "what has come is counted"
+    with pytest.raises(AssertionError):
+        other.get_buffer()
+    assert feed(frames, b"x" * 2_004) == [b"x" * 5_000]
+
+
+def test_a_starved_reader_goes_on_where_it_was() -> None:
+    memory = Granted(1_000)
+    frames = counted(memory)
+    receive(frames, frame(b"y" * 5_000)[:200])
+    assert frames.next_frame() is None and frames.starved
+    memory.free_bytes += 10_000
+    assert memory.claim(frames.wanted_bytes)
+    frames.feed()
+    assert not frames.starved
+    assert feed(frames, b"y" * 4_804) == [b"y" * 5_000]
+    assert memory.free_bytes == 11_000 - 5_004, "kept for the next one"
+    frames.release()
+    assert memory.free_bytes == 11_000
+
+
+def test_a_larger_frame_behind_one_in_the_kept_buffer_may_starve_too() -> None:
+    memory = Granted(6_000)
+    frames = counted(memory)
+    feed(frames, frame(b"x" * 5_000))
+    receive(frames, frame(b"a" * 50) + frame(b"y" * 9_000)[:3_000])
+    assert frames.next_frame() == b"a" * 50
+    assert frames.next_frame() is None and frames.starved
+    assert memory.free_bytes == 3_000, "the buffer is gone, what has come is there"
+    memory.free_bytes += 10_000
+    assert memory.claim(frames.wanted_bytes)
+    frames.feed()
+    assert feed(frames, b"y" * 6_004) == [b"y" * 9_000]
+    frames.close()
+    assert memory.free_bytes == 16_000
+
+
+def test_close_lets_go_of_all_whatever_is_in_it() -> None:
+    memory = Granted(20_000)
+    half, starved, detached, whole = (counted(memory) for _ in range(4))
+    receive(half, frame(b"x" * 9_000)[:200])
+    assert half.next_frame() is None
+    receive(starved, frame(b"x" * 15_000)[:200])
+    assert starved.next_frame() is None and starved.starved
+    receive(detached, frame(b"x") + frame(b"y"))
+    detached.detach()
+    receive(whole, frame(b"x" * 5_000)[:200])
+    assert whole.next_frame() is None
+    whole.get_buffer()[:] = b"x" * 4_804
+    whole.buffer_updated(4_804)  # nobody has taken it
+    assert memory.free_bytes < 6_000
+    for frames in (half, starved, detached, whole):
+        frames.close()
+        assert frames.reserved_bytes == 0 and not frames.in_progress and not frames.has_unread
+    assert memory.free_bytes == 20_000
+
+
+def test_what_keep_gives_is_counted_by_whoever_keeps_it() -> None:
+    memory = Granted(20_000)
+    frames = counted(memory)
+    kept = frames.keep(received_in_parts(frames, b"x"))
+    assert memory.free_bytes == 20_000 and frames.reserved_bytes == 0
+    assert kept == b"x" * 5_000
+
+
+def test_a_buffer_above_what_is_kept_says_so() -> None:
+    frames = FrameReader(10 * KEPT_BYTES, bytearray(256))
+    feed(frames, frame(bytes(KEPT_BYTES - 4)))
+    assert not frames.is_large
+    feed(frames, frame(bytes(KEPT_BYTES)))
+    assert frames.is_large
+    frames.release()
+    assert not frames.is_large and frames.reserved_bytes == 0
 
 
 def test_the_rest_of_a_large_frame_is_received_in_its_place() -> None:

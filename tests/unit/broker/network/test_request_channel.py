@@ -93,9 +93,9 @@ def test_busy_slots_let_requests_wait_in_order():
     bench.slots.outstanding = 1
     channel = bench.channel
     assert not channel.slot_free
-    channel.enqueue(bench.requester("a"), memoryview(b"1"))
+    channel.enqueue(bench.requester("a"), memoryview(b"1"), memoryview)
     assert not channel.full
-    channel.enqueue(bench.requester("b"), memoryview(b"2"))
+    channel.enqueue(bench.requester("b"), memoryview(b"2"), memoryview)
     assert channel.full
     assert channel.queue_size == 2
     bench.blocks = True
@@ -113,7 +113,7 @@ def test_stalled_connections_resume_in_order_as_room_appears():
     bench.slots.outstanding = 1
     bench.blocks = True
     channel = bench.channel
-    channel.enqueue(bench.requester("a"), memoryview(b"1"))
+    channel.enqueue(bench.requester("a"), memoryview(b"1"), memoryview)
     for name in ("b", "c"):
         channel.stall(bench.requester(name))
     gone = bench.requester("gone")
@@ -130,7 +130,7 @@ def test_draining_many_leaves_the_loop_its_turn():
     bench = Bench(slots=1, limit=200)
     bench.slots.outstanding = 1
     for number in range(150):
-        bench.channel.enqueue(bench.requester("a"), memoryview(b"%d" % number))
+        bench.channel.enqueue(bench.requester("a"), memoryview(b"%d" % number), memoryview)
     bench.slots.finish_one()
     assert 0 < len(bench.log) < 150
     turns = 0
@@ -145,8 +145,8 @@ def test_a_queued_request_of_a_lost_connection_is_skipped():
     bench = Bench()
     bench.slots.outstanding = 1
     lost, alive = bench.requester("lost"), bench.requester("alive")
-    bench.channel.enqueue(lost, memoryview(b"1"))
-    bench.channel.enqueue(alive, memoryview(b"2"))
+    bench.channel.enqueue(lost, memoryview(b"1"), memoryview)
+    bench.channel.enqueue(alive, memoryview(b"2"), memoryview)
     lost.context.closed = True
     bench.slots.finish_one()
     assert bench.log == ["alive: 2"]
@@ -221,6 +221,6 @@ def test_nothing_is_answered_at_once_while_slots_are_taken_or_requests_wait():
     bench.slots.outstanding = 1
     assert channel.handle_at_once(requester, memoryview(b"x")) is None
     bench.slots.outstanding = 0
-    channel.enqueue(requester, memoryview(b"waits"))
+    channel.enqueue(requester, memoryview(b"waits"), memoryview)
     assert channel.handle_at_once(requester, memoryview(b"x")) is None
     assert channel.request_count == 0

@@ -1,0 +1,52 @@
+"""How much memory this process may use: the machine's, or less where a control group says so.
+
+Owns nothing and watches nothing: it is read once, at the start. Never: how much is in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+_UNKNOWN_BYTES = 1024 * 1024 * 1024
+_ROOT = Path("/")
+
+
+def memory_limit_bytes(root: Path = _ROOT) -> int:
+    """The least of the machine's memory and the limits of the control groups, version 1 and 2, in
+    which this process is, and of those around them. 1 GiB where the system tells nothing."""
+    limits = [*_machine(root), *_groups(root)]
+    return min(limits, default=_UNKNOWN_BYTES)
+
+
+def _machine(root: Path) -> Iterator[int]:
+    for line in _read(root / "proc/meminfo").splitlines():
+        name, _, value = line.partition(":")
+        if name == "MemTotal":
+            yield int(value.split()[0]) * 1024
+
+
+def _groups(root: Path) -> Iterator[int]:
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            top, name = root / "sys/fs/cgroup", "memory.max"
+        elif "memory" in controllers.split(","):
+            top, name = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+        else:
+            continue
+        # In a container the path may be the host's, where only the top is to be seen.
+        group = top / path.lstrip("/")
+        for folder in (group, *group.parents):
+            limit = _read(folder / name).strip()
+            if limit.isdecimal():  # else "max", or no such file
+                yield int(limit)
+            if folder == top:
+                break
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
