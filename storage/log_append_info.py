@@ -20,7 +20,8 @@ class LogAppendInfo:
     """The result of one append, per partition. `error` is NONE where the records are in the log.
 
     A duplicate of an idempotent producer is NONE too, with the offsets it got the first time.
-    `log_append_time` is -1 unless the topic's timestamps are the broker's.
+    `log_append_time` is -1 unless the topic's timestamps are the broker's; of a duplicate it is the
+    largest timestamp of the batch that is known, as in Kafka.
     `record_errors` are (index in the batch, message), as Produce answers them from version 8 on.
     """
 

@@ -33,7 +33,7 @@ from storage.log_segments import LogSegments
 from storage.log_validator import may_take_unseen
 from storage.producer_snapshot import ProducerSnapshots
 from storage.producer_state import ProducerStateEntry, ProducerStateManager
-from storage.refusal import LOG_APPEND_TIME, LONG_MAX
+from storage.refusal import LONG_MAX
 from storage.retention import Breaches, ages_of, breaches
 from storage.segment_replacement import replace_segments
 from storage.topic_partition import TopicPartition
@@ -118,7 +118,6 @@ class RecoverableLog(LogFlushing):
         self._max_message_bytes = min(config.max_message_bytes, config.segment_size_bytes)
         self._after_max_ms = config.message_timestamp_after_max_ms
         self._flush_messages = config.flush_messages
-        self._appends_own_time = config.message_timestamp_type == LOG_APPEND_TIME
         self._counts_messages = config.flush_messages != LONG_MAX
 
     def update_config(self, config: LogConfig) -> None:

@@ -78,7 +78,7 @@ class TransactionalLog(RecoverableLog):
                         known.first_offset,
                         known.last_offset,
                         known.timestamp,
-                        known.timestamp if self._appends_own_time else -1,
+                        known.timestamp,
                         self.log_start_offset,
                         duplicate=True,
                     )

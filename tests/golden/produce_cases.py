@@ -259,6 +259,28 @@ def _markers(talk: Conversation) -> None:
     talk.mark("markers beside one of no producer", topic, beside, 2)
 
 
+def _duplicates(talk: Conversation) -> None:
+    for topic in (
+        talk.create("by-producers-time"),
+        talk.create("by-brokers-time", message_timestamp_type="LogAppendTime"),
+    ):
+        ask = partial(_one, talk, topic, index=0)
+        for sequence in range(3):
+            ask(f"batch {sequence}", _of_producer(2 * sequence, 2, NOW_MS - 10 * sequence))
+        for version in (3, 7, 12):
+            for acks in (-1, 1):
+                again = _of_producer(2, 2, NOW_MS - 10)
+                ask(f"batch 1 again v{version} acks {acks}", again, version=version, acks=acks)
+        ask("batch 1 with other times", _of_producer(2, 2, NOW_MS - 500))
+        talk.keep(f"{topic}: its end after duplicates", talk.end(topic))
+
+
+def _of_producer(sequence: int, count: int, timestamp: int) -> bytearray:
+    """Its times grow by 1 from `timestamp` on."""
+    records = [Record(-1, timestamp + one, b"k", b"v") for one in range(count)]
+    return build_batch(records, producer_id=77, producer_epoch=0, base_sequence=sequence)
+
+
 def _one(
     talk: Conversation, topic: str, name: str, records: Batch, index: int = UNUSED, **options: Any
 ) -> None:
@@ -270,6 +292,7 @@ def converse(call: Call, pause: Callable[[], None]) -> dict[str, Any]:
     talk = Conversation(call, pause)
     _to_internal_topics(talk)
     _markers(talk)
+    _duplicates(talk)
     return talk.answers
 
 
