@@ -56,7 +56,9 @@ class Log:
         """Append what other coordinators write: markers, transactional records."""
         partition = self.replicas.partition(TOPIC)
         now_ms = self.replicas.scheduler.wall_ms()
-        info = partition.append_as_leader(records, -1, now_ms, AppendOrigin.COORDINATOR)
+        info = partition.append_as_leader(
+            records, -1, now_ms, AppendOrigin.COORDINATOR, internal_allowed=True
+        )
         assert not isinstance(info, ErrorCode)
         assert not info.error
 
