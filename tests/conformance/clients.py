@@ -63,13 +63,13 @@ CLIENTS = (
     Client(
         "franz-go",
         "1.22.2",
-        "produce, consume, groups, transactions",
+        "produce, consume, groups, administration",
         "`tests/compat/test_go_clients.py`",
     ),
     Client(
         "sarama",
         "1.61.1",
-        "produce, consume, groups, transactions",
+        "produce, consume, groups, administration",
         "`tests/compat/test_go_clients.py`",
     ),
 )

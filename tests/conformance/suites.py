@@ -15,7 +15,7 @@ class Failure:
 
     test: str
     on_kafka: str
-    """"fails" or "passes": the same tests on Apache Kafka 4.3.0."""
+    """The same tests on Apache Kafka 4.3.0: "passes", or what begins with "fails"."""
     why: str
     count: int = 1
 
@@ -38,4 +38,60 @@ class Suite:
     note: str = ""
 
 
-SUITES: tuple[Suite, ...] = ()
+SUITES: tuple[Suite, ...] = (
+    Suite(
+        name="kafka-python, integration tests",
+        version="a3b3836f (after 3.0.12)",
+        source="github.com/dpkp/kafka-python",
+        command="""\
+$ ottla serve --override node.id=0 --override num.partitions=4 \\
+    --override advertised.listeners=PLAINTEXT://127.0.0.1:9092 \\
+    --override group.min.session.timeout.ms=1000
+$ mkdir -p servers/4.3.0/kafka-bin/bin
+$ KAFKA_VERSION=4.3.0 KAFKA_URI=kafka://127.0.0.1:9092 python -m pytest test/integration""",
+        passed=54,
+        skipped=10,
+        when="2026-11-25",
+        failures=(
+            Failure(
+                "`test_create_describe_delete_acls`",
+                "fails, without an authorizer",
+                "no ACLs yet; Kafka answers SECURITY_DISABLED where none is configured",
+            ),
+            Failure(
+                "`TestSSLConnection`",
+                "fails, with KAFKA_URI",
+                "starts an Apache Kafka of its own, with TLS",
+                count=2,
+            ),
+        ),
+        note="The overrides are what the suite's own broker has in its configuration.",
+    ),
+    Suite(
+        name="aiokafka, all tests",
+        version="0.14.0",
+        source="github.com/aio-libs/aiokafka",
+        command="""\
+$ mkdir -p tests/ssl_cert
+$ export PYTHONPATH=$OTTLA/tests/conformance/aiokafka_docker PATH=$PYTHONPATH:$PATH
+$ export BROKER_COMMAND="ottla serve --override node.id=0 --override log.dirs={folder} \\
+    --override listeners=PLAINTEXT://127.0.0.1:{port} --override num.partitions={partitions}"
+$ python -m pytest tests --docker-image any/kafka:2.8.1 --no-pull""",
+        passed=957,
+        skipped=104,
+        when="2026-11-25",
+        failures=(
+            Failure(
+                "`test_sasl.py` and three tests of TLS",
+                "fails, without TLS and SASL",
+                "no TLS, SASL and ACLs yet",
+                count=20,
+            ),
+        ),
+        note=(
+            "Its broker is a container; `tests/conformance/aiokafka_docker` takes the place of the "
+            "`docker` package and starts the command instead. On Apache Kafka "
+            "`test_sender__handler_base_do` failed as well, once."
+        ),
+    ),
+)
