@@ -11,7 +11,7 @@ Follows `kafka.server.KafkaConfig` 4.3 and its defaults.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 from broker.config_checks import check_all
@@ -43,7 +43,7 @@ class BrokerConfig(BrokerConfigFields):
     profile_name: str | None
     """The named profile whose values apply below what was set; None for a file."""
     warnings: tuple[str, ...]
-    """Lines that a start prints: keys of no effect."""
+    """Lines that a start prints: what was said of the file, and keys of no effect."""
     topic_defaults: Mapping[str, ConfigValue]
     """Defaults of topic configs that this server gives, by topic config name."""
     log_config: LogConfig
@@ -66,7 +66,12 @@ class BrokerConfig(BrokerConfigFields):
     log_flush_interval_ms: int
     max_connections_per_ip_overrides: Mapping[str, int]
 
-    def __init__(self, texts: Mapping[str, str], profile_name: str | None = None) -> None:
+    def __init__(
+        self,
+        texts: Mapping[str, str],
+        profile_name: str | None = None,
+        warnings: Iterable[str] = (),
+    ) -> None:
         for name in texts:
             if name not in BROKER_CONFIG_DEF:
                 raise unknown_key(name)
@@ -76,7 +81,7 @@ class BrokerConfig(BrokerConfigFields):
             self.__dict__[BROKER_CONFIG_DEF[name].attribute] = value
         self.__dict__["originals"] = dict(texts)
         self.__dict__["profile_name"] = profile_name
-        self.__dict__["warnings"] = tuple(ignored_keys(texts))
+        self.__dict__["warnings"] = (*warnings, *ignored_keys(texts))
         self._set_listeners(values)
         self._set_folders(values)
         self._set_log_defaults(texts)
@@ -85,9 +90,11 @@ class BrokerConfig(BrokerConfigFields):
         check_all(self)
 
     @classmethod
-    def single_node(cls, overrides: Mapping[str, str] | None = None) -> BrokerConfig:
+    def single_node(
+        cls, overrides: Mapping[str, str] | None = None, warnings: Iterable[str] = ()
+    ) -> BrokerConfig:
         """The named single-node profile, with `overrides` above it."""
-        return cls(single_node_texts(overrides or {}), PROFILE_NAME)
+        return cls(single_node_texts(overrides or {}), PROFILE_NAME, warnings)
 
     def with_overrides(self, overrides: Mapping[str, str]) -> BrokerConfig:
         """The same node with some keys set otherwise."""

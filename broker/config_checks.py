@@ -126,7 +126,8 @@ def _check_advertised(config: BrokerConfig) -> None:
             endpoint.host != NON_ROUTABLE_HOST,
             key,
             f"{key} cannot use the nonroutable meta-address {NON_ROUTABLE_HOST}. "
-            "Use a routable IP address.",
+            "Use a routable IP address."
+            + ("" if key in config.originals else " It is not set, so it is that of listeners."),
         )
         _require(
             endpoint.listener_name in bound,

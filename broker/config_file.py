@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from broker.config import BrokerConfig
-from broker.properties import PropertiesError, parse_properties
+from broker.properties import PropertiesError, parse_properties, repeated_keys
 from broker.start_error import StartError
 from storage.config_def import ConfigError
 
@@ -20,11 +20,14 @@ def load_config(path: str | None, overrides: Iterable[str]) -> BrokerConfig:
     Without a path the single-node profile applies. Raises StartError with one line that names the
     file and the key.
     """
-    above = dict(_parsed_override(text) for text in overrides)
+    given = [_parsed_override(text) for text in overrides]
+    above = dict(given)
+    warnings = _given_twice([key for key, _ in given])
     try:
         if path is None:
-            return BrokerConfig.single_node(above)
-        return BrokerConfig({**_read(path), **above})
+            return BrokerConfig.single_node(above, warnings)
+        texts, repeated = _read(path)
+        return BrokerConfig({**texts, **above}, warnings=[*repeated, *warnings])
     except ConfigError as error:
         where = f"{path}: " if path is not None and error.name not in above else ""
         raise StartError(f"{where}{error}") from error
@@ -37,7 +40,16 @@ def _parsed_override(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _read(path: str) -> dict[str, str]:
+def _given_twice(keys: list[str]) -> list[str]:
+    return [
+        f"--override {key} is given {keys.count(key)} times: the last one counts"
+        for key in dict.fromkeys(keys)
+        if keys.count(key) > 1
+    ]
+
+
+def _read(path: str) -> tuple[dict[str, str], list[str]]:
+    """The keys and values of a file, and a line for each key that is there more than once."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -47,6 +59,10 @@ def _read(path: str) -> dict[str, str]:
     except UnicodeDecodeError:
         text = data.decode("latin-1")  # what Java writes
     try:
-        return parse_properties(text)
+        return parse_properties(text), [
+            f"{path}: {key} stands in the lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}: "
+            "the last one counts"
+            for key, lines in repeated_keys(text).items()
+        ]
     except PropertiesError as error:
         raise StartError(f"{path}: {error}") from error

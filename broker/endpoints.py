@@ -74,15 +74,15 @@ def parse_endpoints(
     for entry in entries:
         match = _ENDPOINT.fullmatch(entry)
         if not match or not 0 <= int(match[3]) <= _PORT_MAX:
-            reason = f"'{entry}' is not NAME://host:port with a port of 0 to {_PORT_MAX}"
-            raise ConfigError.invalid(key, tuple(entries), reason)
+            reason = f"It is not NAME://host:port with a port of 0 to {_PORT_MAX}"
+            raise ConfigError.invalid(key, entry, reason)
         listener = match[1].upper()
         if listener not in protocols:
             reason = (
                 f"No security protocol defined for listener {listener} "
                 "in listener.security.protocol.map"
             )
-            raise ConfigError.invalid(key, tuple(entries), reason)
+            raise ConfigError.invalid(key, entry, reason)
         endpoints.append(EndPoint(listener, protocols[listener], match[2] or None, int(match[3])))
     _each_its_own_name(key, endpoints)
     return tuple(endpoints)
@@ -97,7 +97,7 @@ def check_ports_differ(key: str, endpoints: Sequence[EndPoint]) -> None:
         hosts = taken.setdefault(endpoint.port, [])
         hosts.append(endpoint.host)
         if len(hosts) > 2 or len(hosts) == 2 and not _differ_in_family(*hosts):
-            shown = ", ".join(map(str, endpoints))
+            shown = ", ".join(str(one) for one in endpoints if one.port == endpoint.port)
             reason = (
                 "Each listener must have a different port, unless exactly one of two has an IPv4 "
                 "address and the other an IPv6 address"
@@ -129,8 +129,9 @@ def parse_voters(entries: Sequence[str]) -> tuple[QuorumVoter, ...]:
 
 def _each_its_own_name(key: str, endpoints: Sequence[EndPoint]) -> None:
     names = [endpoint.listener_name for endpoint in endpoints]
-    if len(dict.fromkeys(names)) != len(names):
-        shown = ", ".join(map(str, endpoints))
+    twice = [one for one in endpoints if names.count(one.listener_name) > 1]
+    if twice:
+        shown = ", ".join(map(str, twice))
         raise ConfigError.invalid(key, shown, "Each listener must have a different name")
 
 

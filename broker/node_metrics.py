@@ -249,8 +249,12 @@ def _network(node: Node, sockets: SocketServer) -> None:
         "kafka_server_socket_server_metrics_connection_count",
         "Open connections of a network processor (of num.network.threads a listener)",
         lambda: (
-            ({"networkProcessor": str(number)}, float(processor.connection_count))
-            for number, processor in enumerate(sockets.processors)
+            (
+                {"listener": acceptor.listener.name, "networkProcessor": str(one.processor_id)},
+                float(one.connection_count),
+            )
+            for acceptor in sockets.acceptors
+            for one in acceptor.processors
         ),
     )
 

@@ -1,6 +1,7 @@
 """The syntax of Java's .properties files, which Kafka's configuration files use.
 
-Text in, keys and values in file order out. Knows no key and reads no file.
+Text in, keys and values in file order out, and which keys are there more than once. Knows no key
+and reads no file.
 
 Follows `java.util.Properties.load`: comments with # or !, `=` `:` or blanks between key and value,
 a backslash at the end of a line continues it, `\\uXXXX` and the usual escapes; the last of two
@@ -23,29 +24,44 @@ class PropertiesError(ValueError):
 
 def parse_properties(text: str) -> dict[str, str]:
     """Keys and values of a file's whole text. Raises PropertiesError."""
-    found = {}
-    for line in _logical_lines(text):
+    return {key: value for _, key, value in _entries(text)}
+
+
+def repeated_keys(text: str) -> dict[str, list[int]]:
+    """Keys that a file's whole text gives more than once → the lines where they begin, from 1."""
+    lines: dict[str, list[int]] = {}
+    for number, key, _ in _entries(text):
+        lines.setdefault(key, []).append(number)
+    return {key: numbers for key, numbers in lines.items() if len(numbers) > 1}
+
+
+def _entries(text: str) -> Iterator[tuple[int, str, str]]:
+    """The line where it begins, key and value of each."""
+    for number, line in _logical_lines(text):
         key, value = _split(line)
-        found[_unescaped(key)] = _unescaped(value)
-    return found
+        yield number, _unescaped(key), _unescaped(value)
 
 
-def _logical_lines(text: str) -> Iterator[str]:
-    """Lines with continuations joined; comments and blank lines left out."""
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with continuations joined, each with the number of its first; comments and blank lines
+    left out."""
     pending: str | None = None
-    for natural in re.split(r"\r\n|\n|\r", text):
+    begin = 0
+    for number, natural in enumerate(re.split(r"\r\n|\n|\r", text), 1):
         line = natural.lstrip(_BLANKS)
         if pending is None and (not line or line[0] in "#!"):
             continue
+        if pending is None:
+            begin = number
         joined = (pending or "") + line
         backslashes = len(line) - len(line.rstrip("\\"))
         if backslashes % 2:
             pending = joined[:-1]
         else:
             pending = None
-            yield joined
+            yield begin, joined
     if pending is not None:
-        yield pending
+        yield begin, pending
 
 
 def _split(line: str) -> tuple[str, str]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from storage.config_def import ConfigError
+
 PROFILE_NAME = "single-node"
 
 SINGLE_NODE_PROFILE: dict[str, str] = {
@@ -36,8 +38,16 @@ def single_node_texts(overrides: Mapping[str, str]) -> dict[str, str]:
     """The profile with `overrides` above it, and what they leave open made to fit.
 
     Who moves `listeners` or `node.id` need not know about the controller: its listener gets a free
-    port of this machine, and the quorum stays this node.
+    port of this machine, and the quorum stays this node. Raises ConfigError where the roles are
+    others: what follows from that, the profile cannot guess.
     """
+    roles = overrides.get("process.roles", "").strip()
+    if roles in ("broker", "controller"):
+        text = (
+            f"process.roles={roles}: the {PROFILE_NAME} profile is broker and controller; give a "
+            "file for a node of several, --config FILE"
+        )
+        raise ConfigError("process.roles", text)
     texts = {**SINGLE_NODE_PROFILE, **overrides}
     controller_port = "9093"
     if "listeners" in overrides and "controller.listener.names" not in overrides:

@@ -51,3 +51,53 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     file.write_text("a=\\u1")
     with pytest.raises(StartError, match="a.properties: Malformed"):
         load_config(str(file), [])
+
+
+def test_a_key_that_is_given_twice_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "a.properties"
+    file.write_text(WHOLE + "num.partitions=3\n\nnum.partitions=4\n")
+    config = load_config(str(file), ["log.dirs=a", "log.dirs=b"])
+    assert config.num_partitions == 4
+    assert config.warnings == (
+        f"{file}: num.partitions stands in the lines 6 and 8: the last one counts",
+        "--override log.dirs is given 2 times: the last one counts",
+    )
+    assert load_config(str(file), ["num.partitions=9"]).num_partitions == 9
+    assert load_config(None, ["log.dirs=a", "log.dirs=b"]).warnings == config.warnings[1:]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (
+            ["listeners=PLAINTEXT://localhost"],
+            "Invalid value PLAINTEXT://localhost for configuration listeners: It is not "
+            "NAME://host:port with a port of 0 to 65535",
+        ),
+        (
+            ["listeners=PLAINTEXT://a:1,SSL://b:2"],
+            "Invalid value SSL://b:2 for configuration listeners: No security protocol defined for "
+            "listener SSL in listener.security.protocol.map",
+        ),
+        (
+            ["listeners=PLAINTEXT://a:1,PLAINTEXT://b:2"],
+            "Invalid value PLAINTEXT://a:1, PLAINTEXT://b:2 for configuration listeners: Each "
+            "listener must have a different name",
+        ),
+        (
+            ["process.roles=broker"],
+            "process.roles=broker: the single-node profile is broker and controller; give a file "
+            "for a node of several, --config FILE",
+        ),
+        (
+            ["listeners=PLAINTEXT://0.0.0.0:1"],
+            "advertised.listeners cannot use the nonroutable meta-address 0.0.0.0. Use a routable "
+            "IP address. It is not set, so it is that of listeners.",
+        ),
+    ],
+)
+def test_a_refusal_quotes_what_was_written(overrides: list[str], said: str) -> None:
+    """Not what the profile, or another key, has made of it."""
+    with pytest.raises(StartError) as caught:
+        load_config(None, overrides)
+    assert str(caught.value) == said

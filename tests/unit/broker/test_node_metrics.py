@@ -15,8 +15,8 @@ async def test_values_are_read_from_their_owners_when_asked(tmp_path: Path) -> N
     families = {f.name: f for f in server.node.metrics.families()}
     network = families["kafka_server_socket_server_metrics_connection_count"]
     assert [labels for labels, _ in network.samples] == [
-        {"networkProcessor": "0"},
-        {"networkProcessor": "1"},
+        {"listener": "PLAINTEXT", "networkProcessor": "0"},
+        {"listener": "PLAINTEXT", "networkProcessor": "1"},
     ]
     counted: dict[str, float] = {}
     for labels, value in families["kafka_network_requestmetrics_requests"].samples:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.properties import PropertiesError, parse_properties
+from broker.properties import PropertiesError, parse_properties, repeated_keys
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,9 @@ def test_a_text_is_read_as_java_reads_it(text: str, found: dict[str, str]) -> No
 def test_a_broken_unicode_escape_is_refused() -> None:
     with pytest.raises(PropertiesError, match="Malformed"):
         parse_properties("a=\\u12")
+
+
+def test_keys_that_are_there_again_are_told_with_the_lines_where_they_begin() -> None:
+    text = "a=1\n# a=2\nb=\\\n  a=3\n\na : 4\n\\u0061 5\nB=1\n"
+    assert repeated_keys(text) == {"a": [1, 6, 7]}
+    assert parse_properties(text) == {"a": "5", "b": "a=3", "B": "1"}
