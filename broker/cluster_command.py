@@ -25,6 +25,7 @@ from broker.broker_process import READY, serve_command
 from broker.cluster_display import PREFIX, ClusterView, NodeState, NodeView
 from broker.cluster_folder import ClusterFolder, open_folder
 from broker.cluster_layout import HOST, PORTS, ClusterLayout
+from broker.network.blocking_client import accepts
 from broker.standard_streams import is_heard, say
 from broker.start_error import StartError
 from broker.status_command import status_of
@@ -159,20 +160,23 @@ class _Cluster:
         """Any node that serves knows; a node that died may have been started again by hand."""
         for view in self._view.nodes.values():
             if view.state in (NodeState.DEAD, NodeState.ELSEWHERE):
-                there = _accepts(view.node.port)
+                there = accepts(HOST, view.node.port)
                 view.state = NodeState.ELSEWHERE if there else NodeState.DEAD
         up = (NodeState.SERVING, NodeState.ELSEWHERE)
         addresses = [
             (HOST, view.node.port) for view in self._view.nodes.values() if view.state in up
         ]
-        self._view.status = None
-        with contextlib.suppress(StartError):  # the next round may find one that answers
+        try:
             self._view.status = status_of(addresses, _STATUS_TIMEOUT_S)
+        except StartError:  # the next round may find one that answers
+            self._view.status = None
+        self._view.unanswered = self._view.status is None
 
     def _stop_all(self) -> None:
         """One after the other, the active controller last: it moves the leaders of the others."""
         waves = self._view.stop_order()
         self._view.status = None  # a cluster that stops is not degraded
+        self._view.unanswered = False
         for wave in waves:
             for node_id in wave:
                 view, process = self._view.nodes[node_id], self._processes.get(node_id)
@@ -286,14 +290,6 @@ def _is_free(port: int) -> bool:
                     return False
                 if error.errno == errno.EACCES:
                     raise StartError(f"port {port} is not for ordinary users") from error
-    return True
-
-
-def _accepts(port: int) -> bool:
-    try:
-        socket.create_connection((HOST, port), timeout=_STATUS_TIMEOUT_S).close()
-    except OSError:
-        return False
     return True
 
 

@@ -57,6 +57,8 @@ class ClusterView:
     layout: ClusterLayout
     nodes: dict[int, NodeView]
     status: ClusterStatus | None = None
+    unanswered: bool = False
+    """Whether no node answered when it was asked last."""
     _said: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -88,10 +90,18 @@ class ClusterView:
             )
         if self.status is not None:
             now["controller"] = _controller(self.status)
-            now["status"] = f"the cluster is {verdict(self.status)}"
+        if self._health:
+            now["status"] = self._health
         lines = [f"{PREFIX}{text}" for name, text in now.items() if self._said.get(name) != text]
         self._said.update(now)
         return lines
+
+    @property
+    def _health(self) -> str:
+        """Nothing where it is not known."""
+        if self.status is not None:
+            return f"the cluster is {verdict(self.status)}"
+        return "the cluster is degraded: no node answers" if self.unanswered else ""
 
     def table(self) -> list[str]:
         """All nodes, one a line, then what to do about those that died, then the cluster."""
@@ -103,8 +113,8 @@ class ClusterView:
                 said = one.last_words or f"its log is {one.log_file}"
                 lines += [f"node {one.node.node_id}: {said}; start it again with"]
                 lines += [f"    {one.start_command}"]
-        if self.status is not None:
-            lines.append(f"the cluster is {verdict(self.status)}")
+        if self._health:
+            lines.append(self._health)
         lines.append(f"bootstrap servers {self.layout.bootstrap_servers} (Ctrl-C stops them all)")
         return lines
 

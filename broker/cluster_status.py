@@ -4,6 +4,8 @@
 any callable and gives a `ClusterStatus`. Owns no connection; decides what counts as degraded:
 
 - a broker that is fenced, or a quorum without a leader or with a voter that lags behind it;
+- brokers that take no connection, where there is no quorum to fence them: what a node then tells of
+  brokers and partitions is what it knew when the quorum was lost;
 - a partition without a leader (offline), with fewer in-sync replicas than acks=all needs (under
   min ISR), or with fewer than it has replicas (under-replicated).
 
@@ -52,6 +54,8 @@ class BrokerState:
     port: int
     rack: str | None
     fenced: bool
+    reachable: bool | None = None
+    """Whether it takes a connection; None where nobody tried: the quorum knows who is alive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,11 @@ class ClusterStatus:
         return [one.node_id for one in self.brokers if one.fenced]
 
     @property
+    def unreachable(self) -> list[int]:
+        """The ids of the brokers that were tried and take no connection."""
+        return [one.node_id for one in self.brokers if one.reachable is False]
+
+    @property
     def lagging_voters(self) -> list[int]:
         """The ids of the voters that are behind."""
         voters = self.quorum.voters if self.quorum is not None else ()
@@ -135,13 +144,14 @@ def ask(call: Call) -> ClusterStatus:
     partitions = _partitions(metadata)
     lacking = [one for one in partitions if len(one.isr) < len(one.replicas)]
     minimum = _min_in_sync(call, list(dict.fromkeys(one.topic for one in lacking)))
+    quorum = _quorum(call)  # at the end: where there is no quorum, the answer may never come
     return ClusterStatus(
         cluster_id=cluster.cluster_id,
         brokers=[
             BrokerState(one.broker_id, one.host, one.port, one.rack, one.is_fenced)
             for one in sorted(cluster.brokers, key=lambda one: one.broker_id)
         ],
-        quorum=_quorum(call),
+        quorum=quorum,
         topics=len(metadata.topics),
         partitions=len(partitions),
         under_replicated=lacking,
@@ -185,9 +195,16 @@ def _min_in_sync(call: Call, topics: Sequence[str]) -> dict[str, int]:
 
 
 def _quorum(call: Call) -> QuorumState | None:
-    """None where no leader answers: without one the rest of the status is still worth showing."""
+    """None where no leader answers: without one the rest of the status is still worth showing.
+
+    The node asks for the leader as long as a request may take, which is longer than anybody here
+    waits.
+    """
     wanted = DescribeQuorumRequestTopicData(METADATA_TOPIC, [DescribeQuorumRequestPartitionData(0)])
-    answer = call(DescribeQuorumRequest([wanted]))
+    try:
+        answer = call(DescribeQuorumRequest([wanted]))
+    except TimeoutError:
+        return None
     if answer is None or answer.error_code != ErrorCode.NONE:
         return None
     partition = next((one for topic in answer.topics for one in topic.partitions), None)
@@ -219,5 +236,7 @@ def _quorum(call: Call) -> QuorumState | None:
 
 
 def _check(api: str, error_code: int) -> None:
+    if error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE:
+        raise StatusRefused("this is a controller's port: name a broker's")
     if error_code != ErrorCode.NONE:
         raise StatusRefused(f"{api} was answered with {ErrorCode(error_code).name}")

@@ -11,11 +11,12 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from broker.cluster_status import ClusterStatus, StatusRefused, ask
-from broker.network.blocking_client import ApiNotServed, BlockingClient
+from broker.network.blocking_client import ApiNotServed, BlockingClient, accepts
 from broker.start_error import StartError
 from broker.status_report import report
 from protocol.errors import ProtocolError
@@ -54,10 +55,23 @@ def status_of(addresses: Sequence[Address], timeout_s: float = TIMEOUT_S) -> Clu
     for host, port in addresses:
         try:
             with BlockingClient(host, port, timeout_s) as client:
-                return ask(partial(_answer, client))
+                status = ask(partial(_answer, client))
         except (OSError, ProtocolError, StatusRefused) as error:
             refusals.append(f"{host}:{port}: {_reason(error)}")
+        else:
+            return status if status.quorum is not None else _with_those_that_answer(status)
     raise StartError(f"no broker answers ({'; '.join(refusals)})")
+
+
+def _with_those_that_answer(status: ClusterStatus) -> ClusterStatus:
+    """Without a quorum nobody is fenced: each broker is tried."""
+    return replace(
+        status,
+        brokers=[
+            one if one.fenced else replace(one, reachable=accepts(one.host, one.port))
+            for one in status.brokers
+        ],
+    )
 
 
 def parse_addresses(text: str) -> list[Address]:

@@ -21,6 +21,11 @@ def report(status: ClusterStatus) -> list[str]:
     lines += ["", f"controller ({_controller(status.quorum)})"]
     if status.quorum is not None:
         lines += _table(_quorum_rows(status.quorum))
+    else:
+        lines.append(
+            f"{_INDENT}a majority of the controllers is needed; until then nothing changes,"
+        )
+        lines.append(f"{_INDENT}and what is told here is as it was")
     lines += ["", f"{_count(status.topics, 'topic')}, {_count(status.partitions, 'partition')}"]
     lines += _list("offline", status.offline)
     lines += _list("under min ISR (acks=all is refused)", status.under_min_isr)
@@ -36,7 +41,9 @@ def verdict(status: ClusterStatus) -> str:
     if status.fenced:
         lacking.append(f"{_named('broker', status.fenced)} fenced")
     if status.quorum is None:
-        lacking.append("no active controller answers")
+        lacking.append("the quorum is lost, no active controller answers")
+        if status.unreachable:
+            lacking.append(f"{_named('broker', status.unreachable)} not reached")
     elif status.lagging_voters:
         lacking.append(f"{_named('controller', status.lagging_voters)} lagging")
     for count, word in (
@@ -59,7 +66,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _brokers(status: ClusterStatus) -> str:
-    alive = len(status.brokers) - len(status.fenced)
+    alive = sum(not one.fenced and one.reachable is not False for one in status.brokers)
     return f"{alive} of {len(status.brokers)} alive"
 
 
@@ -67,7 +74,13 @@ def _broker_row(one: BrokerState) -> list[str]:
     # A broker that was fenced long ago is told without an address.
     host = f"[{one.host}]" if ":" in one.host else one.host
     rack = f"rack {one.rack}" if one.rack is not None else ""
-    return [str(one.node_id), f"{host}:{one.port}", rack, "fenced" if one.fenced else "alive"]
+    return [str(one.node_id), f"{host}:{one.port}", rack, _state(one)]
+
+
+def _state(one: BrokerState) -> str:
+    if one.fenced:
+        return "fenced"
+    return "takes no connection" if one.reachable is False else "alive"
 
 
 def _controller(quorum: QuorumState | None) -> str:

@@ -20,11 +20,21 @@ from protocol.messages.headers import RequestHeader, ResponseHeader
 from protocol.primitives import MessageBuffer
 
 RESPONSE_BYTES_MAX = 100 * 1024 * 1024
+ACCEPTS_WITHIN_S = 1.0
 _API_VERSIONS_VERSION = 3
 
 
 class ApiNotServed(Exception):
     """The broker does not name the API, or no version that is known here."""
+
+
+def accepts(host: str, port: int) -> bool:
+    """Whether something takes a connection there, at once."""
+    try:
+        socket.create_connection((host, port), timeout=ACCEPTS_WITHIN_S).close()
+    except OSError:
+        return False
+    return True
 
 
 class BlockingClient:

@@ -159,8 +159,17 @@ def test_a_cluster_lives_loses_a_node_and_stops(tmp_path: Path, clusters: list[C
         by_hand.terminate()
         assert by_hand.wait(DEADLINE_S) == 0
 
-    assert cluster.end() == 1, "a node was killed"
-    assert any(line.endswith("node 3 stopped") for line in cluster.lines)
+    pid = int(cluster.wait_for(r"node 3 serves on port \d+ \(process (\d+)\)")[1])
+    said = len(cluster.lines)
+    os.kill(pid, signal.SIGKILL)
+    lost = "the quorum is lost, no active controller answers"
+    cluster.wait_for(f"the cluster is degraded: .*{lost}", said)
+    code, told = status(servers)
+    assert (code, told["quorum"]) == (1, None)
+    assert [broker["node_id"] for broker in told["brokers"] if broker["reachable"]] == [1]
+
+    assert cluster.end() == 1, "nodes were killed"
+    assert any(line.endswith("node 1 stopped") for line in cluster.lines)
     assert status(servers) == (2, {})
 
 

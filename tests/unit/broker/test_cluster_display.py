@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from broker.cluster_display import ClusterView, NodeState, NodeView, exit_reason
@@ -79,6 +81,13 @@ def test_the_cluster_speaks_for_itself() -> None:
     assert shown.changes() == ["ottla: the cluster is degraded: broker 2 fenced"]
     assert shown.table()[1].endswith("fenced")
     assert shown.table()[-1].startswith("bootstrap servers localhost:9092,")
+    shown.status = replace(status(leader=3), quorum=None)
+    lost = "the cluster is degraded: the quorum is lost, no active controller answers"
+    assert shown.changes() == ["ottla: no active controller answers", f"ottla: {lost}"]
+    assert shown.table()[-2] == lost
+    shown.status, shown.unanswered = None, True
+    assert shown.changes() == ["ottla: the cluster is degraded: no node answers"]
+    assert shown.table()[-2] == "the cluster is degraded: no node answers"
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,27 @@ class Node:
         return ask(self)
 
 
+def test_a_quorum_that_is_lost_is_named_and_the_rest_is_told() -> None:
+    """The node looks for a leader until the request's time is up, after the one of who asks."""
+    node = Node()
+
+    def call(request: Any) -> Any:
+        if type(request).__name__ == "DescribeQuorumRequest":
+            raise TimeoutError
+        return node(request)
+
+    status = ask(call)
+    assert status.quorum is None and not status.healthy
+    assert (len(status.brokers), status.partitions) == (3, 2)
+
+
+def test_a_port_of_a_controller_is_named() -> None:
+    node = Node()
+    node.cluster.error_code = 114  # MISMATCHED_ENDPOINT_TYPE
+    with pytest.raises(StatusRefused, match="a controller's port: name a broker's"):
+        node.status()
+
+
 def test_a_healthy_cluster() -> None:
     node = Node()
     status = node.status()

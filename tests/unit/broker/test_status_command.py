@@ -122,6 +122,35 @@ class Client:
         raise ApiNotServed("not served")
 
 
+def test_without_a_quorum_each_broker_is_tried(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    brokers = [BrokerState(one, "localhost", 9090 + one, None, one == 3) for one in (1, 2, 3)]
+    told = ClusterStatus("abc", brokers, None, 0, 0, [], [], [])
+    tried: list[int] = []
+
+    def accepts(_host: str, port: int) -> bool:
+        tried.append(port)
+        return port == 9091
+
+    monkeypatch.setattr(status_command, "accepts", accepts)
+    monkeypatch.setattr(status_command, "BlockingClient", Client)
+    monkeypatch.setattr(status_command, "ask", lambda _: told)
+    assert run_cli(["status"]) == 1
+    assert tried == [9091, 9092]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == (
+        "cluster abc: degraded: broker 3 fenced, the quorum is lost, no active controller answers, "
+        "broker 2 not reached"
+    )
+    assert lines[2:6] == [
+        "brokers (1 of 3 alive)",
+        "  1  localhost:9091  alive",
+        "  2  localhost:9092  takes no connection",
+        "  3  localhost:9093  fenced",
+    ]
+
+
 def test_the_first_node_that_answers_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(status_command, "BlockingClient", Client)
     answers: list[object] = []

@@ -80,7 +80,7 @@ def test_a_long_list_is_cut_and_says_so() -> None:
 
 def test_without_a_controller() -> None:
     status = replace(HEALTHY, quorum=None)
-    assert verdict(status) == "degraded: no active controller answers"
+    assert verdict(status) == "degraded: the quorum is lost, no active controller answers"
     assert "controller (no active controller answers)" in report(status)
 
 
