@@ -76,7 +76,7 @@ class LogCleanerManager:
 
             name = f"{path}/{CLEANER_CHECKPOINT}"
             try:
-                found = read_offsets(environment.filesystem, name)
+                found = read_offsets(environment.filesystem, name) or {}
             except OSError as error:
                 environment.failures.fail(path, "reading a checkpoint", error)
                 continue

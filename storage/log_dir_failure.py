@@ -21,6 +21,10 @@ class LogDirFailure(Exception):
         self.log_dir = log_dir
 
 
+class LogUnusable(LogDirFailure):
+    """The log of one partition cannot be used, while its directory is online: told before, once."""
+
+
 class LogDirFailureChannel:
     """The offline directories of one node."""
 

@@ -22,9 +22,9 @@ from storage.log_config import LogConfig
 from storage.log_dir_state import LogDirState
 from storage.log_dirs import take_clean_marker
 from storage.log_environment import LogEnvironment
-from storage.log_loader import RecoveryReport
 from storage.offset_checkpoints import Offsets, read_offsets
-from storage.segment_names import LOG_SUFFIX
+from storage.recovery_report import RecoveryReport
+from storage.segment_names import LOG_SUFFIX, base_offset_of
 from storage.topic_partition import (
     DELETE_DIR_SUFFIX,
     FUTURE_DIR_SUFFIX,
@@ -59,9 +59,20 @@ class Survey:
     recovery_points: Offsets
     log_starts: Offsets
     high_watermarks: Offsets
+    notes: list[str] = field(default_factory=list)
+    """What is damaged, a line each, for people."""
     logs: list[FoundLog] = field(default_factory=list)
     doomed: list[str] = field(default_factory=list)
     """Folders whose deletion the last end cut off."""
+    set_aside: list[TopicPartition] = field(default_factory=list)
+    """What has a folder under another name: deleted, or kept as a stray."""
+
+    def lacking(self) -> list[TopicPartition]:
+        """What had records here by the checkpoints, and has no folder under any name."""
+        there = dict.fromkeys((*self.set_aside, *(one.partition for one in self.logs)))
+        known = (*self.recovery_points.items(), *self.high_watermarks.items())
+        had = dict.fromkeys(partition for partition, offset in known if offset)
+        return [partition for partition in had if partition not in there]
 
 
 def survey(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
@@ -71,14 +82,29 @@ def survey(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
     """
     path = log_dir.path
     clean = take_clean_marker(filesystem, path) is not None
+    was_written = clean or filesystem.exists(log_dir.recovery_points.path)
+    notes: list[str] = []
+
+    def offsets(path: str, cost: str) -> Offsets:
+        known = read_offsets(filesystem, path)
+        if known is None:
+            notes.append(f"{path} is damaged: {cost}")
+        elif was_written and not filesystem.exists(path):
+            notes.append(f"{path} is missing: {cost}")
+        return known or {}
+
     found = Survey(
         clean,
-        read_offsets(filesystem, log_dir.recovery_points.path),
-        read_offsets(filesystem, log_dir.log_starts.path),
-        read_offsets(filesystem, log_dir.high_watermarks.path),
+        offsets(log_dir.recovery_points.path, "nobody knows what was flushed"),
+        offsets(log_dir.log_starts.path, "records that DeleteRecords took may be back"),
+        offsets(log_dir.high_watermarks.path, "high watermarks begin at the log starts"),
+        notes,
     )
     for name in filesystem.list_dir(path):
         directory = f"{path}/{name}"
+        renamed = future_partition(name)
+        if renamed is not None:
+            found.set_aside.append(renamed)
         if is_set_aside(name, DELETE_DIR_SUFFIX):
             if filesystem.is_dir(directory):
                 found.doomed.append(directory)
@@ -107,10 +133,10 @@ def _bytes_from(filesystem: Filesystem, directory: str, offset: int) -> int:
     """Bytes of the segment that holds `offset` and those after it."""
     total = 0
     for name in reversed(filesystem.list_dir(directory)):
-        stem = name[: -len(LOG_SUFFIX)]
-        if name.endswith(LOG_SUFFIX) and stem.isdigit():
+        base_offset = base_offset_of(name, LOG_SUFFIX)
+        if base_offset is not None:
             total += filesystem.size(f"{directory}/{name}")
-            if int(stem) <= offset:
+            if base_offset <= offset:
                 break
     return total
 
@@ -132,6 +158,7 @@ class LogDirLoader:
         self._queue: deque[FoundLog] = deque()
         self._running: dict[FoundLog, RecoveryReport] = {}
         self._taken: Callable[[FoundLog, UnifiedLog], None] = lambda _found, _log: None
+        self._refused: Callable[[FoundLog, Exception], None] = lambda _found, _error: None
         self._done: Callable[[Exception | None], None] | None = None
         self._filling = False
         self.log_dir = log_dir
@@ -161,13 +188,15 @@ class LogDirLoader:
         self,
         logs: list[FoundLog],
         taken: Callable[[FoundLog, UnifiedLog], None],
+        refused: Callable[[FoundLog, Exception], None],
         done: Callable[[Exception | None], None],
     ) -> None:
-        """Open `logs`; `taken` runs with each, `done` once: after all, or the first failure."""
+        """Open `logs`; `taken` runs with each, or `refused` where it is damaged beyond opening;
+        `done` once: after all, or when the disk fails."""
         self._queue.extend(logs)
         self.logs_to_open = len(logs)
         self.bytes_to_scan = sum(one.bytes_to_scan for one in logs)
-        self._taken, self._done = taken, done
+        self._taken, self._refused, self._done = taken, refused, done
         self._fill()
 
     def _fill(self) -> None:
@@ -185,6 +214,7 @@ class LogDirLoader:
         report = self._running[one] = RecoveryReport()
         environment, found, log_dir = self._environment, self.found, self.log_dir.path
         config = self._config_for(one.partition.topic)
+        flushed = 0 if one.is_future else found.recovery_points.get(one.partition, 0)
 
         def job() -> UnifiedLog:
             log = UnifiedLog(
@@ -195,12 +225,15 @@ class LogDirLoader:
                 config,
                 topic_id=one.topic_id,
                 clean=found.clean,
-                recovery_point=0 if one.is_future else found.recovery_points.get(one.partition, 0),
+                recovery_point=flushed,
                 log_start_offset=0 if one.is_future else found.log_starts.get(one.partition, 0),
                 report=report,
             )
             if not one.is_future:
-                log.update_high_watermark(found.high_watermarks.get(one.partition, 0))
+                watermark = found.high_watermarks.get(one.partition, 0)
+                if max(flushed, watermark) > log.log_end_offset:
+                    report.lost(log.log_end_offset, max(flushed, watermark), "the end")
+                log.update_high_watermark(watermark)
             return log
 
         environment.blocking.submit(job, lambda log, error: self._opened(one, log, error))
@@ -211,11 +244,14 @@ class LogDirLoader:
         self.logs_opened += 1
         if self._done is None:
             return  # another one failed
-        if log is None:
+        if log is None and (error is None or isinstance(error, OSError)):
             self._finish(error)
             return
         try:
-            self._taken(one, log)
+            if log is not None:
+                self._taken(one, log)
+            elif error is not None:
+                self._refused(one, error)
         except Exception as failure:  # noqa: BLE001  whoever starts the node decides on it
             self._finish(failure)
             return

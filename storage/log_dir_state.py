@@ -16,12 +16,22 @@ from storage.offset_checkpoints import OffsetCheckpoint, Offsets
 from storage.recoverable_log import LogEnvironment
 from storage.topic_partition import TopicPartition
 from storage.unified_log import UnifiedLog
+from storage.unopened_logs import KeptOffsets
 
 
 class LogDirState:
     """One directory: its lock, its checkpoints, its logs."""
 
-    __slots__ = ("high_watermarks", "lock", "log_starts", "logs", "path", "recovery_points")
+    __slots__ = (
+        "high_watermarks",
+        "lock",
+        "log_starts",
+        "logs",
+        "path",
+        "recovery_points",
+        "unopened",
+        "was_clean",
+    )
 
     def __init__(self, path: str, environment: LogEnvironment) -> None:
         def failed(error: OSError) -> None:
@@ -37,14 +47,20 @@ class LogDirState:
         self.log_starts = checkpoint(LOG_START_CHECKPOINT)
         self.high_watermarks = checkpoint(HIGH_WATERMARK_CHECKPOINT)
         self.logs: dict[TopicPartition, UnifiedLog] = {}
+        self.was_clean = True
+        """Whether the last stop left its marker."""
+        self.unopened: dict[TopicPartition, KeptOffsets] = {}
+        """Of logs that are not open the checkpoints go on to say what they said."""
 
     def recovery_offsets(self) -> Offsets:
         """Up to where each log is fsynced."""
-        return {partition: log.recovery_point for partition, log in self.logs.items()}
+        kept = {partition: one.recovery_point for partition, one in self.unopened.items()}
+        return kept | {partition: log.recovery_point for partition, log in self.logs.items()}
 
     def start_offsets(self) -> Offsets:
         """Only where the first segment does not say it."""
-        return {
+        kept = {name: one.log_start for name, one in self.unopened.items() if one.log_start}
+        return kept | {
             partition: log.log_start_offset
             for partition, log in self.logs.items()
             if log.log_start_offset > log.segment_base_offsets[0]
@@ -52,4 +68,5 @@ class LogDirState:
 
     def watermarks(self) -> Offsets:
         """The high watermark of each log."""
-        return {partition: log.high_watermark for partition, log in self.logs.items()}
+        kept = {partition: one.high_watermark for partition, one in self.unopened.items()}
+        return kept | {partition: log.high_watermark for partition, log in self.logs.items()}

@@ -12,9 +12,9 @@ Kafka's classes: `LogLoader`, `UnifiedLog.rebuildProducerState` 4.3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from itertools import pairwise
 
-from protocol.record_batch import CorruptBatch, RecordBatchHeader
+from protocol.record_batch import CorruptBatch, RecordBatchHeader, TruncatedBatch
 from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
 from storage.fetch_data import UNDEFINED_EPOCH
 from storage.filesystem import Filesystem
@@ -23,34 +23,21 @@ from storage.leader_epoch_cache import LeaderEpochCache
 from storage.log_config import LogConfig
 from storage.log_segment import LogSegment
 from storage.log_segments import LogSegments
+from storage.producer_rebuild import rebuild_producers
 from storage.producer_snapshot import ProducerSnapshots
 from storage.producer_state import ProducerStateManager
+from storage.recovery_report import RecoveryReport
 from storage.segment_names import (
     DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
+    base_offset_of,
 )
 from storage.segment_replacement import settle_replacements
 
 _SIDE_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
-
-
-@dataclass(slots=True)
-class RecoveryReport:
-    """What opening one log took: a line for people is made of it where anything was done."""
-
-    segments_scanned: int = 0
-    bytes_scanned: int = 0
-    bytes_cut: int = 0
-    segments_removed: int = 0
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def did_something(self) -> bool:
-        """Whether there is anything to tell."""
-        return bool(self.segments_scanned or self.segments_removed or self.notes)
 
 
 class LogLoader:
@@ -102,9 +89,9 @@ class LogLoader:
         flushed = list(self.segments)[: len(self.segments) - len(unflushed)]
         if unflushed:  # their batches say it themselves; the file may be of an earlier time
             self._epochs.truncate_from_end(unflushed[0].base_offset, durably=False)
-        for segment in flushed:
-            if segment is not self.segments.active:
-                self._open_closed(segment)
+        for segment, following in pairwise(self.segments):
+            if segment in flushed:
+                self._open_closed(segment, following)
         if not epochs_known or self._epochs_begin_late() or self._epochs_end_before(flushed):
             self._rebuild_epochs(flushed)
         self._check_transactions(flushed)
@@ -136,18 +123,16 @@ class LogLoader:
         ]
         for name in orphans:
             self._filesystem.remove(f"{self._directory}/{name}")
+        for stem in dict.fromkeys(name.partition(".")[0] for name in orphans):
+            self.report.notes.append(f"segment {stem} is missing, other files of it were there")
         return [name for name in kept if name not in orphans]
 
     def _open_segments(self, names: list[str]) -> None:
         for name in names:
-            stem = name[: -len(LOG_SUFFIX)]
-            if name.endswith(LOG_SUFFIX) and stem.isdigit():
-                path = f"{self._directory}/{name}"
-                self.segments.add(
-                    self._segment(
-                        int(stem), created_ms=self._filesystem.modified_ms(path), create=False
-                    )
-                )
+            base_offset = base_offset_of(name, LOG_SUFFIX)
+            if base_offset is not None:
+                created_ms = self._filesystem.modified_ms(f"{self._directory}/{name}")
+                self.segments.add(self._segment(base_offset, created_ms=created_ms, create=False))
         if not len(self.segments):
             self.segments.add(
                 self._segment(self.log_start_offset, created_ms=self._now_ms, create=True)
@@ -167,28 +152,52 @@ class LogLoader:
     def _unflushed(self) -> list[LogSegment]:
         return self.segments.from_floor(self.recovery_point)
 
-    def _open_closed(self, segment: LogSegment) -> None:
+    def _open_closed(self, segment: LogSegment, following: LogSegment) -> None:
         try:
             segment.open_closed()
-        except (CorruptIndex, FileNotFoundError) as damage:
+            end = segment.next_offset()
+        except (CorruptIndex, CorruptBatch, FileNotFoundError) as damage:
             self.report.notes.append(f"index of segment {segment.base_offset} rebuilt: {damage}")
             invalid = self._scan(segment, cut=False)
             if invalid:
-                self.report.notes.append(
-                    f"segment {segment.base_offset} is damaged {invalid} bytes before its end"
-                )
+                self._tell_damage(segment, invalid)
             segment.become_inactive()
             if self._aborts_untold(segment):
                 self._rebuild_aborted(segment)
+            end = self.next_offset
+        finally:
+            segment.release_handles()
+        if end < following.base_offset and not self._config.compact:
+            self.report.lost(end, following.base_offset, f"segment {segment.base_offset}")
+
+    def _tell_damage(self, segment: LogSegment, invalid: int) -> None:
+        """Cut off a batch that lacks its end, which nobody can read: readers go on behind it, as
+        in Kafka. What comes after other damage stays, and who asks for it is refused."""
+        end = segment.size - invalid
+        try:
+            for _ in iterate_headers(segment.file, end, end + 1):
+                pass
+        except TruncatedBatch:
+            segment.file.truncate(end)
+            self.report.bytes_cut += invalid
+            return
+        except CorruptBatch:
+            pass
+        self.report.notes.append(
+            f"segment {segment.base_offset} is damaged {invalid} bytes before its end"
+        )
 
     def _aborts_untold(self, segment: LogSegment) -> bool:
         """Whether a segment that lost an index has ends of transactions, and no index of those."""
         if self._filesystem.exists(segment.path(TXN_INDEX_SUFFIX)):
             return False
-        return any(
-            header.is_control and header.has_producer_id
-            for _, header in iterate_headers(segment.file, 0, segment.size)
-        )
+        try:
+            return any(
+                header.is_control and header.has_producer_id
+                for _, header in iterate_headers(segment.file, 0, segment.size)
+            )
+        except CorruptBatch:
+            return False  # there is none up to where it can be read
 
     def _check_transactions(self, flushed: list[LogSegment]) -> None:
         """Make damaged transaction indexes anew; those of unflushed segments are made anew anyway.
@@ -199,7 +208,10 @@ class LogLoader:
             return
         for segment in flushed:
             try:
-                _ = segment.aborted
+                if self._config.compact or segment is self.segments.active:
+                    _ = segment.aborted
+                else:
+                    segment.check_aborted()
             except CorruptBatch as damage:
                 self.report.notes.append(f"{damage}: rebuilt")
                 self._rebuild_aborted(segment)
@@ -359,29 +371,3 @@ class LogLoader:
             )
         except CorruptBatch as damage:
             self.report.notes.append(f"producer state is incomplete: {damage}")
-
-
-def rebuild_producers(
-    segments: LogSegments,
-    producers: ProducerStateManager,
-    snapshots: ProducerSnapshots,
-    log_start_offset: int,
-    up_to: int,
-    now_ms: int,
-) -> None:
-    """Set producer state to what the log says before `up_to`: a snapshot, then the batches.
-
-    `up_to` is a border of segments, or the log's end. Snapshots after it are removed.
-    Raises CorruptBatch where the batches cannot be read; the state is then what came before.
-    """
-    snapshots.remove_outside(log_start_offset, up_to)
-    snapshots.load_latest(producers, up_to, now_ms)
-    start = max(producers.map_end_offset, log_start_offset)
-    try:
-        for segment in segments.from_floor(start):
-            if start >= up_to or segment.base_offset >= up_to:
-                break
-            for position, header in segment.headers_from(max(start, segment.base_offset)):
-                producers.replay(header, segment.marker_at(position, header))
-    finally:
-        producers.map_end_offset = up_to

@@ -21,7 +21,7 @@ from storage.checkpoints import PARTITION_METADATA, encode_partition_metadata
 from storage.filesystem import Usage
 from storage.future_logs import FutureLogs
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailure
+from storage.log_dir_failure import LogDirFailure, LogUnusable
 from storage.log_dir_loader import FoundLog, LogDirLoader
 from storage.log_dir_state import LogDirState
 from storage.log_dirs import (
@@ -43,6 +43,9 @@ from storage.topic_partition import (
     set_aside_name,
 )
 from storage.unified_log import UnifiedLog
+from storage.unopened_logs import KeptOffsets, UnopenedLog, are_one
+
+HomeOf = Callable[[TopicPartition], str | None]
 
 
 class LogManager:
@@ -64,6 +67,11 @@ class LogManager:
         self._logs: dict[TopicPartition, UnifiedLog] = {}
         self.future_logs = FutureLogs(environment, random_bytes, self.remove_later)
         self._preferred: dict[TopicPartition, str] = {}
+        self.unopened: dict[TopicPartition, UnopenedLog] = {}
+        """What lies here and is not used: none of them is made anew."""
+        self.lacking: dict[TopicPartition, str] = {}
+        """What a directory had by its checkpoints, and has no folder of: it is gone from there."""
+        self._home_of: HomeOf = lambda _partition: None
         self._loaded = False
         self._loading: LogsLoading | None = None
         self.upkeep = LogUpkeep(environment, settings, self._online)
@@ -107,14 +115,17 @@ class LogManager:
         is_stray: IsStray = lambda _partition, _topic_id: False,
         done: Callable[[Exception | None], None] = lambda _error: None,
         tell: Callable[[str], None] = lambda _line: None,
+        home_of: HomeOf = lambda _partition: None,
     ) -> None:
         """Open every log in the directories, which are locked; then `done`. `report` says what
         recovery found, and `tell` takes lines on how far it is.
 
         What belongs to no topic any more is renamed to `-stray` unopened: a folder that came back,
         or whose deletion the last end cut off. A directory that fails goes offline (ask
-        `online_dirs`): `done` gets only what is no failure of a disk.
+        `online_dirs`): `done` gets only what is no failure of a disk. `home_of(partition)` is asked
+        where there are two copies: the directory that has the replica, where that can be known.
         """
+        self._home_of = home_of
 
         def loaded(error: Exception | None) -> None:
             self._loaded = error is None
@@ -151,24 +162,80 @@ class LogManager:
     def take(self, log: UnifiedLog) -> None:
         """A log that was opened or made here is this node's from now on.
 
-        Of two logs of one partition, which an end in the midst of a move between directories
-        leaves, the one that reaches further stays: both held the same then.
+        Of two copies that hold the same, as an end in the midst of a move leaves them, one stays.
+        Of two that do not, neither is chosen by what is in it: where the metadata does not say
+        which is the replica, the partition is offline.
         """
-        twin = self._logs.get(log.partition)
+        partition, twin = log.partition, self._logs.get(log.partition)
+        if partition in self.unopened:
+            self._leave(log)
+        elif twin is None:
+            self._logs[partition] = log
+            self._dirs[log.log_dir].logs[partition] = log
+        else:
+            self._choose(twin, log)
+
+    def _choose(self, first: UnifiedLog, second: UnifiedLog) -> None:
+        partition = first.partition
+        where = f"{partition} lies in {first.log_dir} and in {second.log_dir}"
+        named = self._home_of(partition)
+        if not are_one(first, second) and named not in (first.log_dir, second.log_dir):
+            why = f"{where}: remove one of the two folders, and start again"
+            self.report.append(f"{partition} is offline: it{why.removeprefix(str(partition))}")
+            self.unopened[partition] = UnopenedLog(partition, first.topic_id, why)
+            self._leave(first)
+            self._leave(second)
+            return
+        kept, other = (second, first) if named == second.log_dir else (first, second)
+        name = set_aside_name(partition, self._random_bytes(16).hex(), STRAY_DIR_SUFFIX)
+        by = "both hold the same" if are_one(first, second) else "the metadata names the other"
+        self.report.append(f"{where}: the copy in {other.log_dir} is renamed to {name}, for {by}")
+        other.rename(f"{other.log_dir}/{name}")
+        other.retire()
+        self._dirs[other.log_dir].logs.pop(partition, None)
+        self._logs[partition] = kept
+        self._dirs[kept.log_dir].logs[partition] = kept
+
+    def leave_unopened(self, found: FoundLog, why: str, kept: KeptOffsets) -> None:
+        """A folder cannot be opened: its partition is offline on this node."""
+        partition = found.partition
+        path = found.directory.rpartition("/")[0]
+        if found.is_future:  # a copy of what is here
+            self.report.append(f"{why}: removed")
+            self.remove_later(path, found.directory, 0)
+            return
+        one = self.unopened.get(partition)
+        if one is None:
+            self.report.append(f"{partition} is offline: {why}")
+            one = self.unopened[partition] = UnopenedLog(partition, found.topic_id, why)
+        twin = self._logs.get(partition)
         if twin is not None:
-            behind = min((log, twin), key=lambda one: (one.latest_epoch, one.log_end_offset))
-            name = set_aside_name(log.partition, self._random_bytes(16).hex(), STRAY_DIR_SUFFIX)
-            self.report.append(
-                f"{log.partition} lies in {twin.log_dir} and in {log.log_dir}: the copy in "
-                f"{behind.log_dir}, which does not reach further, is renamed to {name}"
-            )
-            behind.rename(f"{behind.log_dir}/{name}")
-            behind.retire()
-            self._dirs[behind.log_dir].logs.pop(log.partition, None)
-            if behind is log:
-                return
-        self._logs[log.partition] = log
-        self._dirs[log.log_dir].logs[log.partition] = log
+            self._leave(twin)
+        one.folders.append((path, found.directory))
+        self._dirs[path].unopened[partition] = kept
+
+    def _leave(self, log: UnifiedLog) -> None:
+        """Use a log no more, and touch nothing of it."""
+        partition, log_dir = log.partition, self._dirs[log.log_dir]
+        self.unopened[partition].folders.append((log.log_dir, log.directory))
+        log_dir.unopened[partition] = KeptOffsets.of(log)
+        self._logs.pop(partition, None)
+        log_dir.logs.pop(partition, None)
+        log.retire()
+
+    def _forget_unopened(self, partition: TopicPartition) -> None:
+        """Its topic is gone: so go the folders, all of them."""
+        one = self.unopened.pop(partition)
+        for path, directory in one.folders:
+            self._dirs[path].unopened.pop(partition, None)
+            name = set_aside_name(partition, self._random_bytes(16).hex(), DELETE_DIR_SUFFIX)
+            try:
+                self._environment.filesystem.rename(directory, f"{path}/{name}")
+            except OSError as error:
+                self._environment.failures.fail(path, f"removing {directory}", error)
+            else:
+                self.remove_later(path, f"{path}/{name}", 0)
+        self.checkpoint_soon()
 
     def start(self) -> None:
         """Begin the periodic work."""
@@ -212,6 +279,11 @@ class LogManager:
         (KAFKA-14616). Raises LogDirFailure.
         """
         name = TopicPartition(*partition)
+        unopened = self.unopened.get(name)
+        if unopened is not None:
+            if unopened.topic_id in (None, topic_id):
+                raise LogUnusable(unopened.folders[0][0], unopened.why)
+            self._forget_unopened(name)
         log = self._logs.get(name)
         if log is not None and log.topic_id not in (None, topic_id):
             self._put_aside(log, STRAY_DIR_SUFFIX)
@@ -307,6 +379,8 @@ class LogManager:
         """
         log = self.get(partition)
         if log is None:
+            if partition in self.unopened:
+                self._forget_unopened(TopicPartition(*partition))
             return False
         self._put_aside(log, DELETE_DIR_SUFFIX)
         self.remove_later(log.log_dir, log.directory, log.config.file_delete_delay_ms)
@@ -408,6 +482,8 @@ class LogManager:
             log_dir.recovery_points.write_now(log_dir.recovery_offsets())
             log_dir.log_starts.write_now(log_dir.start_offsets())
             log_dir.high_watermarks.write_now(log_dir.watermarks())
+            if log_dir.unopened and not log_dir.was_clean:
+                return False  # what could not be opened was not recovered either
             leave_clean_marker(environment.filesystem, path, broker_epoch)
         except OSError as error:
             environment.failures.fail(path, "closing logs", error)

@@ -5,7 +5,6 @@ memory, and it remembers where its latest batches start, so that a reader at the
 high watermark, is placed without touching the disk. Closed segments keep nothing in memory.
 
 Never: decides when to roll (it says when it is full), assigns offsets, or syncs on its own.
-
 Reading is in `storage.segment_reads`, aborted transactions are in `storage.segment_transactions`.
 
 Kafka's class: `LogSegment` 4.3.
@@ -14,8 +13,9 @@ Kafka's class: `LogSegment` 4.3.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
-from protocol.record_batch import RecordBatchHeader
+from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers, valid_batches
 from storage.filesystem import BytesLike, File, Filesystem
 from storage.index_check import check_last_entries
@@ -175,10 +175,10 @@ class LogSegment(SegmentReads, SegmentTransactions):
         """The first batch's largest timestamp; -1 without one, or without a batch."""
         if self._first_timestamp is not None:
             return self._first_timestamp
-        for _, header in iterate_headers(self.file, 0, min(1, self.file.size), LOOKUP_CHUNK_BYTES):
-            self._first_timestamp = header.max_timestamp
-            return header.max_timestamp
-        return -1
+        with suppress(CorruptBatch):  # what is damaged has none, as in Kafka, and appends go on
+            if self.file.size:
+                self._first_timestamp = self.header_at(0).max_timestamp
+        return -1 if self._first_timestamp is None else self._first_timestamp
 
     # ---- reading ------------------------------------------------------------------------------
 
@@ -192,7 +192,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         return self.max_timestamp, self._offset_of_max_timestamp
 
     def next_offset(self) -> int:
-        """The offset after the last batch: read from the tail, needed once, at start."""
+        """The offset after the last batch, read from the tail."""
         last = self.base_offset - 1
         start = self.offset_index.last(self.path(INDEX_SUFFIX))[1]
         for _, header in iterate_headers(self.file, start, self.file.size, LOOKUP_CHUNK_BYTES):

@@ -20,6 +20,7 @@ from storage.log_environment import LogEnvironment
 from storage.ports import Timer
 from storage.topic_partition import TopicPartition
 from storage.unified_log import UnifiedLog
+from storage.unopened_logs import KeptOffsets
 
 PROGRESS_INTERVAL_MS = 5_000
 
@@ -31,9 +32,11 @@ class LogOwner(Protocol):
     """Who keeps what is opened (`storage.log_manager`)."""
 
     report: list[str]
+    lacking: dict[TopicPartition, str]
 
     def take(self, log: UnifiedLog) -> None: ...
     def take_future(self, log: UnifiedLog) -> None: ...
+    def leave_unopened(self, found: FoundLog, why: str, kept: KeptOffsets) -> None: ...
     def put_stray_aside(self, found: FoundLog) -> None: ...
     def remove_later(self, log_dir: str, directory: str, delay_ms: int) -> None: ...
     def checkpoint_soon(self) -> None: ...
@@ -85,6 +88,9 @@ class LogsLoading:
             self._opened_dir(loader, error)
             return
         path, live = loader.log_dir.path, []
+        loader.log_dir.was_clean = found.clean
+        self._owner.report.extend(found.notes)
+        self._owner.lacking.update(dict.fromkeys(found.lacking(), path))
         for directory in found.doomed:
             self._owner.remove_later(path, directory, 0)
         try:
@@ -96,7 +102,12 @@ class LogsLoading:
         except OSError as failure:
             self._opened_dir(loader, failure)
             return
-        loader.open(live, self._take, lambda error: self._opened_dir(loader, error))
+        loader.open(
+            live,
+            self._take,
+            lambda one, error: self._leave(found, one, error),
+            lambda error: self._opened_dir(loader, error),
+        )
         self._foretell()
 
     def _take(self, one: FoundLog, log: UnifiedLog) -> None:
@@ -106,6 +117,16 @@ class LogsLoading:
             self._owner.take_future(log)
         else:
             self._owner.take(log)
+
+    def _leave(self, found: Survey, one: FoundLog, error: Exception) -> None:
+        """A folder cannot be opened: it costs its partition, whatever it is."""
+        kept = KeptOffsets(
+            found.recovery_points.get(one.partition, 0),
+            found.log_starts.get(one.partition, 0),
+            found.high_watermarks.get(one.partition, 0),
+        )
+        why = f"{one.directory} cannot be opened: {type(error).__name__}: {error}"
+        self._owner.leave_unopened(one, why, kept)
 
     def _opened_dir(self, loader: LogDirLoader, error: Exception | None) -> None:
         """All logs of a directory are open, or it has failed."""
@@ -152,13 +173,9 @@ class LogsLoading:
                 f"segment(s), {size} bytes; cut off {cut} bytes"
             )
         for log in log_dir.logs.values():
-            report = log.recovery
-            if report.bytes_cut or report.segments_removed:
-                lines.append(
-                    f"{log.partition}: cut off {report.bytes_cut} bytes, removed "
-                    f"{report.segments_removed} segment(s); log end offset {log.log_end_offset}"
-                )
-            lines.extend(f"{log.partition}: {note}" for note in report.notes)
+            line = log.recovery.line(log.log_end_offset)
+            if line:
+                lines.append(f"{log.partition}: {line}")
 
     def _foretell(self) -> None:
         """Once all directories were looked through: what is to be done, if it may take a while."""

@@ -19,11 +19,14 @@ from storage.topic_partition import TopicPartition
 Offsets = dict[TopicPartition, int]
 
 
-def read_offsets(filesystem: Filesystem, path: str) -> Offsets:
-    """The offsets of a checkpoint; none when it is missing or damaged. Raises OSError."""
+def read_offsets(filesystem: Filesystem, path: str) -> Offsets | None:
+    """The offsets of a checkpoint, none when it is missing; None when it is damaged.
+
+    Raises OSError.
+    """
     if not filesystem.exists(path):
         return {}
-    return decode_offsets(filesystem.read(path)) or {}
+    return decode_offsets(filesystem.read(path))
 
 
 class OffsetCheckpoint:

@@ -23,7 +23,7 @@ from storage.producer_state import (
     ProducerStateEntry,
     ProducerStateManager,
 )
-from storage.segment_names import SNAPSHOT_SUFFIX
+from storage.segment_names import SNAPSHOT_SUFFIX, base_offset_of
 
 _VERSION = 1
 _HEADER = Struct(">hI")
@@ -98,8 +98,8 @@ class ProducerSnapshots:
 
     def scan(self, names: list[str]) -> None:
         """Learn which snapshots exist from the names in the folder."""
-        stems = [name[: -len(SNAPSHOT_SUFFIX)] for name in names if name.endswith(SNAPSHOT_SUFFIX)]
-        self._offsets = sorted(int(stem) for stem in stems if stem.isdigit())
+        offsets = [base_offset_of(name, SNAPSHOT_SUFFIX) for name in names]
+        self._offsets = sorted(offset for offset in offsets if offset is not None)
 
     def take(self, producers: ProducerStateManager) -> None:
         """Write the state at `map_end_offset`, unless that snapshot exists."""

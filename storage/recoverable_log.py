@@ -27,12 +27,14 @@ from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailure
 from storage.log_environment import LogEnvironment
 from storage.log_flushing import LogFlushing
-from storage.log_loader import LogLoader, RecoveryReport, rebuild_producers
+from storage.log_loader import LogLoader
 from storage.log_segment import LogSegment
 from storage.log_segments import LogSegments
 from storage.log_validator import may_take_unseen
+from storage.producer_rebuild import rebuild_producers
 from storage.producer_snapshot import ProducerSnapshots
 from storage.producer_state import ProducerStateEntry, ProducerStateManager
+from storage.recovery_report import RecoveryReport
 from storage.refusal import LONG_MAX
 from storage.retention import Breaches, ages_of, breaches
 from storage.segment_replacement import replace_segments

@@ -11,6 +11,9 @@ DELETED_SUFFIX = ".deleted"
 CLEANED_SUFFIX = ".cleaned"
 SWAP_SUFFIX = ".swap"
 
+_DIGITS = 20
+_OFFSET_MAX = 2**63 - 1
+
 
 def offset_name(offset: int) -> str:
     """The 20 digits that name a segment's files."""
@@ -20,3 +23,13 @@ def offset_name(offset: int) -> str:
 def segment_path(directory: str, base_offset: int, suffix: str) -> str:
     """Where the file with `suffix` of the segment that begins with `base_offset` lies."""
     return f"{directory}/{base_offset:020d}{suffix}"
+
+
+def base_offset_of(name: str, suffix: str) -> int | None:
+    """The offset in the name of a file with `suffix`; None for every other name."""
+    stem = name[: -len(suffix)]
+    if not name.endswith(suffix) or len(stem) != _DIGITS:
+        return None
+    if not stem.isdecimal() or not stem.isascii() or int(stem) > _OFFSET_MAX:
+        return None
+    return int(stem)

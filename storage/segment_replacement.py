@@ -84,8 +84,9 @@ def settle_replacements(filesystem: Filesystem, directory: str, names: list[str]
     def remove(name: str) -> None:
         filesystem.remove(f"{directory}/{name}")
 
-    cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
-    swaps = [name for name in names if name.endswith(SWAP_SUFFIX)]
+    ours = [name for name in names if name[:_DIGITS].isdecimal() and name[:_DIGITS].isascii()]
+    cleaned = [name for name in ours if name.endswith(CLEANED_SUFFIX)]
+    swaps = [name for name in ours if name.endswith(SWAP_SUFFIX)]
     kept = [name for name in names if name not in cleaned and name not in swaps]
     # Some files of a segment are not `.swap` yet: it is not whole, and its sources are all there.
     lowest = min((name[:_DIGITS] for name in cleaned), default=None)
@@ -95,11 +96,10 @@ def settle_replacements(filesystem: Filesystem, directory: str, names: list[str]
     for name in cleaned:
         remove(name)
     swaps = [name for name in swaps if lowest is None or name[:_DIGITS] < lowest]
-    for name in swaps:
-        if name.endswith(LOG_SUFFIX + SWAP_SUFFIX):
-            for replaced in _replaced(filesystem, directory, name, kept):
-                remove(replaced)
-                kept.remove(replaced)
+    for name in _without_damaged(filesystem, directory, swaps, kept):
+        for replaced in _replaced(filesystem, directory, name, kept):
+            remove(replaced)
+            kept.remove(replaced)
     # The `.log` first: side files without one are removed, a `.log` without one has it rebuilt.
     swaps.sort(key=lambda name: not name.endswith(LOG_SUFFIX + SWAP_SUFFIX))
     for name in swaps:
@@ -108,6 +108,35 @@ def settle_replacements(filesystem: Filesystem, directory: str, names: list[str]
         if final not in kept:
             kept.append(final)
     return sorted(kept)
+
+
+def _without_damaged(
+    filesystem: Filesystem, directory: str, swaps: list[str], kept: list[str]
+) -> list[str]:
+    """The `.log.swap` files that are whole. One that is not must not take the place of what it was
+    made of, if that is still there: its files are removed, from `swaps` too."""
+    whole = []
+    for name in [name for name in swaps if name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]:
+        path, source = f"{directory}/{name}", name[: -len(SWAP_SUFFIX)]
+        if source not in kept or _is_whole(filesystem, path):
+            whole.append(name)
+            continue
+        for one in [one for one in swaps if one[:_DIGITS] == name[:_DIGITS]]:
+            filesystem.remove(f"{directory}/{one}")
+            swaps.remove(one)
+    return whole
+
+
+def _is_whole(filesystem: Filesystem, path: str) -> bool:
+    file = filesystem.open(path)
+    try:
+        for _ in iterate_headers(file, 0, file.size):
+            pass
+    except CorruptBatch:
+        return False
+    finally:
+        file.close()
+    return True
 
 
 def _replaced(filesystem: Filesystem, directory: str, swap: str, names: list[str]) -> list[str]:

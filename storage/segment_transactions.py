@@ -7,6 +7,7 @@ decides whether a transaction is over. Kafka's class: `TransactionIndex`.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 
 from protocol.control_records import EndTransactionMarker, read_transaction_marker
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
@@ -45,12 +46,35 @@ class SegmentTransactions:
         """
         if self._aborted is None:
             path = segment_path(self.directory, self.base_offset, TXN_INDEX_SUFFIX)
-            data = self.filesystem.read(path) if self.filesystem.exists(path) else b""
-            entries = decode_transactions(data)
-            if entries is None or (entries and entries[0].last_offset < self.base_offset):
+            there = self.filesystem.exists(path)
+            entries = decode_transactions(self.filesystem.read(path)) if there else []
+            # One without an entry is never written.
+            if not entries and there or entries and entries[0].last_offset < self.base_offset:
                 raise CorruptBatch(f"{path} is damaged")
-            self._aborted = entries
+            self._aborted = entries or []
         return self._aborted
+
+    def check_aborted(self) -> None:
+        """Hold the index against the segment: its last entry must lead to a marker.
+
+        Raises CorruptBatch. One of an earlier time, or of which an entry says another offset, is
+        not found so: that would take a look at every entry, and Kafka takes none.
+        """
+        if not self.aborted:
+            return
+        last = self.aborted[-1]
+        for _, header in self.headers_from(last.last_offset):
+            if header.is_control and header.producer_id == last.producer_id:
+                return
+            if header.base_offset > last.last_offset:
+                return  # it is the segment that is damaged
+            break
+        path = segment_path(self.directory, self.base_offset, TXN_INDEX_SUFFIX)
+        raise CorruptBatch(f"{path} is damaged")
+
+    def headers_from(self, offset: int) -> Iterator[tuple[int, RecordBatchHeader]]:
+        """See `storage.segment_reads`."""
+        raise NotImplementedError
 
     def _known_aborted(self) -> list[AbortedTxn]:
         try:

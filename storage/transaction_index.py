@@ -34,10 +34,12 @@ def decode_transactions(data: bytes) -> list[AbortedTxn] | None:
     """The entries; None when the file is damaged or of another version."""
     if len(data) % _ENTRY.size:
         return None
-    found = []
+    found: list[AbortedTxn] = []
     for version, *fields in _ENTRY.iter_unpack(data):
         entry = AbortedTxn(*fields)
         if version != _VERSION or not 0 <= entry.first_offset <= entry.last_offset:
+            return None
+        if found and entry.last_offset <= found[-1].last_offset:
             return None
         found.append(entry)
     return found

@@ -332,27 +332,12 @@ def test_other_folders_are_left_alone() -> None:
     assert "x-0.abc-stray" in node.filesystem.list_dir(A)
 
 
-@pytest.mark.parametrize("longer", [A, B])
-def test_of_a_partition_in_two_directories_the_longer_copy_is_kept(longer: str) -> None:
-    node = started(0)
-    log = node.manager.get_or_create(("t", 0), TOPIC_ID, log_dir=A)
-    append(log, 3)
-    node.manager.close()
-    filesystem = node.filesystem
-    filesystem.make_dirs("/b/t-0")
-    for name in filesystem.list_dir("/a/t-0"):
-        filesystem.replace_atomically(f"/b/t-0/{name}", filesystem.read(f"/a/t-0/{name}"))
-    shorter = B if longer == A else A
-    cut = f"{shorter}/t-0/{0:020d}.log"
-    filesystem.replace_atomically(cut, filesystem.read(cut)[:-10])
-    manager = node.start()
-    kept = manager.get(("t", 0))
-    assert kept is not None and (kept.log_dir, kept.log_end_offset) == (longer, 3)
-    assert [log.log_dir for log in manager.logs_in(longer)] == [longer]
-    assert manager.logs_in(shorter) == []
-    aside = [name for name in filesystem.list_dir(shorter) if name.endswith("-stray")]
-    assert len(aside) == 1
-    assert any(f"the copy in {shorter}" in line for line in manager.report)
+def test_what_a_directory_had_and_has_not_any_more_is_known() -> None:
+    node = started(4)
+    assert node.manager.close()
+    node.filesystem.remove_tree("/b/t-1")
+    node.filesystem.rename("/b/t-3", f"/b/t-3.{'0' * 32}-delete")
+    assert node.start().lacking == {("t", 1): B}
 
 
 def test_one_failing_directory_leaves_the_other_serving() -> None:

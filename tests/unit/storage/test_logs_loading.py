@@ -129,13 +129,30 @@ def test_a_directory_that_fails_while_it_is_opened_leaves_the_other(skip: int) -
     assert not node.filesystem.exists("/a/.kafka_cleanshutdown")
 
 
-def test_a_failure_that_is_no_disks_ends_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    node = Node(disk())
-    monkeypatch.setattr(node.filesystem, "modified_ms", lambda _: 1 // 0)
+def test_what_cannot_be_opened_costs_its_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it is. The marker of a clean stop is not left, for nobody has recovered that log;
+    and what the checkpoints say of it is kept."""
+    filesystem = disk()
+    filesystem.replace_atomically("/a/recovery-point-offset-checkpoint", b"0\n1\nt 0 2\n")
+    node = Node(filesystem)
+    modified_ms = filesystem.modified_ms
+    broken = "/a/t-0/"
+    monkeypatch.setattr(
+        filesystem, "modified_ms", lambda path: 1 // (broken not in path) + modified_ms(path)
+    )
     node.load()
     node.jobs.run()
-    assert [type(error) for error in node.done] == [ZeroDivisionError]
+    assert node.done == [None]
+    assert list(node.logs.unopened) == [("t", 0)]
+    assert [line for line in node.logs.report if "t-0" in line] == [
+        "t-0 is offline: /a/t-0 cannot be opened: ZeroDivisionError: integer division or modulo by "
+        "zero"
+    ]
+    assert len(node.logs.logs) == 5
     assert node.logs.close() is False
+    assert b"\nt 0 2\n" in filesystem.read("/a/recovery-point-offset-checkpoint")
+    assert filesystem.exists("/a/.kafka_cleanshutdown") is False
+    assert filesystem.exists("/b/.kafka_cleanshutdown")
 
 
 def test_a_stop_in_the_midst_leaves_no_marker_and_opens_nothing_more() -> None:

@@ -12,7 +12,9 @@ ONE = AbortedTxn(producer_id=5, first_offset=10, last_offset=20, last_stable_off
 def test_an_entry_lies_as_kafka_lays_it() -> None:
     data = encode_transactions([ONE])
     assert data.hex() == ("00000000000000000005000000000000000a0000000000000014000000000000000f")
-    assert decode_transactions(data * 2) == [ONE, ONE]
+    later = encode_transactions([ONE._replace(last_offset=21)])
+    assert decode_transactions(data + later) == [ONE, ONE._replace(last_offset=21)]
+    assert decode_transactions(data * 2) is None, "markers lie one behind the other"
     assert decode_transactions(b"") == []
 
 
