@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from broker.config import BrokerConfig
+from broker.group_configs import group_config_fault
 from controller.settings import ControllerSettings
 from controller.storage_format import LogDirectories
 from storage.cleaner_ports import CleanerSettings
@@ -28,6 +31,7 @@ def controller_settings(config: BrokerConfig, storage: LogDirectories) -> Contro
         num_partitions=config.num_partitions,
         delete_topic_enable=config.delete_topic_enable,
         server_config=config.originals,
+        check_group_config=partial(group_config_fault, config),
         broker_session_timeout_ms=config.broker_session_timeout_ms,
         broker_heartbeat_interval_ms=config.broker_heartbeat_interval_ms,
         leader_imbalance_check_interval_ms=(

@@ -16,7 +16,6 @@ from typing import Any
 
 from broker.apis.context import RequestContext, Respond
 from broker.config import BrokerConfig
-from broker.config_keys import GROUP_CONFIG_DEF
 from broker.metrics import Metrics
 from broker.node_settings import controller_settings
 from broker.node_to_controller import ControllerAddress, NodeToController, Refuse
@@ -97,7 +96,6 @@ class SharedServer:
             read_bootstrap(ports.filesystem, config.metadata_log_dir),
             lambda error: ports.halt(f"the metadata log failed: {error}"),
             network=ports.network,
-            group_config_def=GROUP_CONFIG_DEF,
         )
         self.address = ControllerAddress(
             config.node_id,

@@ -3,8 +3,9 @@
 Owns: the four incremental operations, the older replace-all, and what a topic's config comes to
 when all sources are laid over each other.
 
-Never: knows what a config does. Topic and group keys are checked by their definitions, broker keys
-by a callback, since only the broker knows which of them can change while it runs.
+Never: knows what a config does. Topic keys are checked by their definitions, those of brokers and
+groups by callbacks: only the broker knows which of its own can change while it runs, and what
+limits a group.
 
 Follows KIP-339 (incremental changes), KIP-226 (sources), KIP-848 (group configs), KIP-714 (client
 metrics), and Kafka's `ConfigurationControlManager` and `ControllerConfigurationValidator`.
@@ -23,7 +24,7 @@ from controller.settings import ControllerSettings
 from controller.topic_names import topic_name_fault
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
-from storage.config_def import ConfigDef, ConfigError, ConfigSource, ConfigType, format_value
+from storage.config_def import ConfigSource, ConfigType, format_value
 from storage.java_literals import integer
 from storage.log_config import LOG_CONFIG_DEF, SYNONYMS, LogConfig, server_defaults
 
@@ -75,11 +76,8 @@ class EffectiveConfig(NamedTuple):
 class ConfigurationControl:
     """Decides on configs; holds nothing that changes but a cache."""
 
-    def __init__(
-        self, settings: ControllerSettings, group_config_def: ConfigDef | None = None
-    ) -> None:
+    def __init__(self, settings: ControllerSettings) -> None:
         self._settings = settings
-        self._group_config_def = group_config_def
         self._static = settings.server_config
         self._defaults = server_defaults(settings.server_config)
         self._kafka_defaults = LOG_CONFIG_DEF.defaults()
@@ -174,7 +172,7 @@ class ConfigurationControl:
         after: Mapping[str, str],
         new_topic: bool,
     ) -> list[MetadataRecord] | ApiError:
-        error = self._fault(resource_type, name, before, after)
+        error = self._fault(resource_type, name, after)
         if error is None and not new_topic:
             error = _missing(image, resource_type, name)
         if error is not None:
@@ -206,9 +204,7 @@ class ConfigurationControl:
 
     # --- checks --------------------------------------------------------------------------------
 
-    def _fault(
-        self, resource_type: int, name: str, before: Mapping[str, str], after: Mapping[str, str]
-    ) -> ApiError | None:
+    def _fault(self, resource_type: int, name: str, after: Mapping[str, str]) -> ApiError | None:
         if resource_type == ResourceType.TOPIC:
             if not name:
                 text = "Default topic resources are not allowed."
@@ -225,30 +221,12 @@ class ConfigurationControl:
                 return ApiError(ErrorCode.INVALID_REQUEST, text)
             return client_metrics_fault(after)
         if resource_type == ResourceType.GROUP:
-            return self._group_fault(name, before, after)
+            if not name:
+                text = "Default group resources are not allowed."
+                return ApiError(ErrorCode.INVALID_REQUEST, text)
+            return self._settings.check_group_config(after)
         text = f"Unknown resource type {resource_type}"
         return ApiError(ErrorCode.INVALID_REQUEST, text)
-
-    def _group_fault(
-        self, name: str, before: Mapping[str, str], after: Mapping[str, str]
-    ) -> ApiError | None:
-        if not name:
-            return ApiError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
-        definition = self._group_config_def
-        if definition is None:
-            text = "Group configs are not served by this release."
-            return ApiError(ErrorCode.INVALID_REQUEST, text)
-        for key, value in after.items():
-            if before.get(key) == value:
-                continue
-            if key not in definition:
-                text = f"Unknown group config name: {key}"
-                return ApiError(ErrorCode.INVALID_CONFIG, text)
-            try:
-                definition[key].parse(value)
-            except ConfigError as error:
-                return ApiError(ErrorCode.INVALID_CONFIG, str(error))
-        return None
 
     # --- what holds ----------------------------------------------------------------------------
 

@@ -32,7 +32,6 @@ from controller.raft_log import RaftLog
 from controller.random_ids import RandomBytes
 from controller.settings import ControllerSettings
 from controller.snapshot_generator import SnapshotGenerator
-from storage.config_def import ConfigDef
 from storage.ports import Network, Scheduler
 from storage.recoverable_log import LogEnvironment
 
@@ -54,7 +53,6 @@ class ControllerNode:
         bootstrap: Sequence[MetadataRecord],
         on_failure: Callable[[Exception], None],
         network: Network | None = None,
-        group_config_def: ConfigDef | None = None,
     ) -> None:
         """Open the metadata log and its latest snapshot. `bootstrap` is what an empty log begins
         with (`controller.storage_format`); `on_failure(error)` runs once if the log fails. A quorum
@@ -87,7 +85,6 @@ class ControllerNode:
             scheduler,
             random_bytes,
             bootstrap,
-            group_config_def,
         )
         self.apis = ControllerApis(settings, self.controller, scheduler)
         self._snapshots = SnapshotGenerator(

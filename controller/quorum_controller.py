@@ -43,7 +43,6 @@ from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import NoOpRecord
 from protocol.primitives import StringTooLong
-from storage.config_def import ConfigDef
 from storage.ports import Scheduler
 
 if TYPE_CHECKING:
@@ -85,7 +84,6 @@ class QuorumController:
         scheduler: Scheduler,
         random_bytes: RandomBytes,
         bootstrap: Sequence[MetadataRecord],
-        group_config_def: ConfigDef | None = None,
     ) -> None:
         """`bootstrap` are the records that an empty log begins with."""
         self._settings = settings
@@ -93,7 +91,7 @@ class QuorumController:
         self._loader = loader
         self._scheduler = scheduler
         self._bootstrap = list(bootstrap)
-        self.configuration = ConfigurationControl(settings, group_config_def)
+        self.configuration = ConfigurationControl(settings)
         self.leadership = LeadershipChanges(self.configuration)
         self._random_bytes = random_bytes
         self.cluster = ClusterControl(settings, self.leadership)

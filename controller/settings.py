@@ -21,6 +21,8 @@ from protocol.errors import ApiError
 
 BrokerConfigCheck = Callable[[str, Mapping[str, str]], ApiError | None]
 """(broker id as text or "", all configs it would then have) → why not."""
+GroupConfigCheck = Callable[[Mapping[str, str]], ApiError | None]
+"""(all configs that a group would then have) → why not."""
 
 DEFAULT_FEATURES: Mapping[str, tuple[int, int]] = {
     METADATA_VERSION: (MINIMUM_LEVEL, LATEST_LEVEL),
@@ -31,6 +33,10 @@ DEFAULT_FEATURES: Mapping[str, tuple[int, int]] = {
 
 
 def _accept(_name: str, _configs: Mapping[str, str]) -> ApiError | None:
+    return None
+
+
+def _accept_group(_configs: Mapping[str, str]) -> ApiError | None:
     return None
 
 
@@ -60,6 +66,7 @@ class ControllerSettings:
     server_config: Mapping[str, str] = field(default_factory=dict)
     """Texts that the server's configuration sets, by key: they give topics their defaults."""
     check_broker_config: BrokerConfigCheck = _accept
+    check_group_config: GroupConfigCheck = _accept_group
 
     broker_session_timeout_ms: int = 9_000
     broker_heartbeat_interval_ms: int = 2_000

@@ -305,8 +305,13 @@ def _throttled_replicas(name: str, value: ConfigValue) -> None:
 def _offset_reset(name: str, value: ConfigValue) -> None:
     """Of a share group: KIP-932, with the ISO 8601 duration of KIP-1106."""
     text = str(value)
-    if text not in ("latest", "earliest") and not re.fullmatch(r"by_duration:P[0-9DTHMS.]+", text):
-        reason = f"{name} must be one of {_OFFSET_RESETS[1:-1]}"
+    kind, found, duration = text.partition(":")
+    elapsed_ns = java.duration_ns(duration) if kind == "by_duration" and found else None
+    if text not in ("latest", "earliest") and (elapsed_ns is None or elapsed_ns < 0):
+        reason = (
+            f"Invalid value `{text}` for configuration {name}. The value must be either "
+            "'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
+        )
         raise ConfigError.invalid(name, value, reason)
 
 

@@ -1,10 +1,10 @@
-"""Numbers and truths as Java writes and reads them: Kafka's configs are such texts.
+"""Numbers, truths and durations as Java writes and reads them: Kafka's configs are such texts.
 
 Each reader takes a text that is trimmed already and gives None where Java refuses it. Pure
 functions; never: knows a key or a limit.
 
 Follows the documentation of `String.trim`, `Boolean`, `Integer.parseInt`, `Long.parseLong`,
-`Double.valueOf` and `Double.toString` of Java 17.
+`Double.valueOf`, `Double.toString` and `Duration.parse` of Java 17.
 """
 
 from __future__ import annotations
@@ -18,6 +18,12 @@ _HEXADECIMAL = re.compile(
     r"([+-]?0[xX]([0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[dDfF]?"
 )
 _NO_NUMBER = re.compile(r"[+-]?(NaN|Infinity)")
+_DURATION = re.compile(
+    r"(?P<sign>[-+]?)P(?:(?P<d>[-+]?[0-9]+)D)?(?P<time>T(?:(?P<h>[-+]?[0-9]+)H)?"
+    r"(?:(?P<m>[-+]?[0-9]+)M)?(?:(?P<s>[-+]?[0-9]+)(?:[.,](?P<fraction>[0-9]{0,9}))?S)?)?",
+    re.IGNORECASE | re.ASCII,
+)
+_MOST_SECONDS = 2**63 - 1
 _MOST_DIGITS = 20  # more than any integer of 64 bits has
 _LAST_OF_ONE_CHAR = "\uffff"  # beyond, a character is two for Java, and neither is a digit
 
@@ -59,6 +65,25 @@ def double(text: str) -> float | None:
     if _NO_NUMBER.fullmatch(text):
         return float(text)
     return None
+
+
+def duration_ns(text: str) -> int | None:
+    """Nanoseconds of an ISO 8601 duration of days, hours, minutes and seconds."""
+    found = _DURATION.fullmatch(text)
+    if found is None or found["time"] in ("T", "t"):
+        return None
+    seconds, given = 0, False
+    for unit, factor in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)):
+        if found[unit] is not None:
+            count = integer(found[unit], 64)
+            if count is None:
+                return None
+            seconds, given = seconds + factor * count, True
+    if not given or abs(seconds) > _MOST_SECONDS:
+        return None
+    fraction = int((found["fraction"] or "").ljust(9, "0"))
+    nanoseconds = seconds * 1_000_000_000 + (-fraction if "-" in (found["s"] or "") else fraction)
+    return -nanoseconds if found["sign"] == "-" else nanoseconds
 
 
 def double_text(value: float) -> str:

@@ -24,3 +24,5 @@ def test_the_controller_is_told_what_the_file_says() -> None:
     assert settings.broker_session_timeout_ms == 1234
     assert settings.delete_topic_enable is False
     assert settings.server_config["log.segment.bytes"] == "2097152"
+    refused = settings.check_group_config({"streams.num.standby.replicas": "3"})
+    assert refused is not None

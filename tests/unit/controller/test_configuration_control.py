@@ -15,7 +15,7 @@ from controller.metadata_image import MetadataImage, ResourceType
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import ConfigRecord
-from storage.config_def import ConfigDef, ConfigSource
+from storage.config_def import ConfigSource
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 
 SET, DELETE, APPEND, SUBTRACT = ConfigOperation
@@ -25,13 +25,12 @@ IMAGE = image_of(
     *topic_records("foo", b"f" * 16, [1]),
     ConfigRecord(TOPIC, "foo", "retention.ms", "5"),
 )
-GROUPS = ConfigDef.from_package("broker", "group-configs.json")
 
 
 def control(**more: object) -> ConfigurationControl:
     values = {"metadata_log_dir": "/d", "voters": (1,), "cluster_id": "c", "directory_id": b""}
     settings = ControllerSettings(node_id=1, **{**values, **more})  # type: ignore[arg-type]
-    return ConfigurationControl(settings, GROUPS)
+    return ConfigurationControl(settings)
 
 
 def change(name: str, operation: int, value: str | None, kind: int = TOPIC) -> object:
@@ -191,14 +190,27 @@ def test_a_topic_must_have_a_name() -> None:
     assert outcome == ApiError(ErrorCode.INVALID_REQUEST, text)
 
 
-def test_groups() -> None:
-    assert change("consumer.session.timeout.ms", SET, "50000", GROUP) == [
-        ConfigRecord(GROUP, "g", "consumer.session.timeout.ms", "50000")
+def test_groups_are_checked_by_the_callback_with_all_that_they_would_have() -> None:
+    refusal = ApiError(ErrorCode.INVALID_CONFIG, "no")
+    seen: list[object] = []
+
+    def check(configs: object) -> ApiError | None:
+        seen.append(configs)
+        return refusal if "b" in configs else None  # type: ignore[operator]
+
+    checked = control(check_group_config=check)
+    image = image_of(ConfigRecord(GROUP, "g", "a", "1"))
+    one = [ConfigChange("c", SET, "2")]
+    assert checked.alter_incrementally(image, GROUP, "g", one) == [
+        ConfigRecord(GROUP, "g", "c", "2")
     ]
-    for name, value in (("consumer.session.timeout.ms", "x"), ("colour", "red")):
-        outcome = change(name, SET, value, GROUP)
-        assert isinstance(outcome, ApiError)
-        assert outcome.code is ErrorCode.INVALID_CONFIG
+    assert checked.alter_incrementally(image, GROUP, "g", [ConfigChange("b", SET, "2")]) is refusal
+    assert checked.replace(image, GROUP, "g", {"b": "3"}) is refusal
+    assert seen == [{"a": "1", "c": "2"}, {"a": "1", "b": "2"}, {"b": "3"}]
+    nameless = checked.alter_incrementally(image, GROUP, "", one)
+    assert isinstance(nameless, ApiError)
+    assert nameless.code is ErrorCode.INVALID_REQUEST
+    assert len(seen) == 3
 
 
 def effective(image: MetadataImage, overrides: dict[str, str], **server: str) -> object:

@@ -125,3 +125,38 @@ def test_no_doubles(text: str) -> None:
 )
 def test_doubles_for_people(value: float, text: str) -> None:
     assert java.double_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("P1DT2H3M4.5S", 93_784.5),
+        ("p1d", 86_400),
+        ("P+1D", 86_400),
+        ("+P1D", 86_400),
+        ("-P-1D", 86_400),
+        ("-P1DT-25H", 3_600),
+        ("PT-1H+120M", 3_600),
+        ("PT1,5S", 1.5),
+        ("PT1.S", 1),
+        ("PT-0S", 0),
+        ("PT-0.5S", -0.5),
+        ("P-1D", -86_400),
+        ("PT1H-120M", -3_600),
+        ("P1DT-25H", -3_600),
+    ],
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert java.duration_ns(text) == seconds * 10**9
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "P", "PT", "P1", "P1S", "PT1D", "P1DT", "--P1D", "P1W", "P1M", "PT.5S", "PT0.5H"),
+        *("PT1.1234567890S", "P106751991167301D", "PT9223372036854775808S", "P 1D", "P\u0663D"),
+        *("PT1H2H", "PT1M1H", "PT0.-5S", " P1D"),
+    ],
+)
+def test_no_durations(text: str) -> None:
+    assert java.duration_ns(text) is None
