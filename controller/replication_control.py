@@ -69,7 +69,8 @@ class ReplicationControl:
     def create_topics(
         self, view: View, topics: Sequence[CreatableTopic], validate_only: bool
     ) -> Decision[list[CreatableTopicResult]]:
-        """Create `topics`, each on its own: one that is refused does not stop the others."""
+        """Create `topics`, each on its own: one that is refused does not stop the others, and two
+        whose names collide are created, as in Kafka."""
         if self._partitions_asked(topics) > MAX_PARTITIONS_PER_REQUEST:
             return Decision(TOO_MANY_PARTITIONS)
         names: dict[str, str] | None = None
@@ -84,8 +85,6 @@ class ReplicationControl:
                 continue
             records += new.records
             results.append(new.result)
-            if names is not None and can_collide(topic.name):
-                names[normalized(topic.name)] = topic.name
         if len(records) > MAX_RECORDS_PER_OPERATION:
             return Decision(TOO_MANY_RECORDS)
         return Decision(results, [] if validate_only else records)

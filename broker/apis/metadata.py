@@ -80,7 +80,7 @@ class MetadataApi:
         topics = self._topics(context, request, image, view)
         if request.include_topic_authorized_operations:
             for topic in topics:
-                if not topic.error_code:
+                if topic.name is not None:  # whatever is wrong with it
                     topic.topic_authorized_operations = TOPIC_OPERATIONS
         low, high = CLUSTER_OPERATIONS_IN
         operations_asked = request.include_cluster_authorized_operations and low <= version <= high

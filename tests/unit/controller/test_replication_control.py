@@ -68,7 +68,11 @@ def test_two_colliding_names_in_one_request() -> None:
     topics = [CreatableTopic("a.b", 1, 1), CreatableTopic("a_b", 1, 1)]
     decision = control().create_topics(view(THREE), topics, False)
     assert not isinstance(decision.reply, ApiError)
-    assert [result.error_code for result in decision.reply] == [0, 17]
+    assert [result.error_code for result in decision.reply] == [0, 0]
+    image = image_of(broker_record(1), *topic_records("a.b", FOO, [1]))
+    later = control().create_topics(view(image), topics, False)
+    assert not isinstance(later.reply, ApiError)
+    assert [result.error_code for result in later.reply] == [36, 17]
 
 
 def test_topic_ids_are_never_taken_twice() -> None:

@@ -221,9 +221,10 @@ def test_authorized_operations_when_asked_for() -> None:
         "include_topic_authorized_operations": True,
         "include_cluster_authorized_operations": True,
     }
-    response = server.ask("t", "none", version=10, **options)
+    response = server.ask("t", "none", "bad!", "", version=10, **options)
     # what an Apache Kafka 4.3.0 without authorizer answers
-    assert [t.topic_authorized_operations for t in response.topics] == [3576, -(2**31)]
+    assert [t.error_code for t in response.topics] == [0, 3, 17, 17]
+    assert [t.topic_authorized_operations for t in response.topics] == [3576] * 4
     assert response.cluster_authorized_operations == 8096
     response = server.ask("t", version=10)
     assert response.topics[0].topic_authorized_operations == -(2**31)
