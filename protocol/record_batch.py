@@ -50,6 +50,7 @@ LOG_APPEND_TIME_FLAG = 0x08
 TRANSACTIONAL_FLAG = 0x10
 CONTROL_FLAG = 0x20
 DELETE_HORIZON_FLAG = 0x40
+_MEANT = 0x7F
 
 HEADER = Struct(">qiibIhiqqqhii")
 _BASE_OFFSET = Struct(">q")
@@ -328,12 +329,13 @@ def patch_base_offset_and_epoch(
 
 
 def patch_log_append_time(buf: bytearray | memoryview, pos: int, now_ms: int) -> None:
-    """Make the batch one of LogAppendTime: flag and max timestamp, then the CRC anew.
+    """Make the batch one of LogAppendTime: flag and max timestamp, then the CRC anew. Bits of the
+    attributes that have no meaning are cleared, as by Kafka.
 
     The records keep their deltas; a reader takes the max timestamp for all of them (KIP-32).
     """
     (batch_length,) = _LENGTH.unpack_from(buf, pos + _LENGTH_OFFSET)
     (attributes,) = _ATTRIBUTES.unpack_from(buf, pos + ATTRIBUTES_OFFSET)
-    _ATTRIBUTES.pack_into(buf, pos + ATTRIBUTES_OFFSET, attributes | LOG_APPEND_TIME_FLAG)
+    _ATTRIBUTES.pack_into(buf, pos + ATTRIBUTES_OFFSET, attributes & _MEANT | LOG_APPEND_TIME_FLAG)
     _MAX_TIMESTAMP.pack_into(buf, pos + _MAX_TIMESTAMP_OFFSET, now_ms)
     _CRC.pack_into(buf, pos + CRC_OFFSET, crc_of(buf, pos, LOG_OVERHEAD + batch_length))

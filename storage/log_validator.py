@@ -23,9 +23,11 @@ from protocol.record_batch import (
     CRC_OFFSET,
     LOG_APPEND_TIME_FLAG,
     CorruptBatch,
+    InvalidBatch,
     RecordBatchHeader,
     TimestampType,
     TruncatedBatch,
+    UnknownCodec,
     crc_is_valid,
     crc_of,
     patch_log_append_time,
@@ -38,6 +40,7 @@ from storage.record_validation import decode_and_check, must_decode, rebuild_bat
 from storage.refusal import LOG_APPEND_TIME, LONG_MAX, Refusal, out_of_range
 
 _CRC = Struct(">I")
+_CREATE_TIME = 0x7F & ~LOG_APPEND_TIME_FLAG  # what else the attributes may say
 
 
 def may_take_unseen(config: LogConfig) -> bool:
@@ -101,8 +104,10 @@ def _fit_to_topic(
 
 
 def _make_create_time(batch: memoryview) -> None:
-    """A client's claim of LogAppendTime means nothing where the topic keeps the client's time."""
-    batch[ATTRIBUTES_OFFSET + 1] &= ~LOG_APPEND_TIME_FLAG & 0xFF
+    """A client's claim of LogAppendTime means nothing where the topic keeps the client's time. Bits
+    that have no meaning are cleared with it, as by Kafka."""
+    batch[ATTRIBUTES_OFFSET] = 0
+    batch[ATTRIBUTES_OFFSET + 1] &= _CREATE_TIME
     _CRC.pack_into(batch, CRC_OFFSET, crc_of(batch, 0, len(batch)))
 
 
@@ -121,13 +126,15 @@ def split_batches(
         except TruncatedBatch:
             break
         except CorruptBatch as damage:
-            return Refusal(damage.error_code, str(damage))
+            is_one = isinstance(damage, InvalidBatch | UnknownCodec)
+            return Refusal(damage.error_code, str(damage), is_no_batch=not is_one)
         batches.append((position, header))
         position += header.size_in_bytes
     if not batches or (origin is AppendOrigin.CLIENT and len(batches) != 1):
         return Refusal(
             ErrorCode.INVALID_RECORD,
             "Produce requests with version >= 3 must have exactly one record batch per partition",
+            is_no_batch=True,
         )
     return batches
 

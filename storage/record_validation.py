@@ -60,7 +60,7 @@ def decode_and_check(
     for index, record in enumerate(records):
         if config.compact and record.key is None:
             text = (
-                f"Compacted topic cannot accept message without key in topic partition {partition}."
+                f"Compacted topic cannot accept message without key in topic partition {partition}"
             )
             errors.append((index, text))
         elif checks_time and _is_out_of_range(record.timestamp, config, now_ms):

@@ -8,16 +8,29 @@ from protocol.errors import ErrorCode
 from storage.log_config import LogConfig
 
 LOG_APPEND_TIME = "LogAppendTime"
+_WITHOUT_LOG_START = (
+    ErrorCode.CORRUPT_MESSAGE,
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.RECORD_LIST_TOO_LARGE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+)
 LONG_MAX = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why nothing was appended. `record_errors` are (index in the batch, message)."""
+    """Why nothing was appended. `record_errors` are (index in the batch, message); `is_no_batch`
+    says that the bytes are not one batch, which is found before any log is asked."""
 
     error: ErrorCode
     message: str
     record_errors: list[tuple[int, str | None]] = field(default_factory=list)
+    is_no_batch: bool = False
+
+    @property
+    def names_log_start(self) -> bool:
+        """Whether a client is told where the log starts, as Kafka's `ReplicaManager` has it."""
+        return not self.is_no_batch and self.error not in _WITHOUT_LOG_START
 
 
 def out_of_range(timestamp: int, offset: int, config: LogConfig, now_ms: int) -> str:

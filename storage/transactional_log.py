@@ -158,9 +158,8 @@ class TransactionalLog(RecoverableLog):
             self._local.note_aborted(transaction)
 
     def _refused(self, refusal: Refusal) -> LogAppendInfo:
-        return LogAppendInfo.refused(
-            refusal.error, refusal.message, self.log_start_offset, refusal.record_errors
-        )
+        start = self.log_start_offset if refusal.names_log_start else -1
+        return LogAppendInfo.refused(refusal.error, refusal.message, start, refusal.record_errors)
 
     def _count_messages(self, info: LogAppendInfo) -> LogAppendInfo:
         """`flush.messages`: fsync before the answer, as its meaning is (not the default)."""

@@ -50,7 +50,6 @@ from storage.verification_state import VerificationGuard
 ADMIN_CLIENT_ID = "__admin_client"
 """Of those who may write to internal topics (Kafka's `AdminUtils`)."""
 ALL_REPLICAS = -1
-ACKS = (ALL_REPLICAS, 0, 1)
 CURRENT_LEADER_FROM = 10
 TOPIC_IDS_FROM = 13
 ZSTD_FROM = 7
@@ -76,12 +75,11 @@ class ProduceApi:
         respond: Respond,
         verified: VerifiedTransaction | None = None,
     ) -> None:
-        if request.acks not in ACKS:
-            self._answer(request, refuse_produce(request, ErrorCode.INVALID_REQUIRED_ACKS), respond)
-            return
-        if verified is None and request.transactional_id is not None:
-            self._verify(context, request, respond)
-            return
+        if verified is None:
+            request.topic_data = _each_once(request.topic_data)
+            if request.transactional_id is not None:
+                self._verify(context, request, respond)
+                return
         append = _Append(self._replicas, request, context, verified)
         response = append.run(self._scheduler.wall_ms())
         if append.failed:
@@ -224,7 +222,7 @@ class _Append:
         )
         if isinstance(info, ErrorCode):
             self.failed = True
-            return _failed(data.index, *_not_tried(records, info))
+            return _not_tried(partition, data.index, records, info)
         if info.error:
             return refused(data.index, info)
         self.appended.append(partition)
@@ -259,16 +257,46 @@ class _Append:
 _ZSTD = 4  # Codec.ZSTD; its module brings the codecs with it, which a start does not need
 
 
-def _not_tried(records: memoryview, error: ErrorCode) -> tuple[ErrorCode, str | None]:
-    """Why no log was asked to append; what is no batch is said to be none before all else."""
+def _each_once(topics: list[TopicProduceData]) -> list[TopicProduceData]:
+    """Each partition once, with the last batch that is sent for it; no topic without partitions.
+    So Kafka reads a request, into a map."""
+    if len(topics) == 1 and len(topics[0].partition_data) == 1:
+        return topics
+    names = dict.fromkeys(topic.name or topic.topic_id for topic in topics)
+    if len(names) == len(topics) and all(map(_is_distinct, topics)):
+        return topics
+    once: dict[str | bytes, tuple[TopicProduceData, dict[int, PartitionProduceData]]] = {}
+    for topic in topics:
+        _, last = once.setdefault(topic.name or topic.topic_id, (topic, {}))
+        last.update((data.index, data) for data in topic.partition_data)
+    return [
+        TopicProduceData(topic.name, topic.topic_id, list(last.values()))
+        for topic, last in once.values()
+        if last
+    ]
+
+
+def _is_distinct(topic: TopicProduceData) -> bool:
+    partitions = topic.partition_data
+    return 0 < len({data.index for data in partitions}) == len(partitions)
+
+
+def _not_tried(
+    partition: Partition, index: int, records: memoryview, error: ErrorCode
+) -> PartitionProduceResponse:
+    """No log was asked to append; what is no batch is said to be none before all else."""
     batches = split_batches(records, AppendOrigin.CLIENT)
-    return (batches.error, batches.message) if isinstance(batches, Refusal) else (error, None)
+    if isinstance(batches, Refusal) and batches.is_no_batch:
+        return _failed(index, batches.error, batches.message)
+    answer = _failed(index, error)
+    if error is ErrorCode.NOT_ENOUGH_REPLICAS:
+        answer.log_start_offset = partition.log.log_start_offset
+    return answer
 
 
 def _settle(answer: PartitionProduceResponse, verdict: ErrorCode) -> None:
-    if verdict:
-        answer.error_code = int(verdict)
-        answer.base_offset = -1
+    """An append stays where it is: its offset is told also where it was not replicated in time."""
+    answer.error_code = int(verdict)
 
 
 def _failed(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:

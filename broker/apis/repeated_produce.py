@@ -45,14 +45,17 @@ _ALL_REPLICAS = -1
 _Find: TypeAlias = Callable[[str, int], Partition | None] | Callable[[bytes, int], Partition | None]
 Place: TypeAlias = tuple[str, bytes, int]
 """Name or id of a topic, the other one being empty, and a partition's index."""
-_Refuse: TypeAlias = Callable[[int, str, Place, int, int, ErrorCode], ResponseParts]
-_RefuseHere: TypeAlias = Callable[[int, int, ErrorCode], ResponseParts]
+Appended: TypeAlias = tuple[int, int, int]
+"""What is told of an append, replicated or not: first offset, append time, log start."""
+_Refuse: TypeAlias = Callable[[int, str, Place, int, Appended, ErrorCode], ResponseParts]
+_RefuseHere: TypeAlias = Callable[[int, Appended, ErrorCode], ResponseParts]
 
 
 _Target: TypeAlias = tuple[_Find, str | bytes, int, int, int, AnswerTemplate | None, _RefuseHere]
 """Where such requests go, and how they are answered: finds the partition by a name or id and its
-index; acks, the timeout in ms, and what answers; at last (correlation id, log start, error) of an
-append that was not replicated. Tuples by themselves: one with names takes longer to take apart."""
+index; acks, the timeout in ms, and what answers; at last (correlation id, what was appended, error)
+of an append that was not replicated. Tuples by themselves: one with names takes longer to take
+apart."""
 
 
 # How the length of records is read, as two numbers a and b: a × first + b × second = frame's size
@@ -68,7 +71,7 @@ class RepeatedProduce:
     """What is remembered; one for a broker."""
 
     def __init__(self, replicas: ReplicaManager, refuse: _Refuse) -> None:
-        """`refuse(version, listener, place, correlation id, log start, error)`: what is said of an
+        """`refuse(version, listener, place, correlation id, appended, error)`: what is said of an
         append that was not replicated."""
         self._replicas = replicas
         self._refuse = refuse
@@ -219,7 +222,7 @@ def _answer(
     """What is said of an append that was to be replicated."""
     *_, template, refuse = target
     if error or template is None:
-        return refuse(correlation_id, start, error)
+        return refuse(correlation_id, (offset, -1, start), error)
     pack, size, before, after = template
     answer: bytes = pack(size, correlation_id, before, offset, -1, start, after)
     return answer

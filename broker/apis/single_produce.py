@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 
 from broker.apis.context import Repeating, TheLongWay
-from broker.apis.repeated_produce import Place, RepeatedProduce
+from broker.apis.repeated_produce import Appended, Place, RepeatedProduce
 from broker.apis.replicated_produce import ReplicatedProduce
 from broker.replication.replica_manager import ReplicaManager
 from protocol.errors import ErrorCode, ProtocolError
@@ -34,8 +34,6 @@ LOOKED_AT = TRANSACTIONAL_FLAG | 4  # most batches have neither bit: 4 is in zst
 
 _ALL_REPLICAS = -1
 _NOBODY = 0
-_LEADER = 1
-_ACKS = (_ALL_REPLICAS, _NOBODY, _LEADER)
 
 
 class SingleProduce:
@@ -70,12 +68,7 @@ class SingleProduce:
             partition = replicas.partition(name, index)
         else:
             partition = replicas.partition_by_id(topic_id, index)
-        if (
-            partition is None
-            or len(records) < HEADER_SIZE
-            or records[LOW_ATTRIBUTES] & LOOKED_AT
-            or acks not in _ACKS
-        ):
+        if partition is None or len(records) < HEADER_SIZE or records[LOW_ATTRIBUTES] & LOOKED_AT:
             return False
         info = partition.append_as_leader(records, acks, self._wall_ms())
         if isinstance(info, ErrorCode):
@@ -105,9 +98,9 @@ class SingleProduce:
         """What is said of an append with this verdict."""
         if not error:
             return one.parts()
-        place = one.name, one.topic_id, one.index
-        start = one.info.log_start_offset
-        return self._refuse(one.version, listener_name, place, one.correlation_id, start, error)
+        info, place = one.info, (one.name, one.topic_id, one.index)
+        appended = info.first_offset, info.log_append_time, info.log_start_offset
+        return self._refuse(one.version, listener_name, place, one.correlation_id, appended, error)
 
     def _refuse(
         self,
@@ -115,12 +108,12 @@ class SingleProduce:
         listener_name: str,
         place: Place,
         correlation_id: int,
-        log_start_offset: int,
+        appended: Appended,
         error: ErrorCode,
     ) -> ResponseParts:
         """What is said of an append that was not replicated."""
         name, topic_id, index = place
-        one = PartitionProduceResponse(index, int(error), -1, -1, log_start_offset)
+        one = PartitionProduceResponse(index, int(error), *appended)
         response = ProduceResponse([TopicProduceResponse(name, topic_id, [one])])
         self._name_leaders(version, listener_name, response)
         return encode(response, version, correlation_id)

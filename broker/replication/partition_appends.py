@@ -39,12 +39,14 @@ class PartitionAppends(PartitionReads):
         verification_guard: VerificationGuard | None = None,
         internal_allowed: bool = False,
     ) -> LogAppendInfo | ErrorCode:
-        """Append batches, which are patched in place; the first of a transaction with the guard of
-        its verification. `internal_allowed`: the coordinator that keeps its state here, or a client
-        that may write between its records.
+        """Append batches, which are patched in place, with acks -1 (all), 0 or 1; the first of a
+        transaction with the guard of its verification. `internal_allowed`: the coordinator that
+        keeps its state here, or a client that may write between its records.
 
         The error of the append is in the returned info; an ErrorCode alone where it was not tried.
         """
+        if not -1 <= required_acks <= 1:
+            return ErrorCode.INVALID_REQUIRED_ACKS
         if self.is_internal and not internal_allowed:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         if not self.is_leader:

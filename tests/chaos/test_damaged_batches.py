@@ -27,7 +27,7 @@ from tests.golden.damaged_batches import (
     end_offset,
     produce,
 )
-from tests.golden.test_damaged_batches import KAFKA, expected
+from tests.golden.test_damaged_batches import KAFKA, KAFKAS_START, expected
 
 ROUNDS = 150
 REFUSALS = {
@@ -52,6 +52,7 @@ def test_known_cases_are_answered_as_kafka_does(unharmed: BrokerProcess) -> None
             assert ours[name]["error"] == "INVALID_RECORD"
             continue
         assert ours[name]["error"] == expected(name), (name, ours[name], KAFKA[name])
+        assert ours[name]["start"] == KAFKAS_START[name], (name, ours[name])
         assert ours[name]["appended"] == (3 if ours[name]["error"] == "NONE" else 0), name
 
 

@@ -235,7 +235,7 @@ def end_offset(asker: Asker, topic: str = TOPIC) -> int:
 
 
 def answers_of(port: int) -> dict[str, dict[str, Any]]:
-    """What the broker at `port` says to each case: error, message, records appended."""
+    """What the broker at `port` says to each case: error, message, records appended, log start."""
     answers: dict[str, dict[str, Any]] = {}
     with Asker(port) as asker:
         create_topic(asker)
@@ -253,6 +253,7 @@ def answers_of(port: int) -> dict[str, dict[str, Any]]:
             said: dict[str, Any] = {
                 "error": ErrorCode(answer.error_code).name,
                 "appended": end_offset(asker) - before,
+                "start": answer.log_start_offset,
             }
             if answer.error_message:
                 said["message"] = answer.error_message

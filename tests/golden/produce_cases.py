@@ -14,172 +14,28 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from protocol.errors import ErrorCode
-from protocol.messages.create_topics import (
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreateTopicsRequest,
-)
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
-from protocol.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
-from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.messages.write_txn_markers import (
-    WritableTxnMarker,
-    WritableTxnMarkerTopic,
-    WriteTxnMarkersRequest,
-)
-from protocol.record_batch import CRC_OFFSET
+from protocol.messages.produce import ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
+from tests.golden.produce_conversation import (
+    CLOSED,
+    NOW_MS,
+    Batch,
+    Call,
+    Conversation,
+    batch,
+    damaged,
+    partition_data,
+    with_attributes,
+)
 
 RECORDED = Path(__file__).parent / "produce_answers_kafka_4_3_0.json"
-NOW_MS = 1_600_000_000_000
-CLOSED = "closed"
 ADMIN = "__admin_client"
 INTERNAL = ("__consumer_offsets", "__transaction_state")
 UNUSED, ADMINS = 3, 4  # partitions of those where no coordinator writes meanwhile
-
-Batch = bytes | bytearray | None
-
-
-class Call(Protocol):
-    """One request on a connection of its own."""
-
-    def __call__(self, request: Any, version: int, client_id: str | None = ..., /) -> Any:
-        """The answer; CLOSED where the connection is closed instead."""
-
-
-def batch(count: int = 1, key: bytes | None = b"k", **options: Any) -> bytearray:
-    """A good one."""
-    return build_batch([Record(-1, NOW_MS, key, b"v")] * count, **options)
-
-
-def damaged() -> bytearray:
-    """One whose checksum is wrong."""
-    broken = batch()
-    broken[CRC_OFFSET] ^= 1
-    return broken
-
-
-class Conversation:
-    """Asks in order, and keeps each answer under its name. `pause` lets the broker work."""
-
-    def __init__(self, call: Call, pause: Callable[[], None]) -> None:
-        self.answers: dict[str, Any] = {}
-        self.call = call
-        self.pause = pause
-
-    def keep(self, name: str, answer: Any) -> None:
-        assert name not in self.answers, name
-        self.answers[name] = answer
-
-    def until_good(self, request: Any, version: int) -> Any:
-        for _ in range(600):
-            answer = self.call(request, version)
-            if answer.error_code == ErrorCode.NONE:
-                return answer
-            self.pause()
-        raise AssertionError(f"no other answer to {request}")
-
-    def create(self, name: str, partitions: int = 1, **configs: str) -> str:
-        overrides = [
-            CreatableTopicConfig(key.replace("_", "."), value) for key, value in configs.items()
-        ]
-        topic = CreatableTopic(name, partitions, 1, configs=overrides)
-        assert self.call(CreateTopicsRequest([topic], 30_000), 7).topics[0].error_code == 0
-        while (
-            not self.call(MetadataRequest([MetadataRequestTopic(name=name)]), 12)
-            .topics[0]
-            .partitions
-        ):
-            self.pause()
-        return name
-
-    def topic_id(self, name: str) -> bytes:
-        topic_id: bytes = (
-            self.call(MetadataRequest([MetadataRequestTopic(name=name)]), 12).topics[0].topic_id
-        )
-        return topic_id
-
-    def end(self, topic: str, index: int = 0) -> int:
-        """The offset after the last record."""
-        asked = ListOffsetsTopic(topic, [ListOffsetsPartition(index, timestamp=-1)])
-        offset: int = (
-            self.call(ListOffsetsRequest(-1, topics=[asked]), 5).topics[0].partitions[0].offset
-        )
-        return offset
-
-    def produce(
-        self,
-        name: str,
-        *topics: tuple[str, Sequence[tuple[int, Batch]]],
-        version: int = 12,
-        acks: int = 1,
-        transactional_id: str | None = None,
-        client_id: str | None = "me",
-    ) -> None:
-        """`topics`: (name, [(index, batch), …]); by their ids from v13 on."""
-        ids = {topic: self.topic_id(topic) for topic, _ in topics} if version >= 13 else {}
-        data = [
-            TopicProduceData(topic, ids.get(topic, bytes(16)), [_data(*one) for one in partitions])
-            for topic, partitions in topics
-        ]
-        request = ProduceRequest(transactional_id, acks, 5_000, data)
-        response = self.call(request, version, client_id)
-        if response == CLOSED:
-            self.keep(name, CLOSED)
-            return
-        names = {topic_id: topic for topic, topic_id in ids.items()}
-        self.keep(
-            name,
-            sorted(
-                [
-                    names.get(topic.topic_id, topic.name),
-                    one.index,
-                    one.error_code,
-                    one.base_offset,
-                    "now" if one.log_append_time_ms > NOW_MS else one.log_append_time_ms,
-                    one.log_start_offset,
-                ]
-                for topic in response.responses
-                for one in topic.partition_responses
-            ),
-        )
-
-    def mark(
-        self,
-        name: str,
-        topic: str,
-        markers: Sequence[tuple[int, int, int, int]],
-        version: int,
-    ) -> None:
-        """Aborts in partition 0."""
-        asked = [
-            WritableTxnMarker(
-                producer_id, epoch, False, [WritableTxnMarkerTopic(topic, [0])], coordinator, level
-            )
-            for producer_id, epoch, coordinator, level in markers
-        ]
-        response = self.call(WriteTxnMarkersRequest(asked), version)
-        self.keep(
-            name,
-            sorted(
-                [result.producer_id, *(one.error_code for one in marked.partitions)]
-                for result in response.markers
-                for marked in result.topics
-            ),
-        )
-
-
-def _data(index: int, records: Batch) -> PartitionProduceData:
-    return PartitionProduceData(index, None if records is None else memoryview(bytearray(records)))
 
 
 def _to_internal_topics(talk: Conversation) -> None:
@@ -259,6 +115,92 @@ def _markers(talk: Conversation) -> None:
     talk.mark("markers beside one of no producer", topic, beside, 2)
 
 
+def _refused_by_logs(talk: Conversation) -> None:
+    """Which refusals tell where the log starts; damaged bytes are `damaged_batches`' cases."""
+    plain = partial(_one, talk, talk.create("refusing"), index=0)
+    plain("its first", _of_producer(0, 1, NOW_MS, epoch=3))
+    plain("a gap in the sequence", _of_producer(7, 1, NOW_MS, epoch=3))
+    plain("an old epoch", _of_producer(1, 1, NOW_MS, epoch=2))
+    plain("a new epoch that begins late", _of_producer(1, 1, NOW_MS, epoch=4))
+    plain("a time to come", _of_producer(1, 1, NOW_MS * 3, epoch=3))
+    plain("a time to come, v3", _of_producer(1, 1, NOW_MS * 3, epoch=3), version=3)
+    plain("a wrong checksum", damaged())
+    plain("a wrong checksum, v5", damaged(), version=5)
+    large = build_batch([Record(-1, NOW_MS, b"k", bytes(1_100_000))])
+    for topic, configs in {
+        "small": {"max_message_bytes": "1000"},
+        "short": {"max_message_bytes": "3000000", "segment_bytes": "1048576"},
+    }.items():
+        _one(talk, talk.create(topic, **configs), "too large", large, index=0)
+    compacted = partial(_one, talk, talk.create("compacted", cleanup_policy="compact"), index=0)
+    compacted("no key", batch(key=None))
+
+
+def _wrong_acks(talk: Conversation) -> None:
+    """Of more than one thing that is wrong."""
+    topic = talk.create("acks", 3)
+    own = {"producer_id": 3, "producer_epoch": 0, "base_sequence": 0, "is_transactional": True}
+    for acks in (2, -2, 32_767):
+        sent = [(0, batch()), (1, batch()[:20]), (2, damaged()), (9, batch()), (8, b"")]
+        talk.produce(f"acks {acks}", (topic, sent), ("nowhere", [(0, batch())]), acks=acks)
+    talk.produce("acks 2 in a transaction", (topic, [(0, batch())]), acks=2, transactional_id="a")
+    talk.produce("acks 2 of a transaction", (topic, [(0, batch(**own))]), acks=2)
+    zstd = batch(compression=4)
+    talk.produce("acks 2, zstd in v6", (topic, [(0, zstd)]), version=6, acks=2)
+    talk.keep("after wrong acks", talk.end(topic))
+
+
+def _named_twice(talk: Conversation) -> None:
+    """Each batch has its own count of records, so that the ends tell which were written."""
+    topic, other = talk.create("twice", 3), talk.create("once")
+
+    def ask(name: str, *topics: tuple[str, Sequence[tuple[int, Batch]]], **options: Any) -> None:
+        talk.produce(f"twice: {name}", *topics, **options)
+        talk.keep(f"twice: the end after {name}", talk.end(topic))
+
+    for version in (3, 9, 12, 13):
+        ask(f"in a topic, v{version}", (topic, [(0, batch(1)), (0, batch(2))]), version=version)
+        twice = (topic, [(0, batch(3))]), (topic, [(0, batch(4))])
+        ask(f"in two, v{version}", *twice, version=version)
+    ask("thrice", (topic, [(0, batch(5)), (1, batch()), (0, batch(6)), (0, batch(7))]), acks=-1)
+    ask("the first is damaged", (topic, [(0, damaged()), (0, batch(8))]))
+    ask("the first is damaged, acks 0", (topic, [(0, batch(8)), (0, damaged())]), acks=0)
+    ask("the last is damaged", (topic, [(0, batch(9)), (0, damaged())]))
+    ask("no batch, then one", (topic, [(0, b""), (0, batch(10))]))
+    ask(
+        "a topic in two parts",
+        (topic, [(1, batch())]),
+        (other, [(0, batch())]),
+        (topic, [(2, batch())]),
+    )
+    ask("what is not there", (topic, [(7, batch()), (7, batch())]), ("nowhere", [(0, batch())] * 2))
+    ask("a topic without partitions", (topic, []), (other, [(0, batch())]))
+    ask("nothing", (topic, []))
+
+
+def _attributes(talk: Conversation) -> None:
+    """Which of a batch's sixteen bits are kept."""
+    for topic in (
+        talk.create("bits-by-producer"),
+        talk.create("bits-by-broker", message_timestamp_type="LogAppendTime"),
+        talk.create("bits-packed", message_timestamp_type="LogAppendTime", compression_type="gzip"),
+        talk.create("bits-unpacked", compression_type="uncompressed"),
+    ):
+        found = []
+        for codec in (0, 1):
+            for bits in (0, 0x08, 0x40, 0x80, 0x4000, 0x8000, 0xFF80, 0x88):
+                one = with_attributes(codec | bits, codec)
+                request = [TopicProduceData(topic, partition_data=[partition_data(0, one)])]
+                answer = talk.call(ProduceRequest(None, 1, 5_000, request), 12)
+                error = answer.responses[0].partition_responses[0].error_code
+                found.append(
+                    f"{codec | bits:#x}: error {error}"
+                    if error
+                    else f"{codec | bits:#x}: {talk.last_attributes(topic):#x}"
+                )
+        talk.keep(topic, found)
+
+
 def _duplicates(talk: Conversation) -> None:
     for topic in (
         talk.create("by-producers-time"),
@@ -275,10 +217,10 @@ def _duplicates(talk: Conversation) -> None:
         talk.keep(f"{topic}: its end after duplicates", talk.end(topic))
 
 
-def _of_producer(sequence: int, count: int, timestamp: int) -> bytearray:
+def _of_producer(sequence: int, count: int, timestamp: int, epoch: int = 0) -> bytearray:
     """Its times grow by 1 from `timestamp` on."""
     records = [Record(-1, timestamp + one, b"k", b"v") for one in range(count)]
-    return build_batch(records, producer_id=77, producer_epoch=0, base_sequence=sequence)
+    return build_batch(records, producer_id=77, producer_epoch=epoch, base_sequence=sequence)
 
 
 def _one(
@@ -293,6 +235,10 @@ def converse(call: Call, pause: Callable[[], None]) -> dict[str, Any]:
     _to_internal_topics(talk)
     _markers(talk)
     _duplicates(talk)
+    _refused_by_logs(talk)
+    _wrong_acks(talk)
+    _named_twice(talk)
+    _attributes(talk)
     return talk.answers
 
 

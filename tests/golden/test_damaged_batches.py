@@ -14,7 +14,9 @@ from storage.log_config import LogConfig
 from storage.log_validator import Refusal, validate
 from tests.golden.damaged_batches import ANSWERS, CASES, NOW_MS
 
-KAFKA = {name: answer["error"] for name, answer in json.loads(ANSWERS.read_text()).items()}
+_RECORDED = json.loads(ANSWERS.read_text())
+KAFKA = {name: answer["error"] for name, answer in _RECORDED.items()}
+KAFKAS_START = {name: answer.get("start") for name, answer in _RECORDED.items()}
 
 # On purpose: a batch goes into the log by its header; its records' bytes are the consumer's.
 RECORDS_ARE_NOT_DECODED = [
@@ -60,3 +62,5 @@ def test_damaged_batch(name: str) -> None:
     writable = memoryview(bytearray(records))
     verdict = validate(writable, LogConfig(), AppendOrigin.CLIENT, NOW_MS, "damaged-0")
     assert (verdict.error.name if isinstance(verdict, Refusal) else "NONE") == expected(name)
+    names_start = not isinstance(verdict, Refusal) or verdict.names_log_start
+    assert names_start is (KAFKAS_START[name] == 0)

@@ -31,7 +31,7 @@ def test_keys_are_wanted_in_a_compacted_topic() -> None:
     good = keyed_batch((b"k", b"v"), (b"", None))
     assert isinstance(decode_and_check(good, COMPACTED, NOW_MS, "topic-0"), list)
     found = refused(keyed_batch((b"k", b"v"), (None, b"v")), COMPACTED)
-    words = "Compacted topic cannot accept message without key in topic partition topic-0."
+    words = "Compacted topic cannot accept message without key in topic partition topic-0"
     assert (found.error, found.record_errors) == (ErrorCode.INVALID_RECORD, [(1, words)])
     assert found.message == (
         "One or more records have been rejected due to 1 record errors in total, and only showing "

@@ -156,6 +156,13 @@ def test_an_idempotent_retry_gets_the_offset_of_its_first_try(produce: Produce) 
     assert produce.one(**options).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
+def test_too_few_in_sync_are_told_the_log_start_as_kafka_does(produce: Produce) -> None:
+    produce.replicas.create("t", replicas=[1, 2], isr=[1], min_insync_replicas="2")
+    answer = produce.one(acks=-1)
+    assert answer.error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert (answer.base_offset, answer.log_start_offset) == (-1, 0)
+
+
 def test_acks_all_waits_for_the_in_sync_replicas(produce: Produce) -> None:
     produce.replicas.create("t", replicas=[1, 2])
     data = [PartitionProduceData(0, produce.replicas.batch(b"a"))]

@@ -107,7 +107,7 @@ def test_every_way_waits_and_answers_alike(tmp_path: Path, version: int, end: st
     assert len(set(answers)) == 1
     _, response = decode_response(ApiKey.PRODUCE, memoryview(answers[0])[4:], version)
     (one,) = response.responses[0].partition_responses
-    assert (one.error_code, one.base_offset) == (ENDS[end], -1 if ENDS[end] else 1)
+    assert (one.error_code, one.base_offset, one.log_start_offset) == (ENDS[end], 1, 0)
     if end == "led elsewhere" and version >= 10:
         assert [node.node_id for node in response.node_endpoints] == [2]
 
