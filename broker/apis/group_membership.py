@@ -46,8 +46,10 @@ class GroupMembershipApi:
         """JoinGroup: answered when the join phase is over."""
 
         def reply(response: JoinGroupResponse) -> None:
-            if context.api_version < NULLABLE_PROTOCOL_FROM and response.protocol_name is None:
-                response = replace(response, protocol_name="")
+            # No protocol and one whose name is empty are told alike.
+            if not response.protocol_name:
+                nullable = context.api_version >= NULLABLE_PROTOCOL_FROM
+                response = replace(response, protocol_name=None if nullable else "")
             respond(response)
 
         self._coordinator.join(

@@ -35,6 +35,19 @@ def test_a_refusal_can_be_written_in_every_version(version: int) -> None:
     assert answer.protocol_name == (None if version >= 7 else "")
 
 
+@pytest.mark.parametrize("version", [3, 7, 9])
+def test_a_protocol_without_a_name_is_none_from_version_7_on(version: int) -> None:
+    wire = GroupNode().connect()
+    request = joining("g", protocols=[("", b"m"), ("range", b"m")])
+    answer = wire.call(request, version)
+    if answer.error_code:
+        request.member_id = answer.member_id
+        answer = wire.call(request, version)
+    assert (answer.error_code, answer.protocol_name) == (0, None if version >= 7 else "")
+    described = wire.call(describing("g"), 5).groups[0]
+    assert described.group_state == "CompletingRebalance"
+
+
 def test_version_0_has_no_rebalance_time_out_of_its_own() -> None:
     node = GroupNode()
     wire = node.connect()
