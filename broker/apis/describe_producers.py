@@ -22,6 +22,8 @@ from storage.producer_state import ProducerStateEntry
 
 NO_OFFSET = -1
 
+_NOT_HOSTED = "This server does not host this topic-partition."  # Kafka's words, of topics alone
+
 
 class DescribeProducersApi:
     """Who writes to a partition."""
@@ -49,7 +51,9 @@ class DescribeProducersApi:
     def _partition(self, topic: str, index: int) -> PartitionResponse:
         partition = self._replicas.partition(topic, index)
         if partition is None:
-            return PartitionResponse(index, int(self._replicas.why_absent(topic, index)))
+            known = self._replicas.image.topics.get(topic) is not None
+            error = int(self._replicas.why_absent(topic, index))
+            return PartitionResponse(index, error, None if known else _NOT_HOSTED)
         if not partition.is_leader:
             return PartitionResponse(index, int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
         return PartitionResponse(index, 0, None, [_state(one) for one in partition.log.producers])
