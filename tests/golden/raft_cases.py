@@ -126,6 +126,7 @@ def cases() -> list[Case]:
         ("fetch in an earlier epoch", _fetch(current_leader_epoch=0), 18),
         ("fetch in a later epoch", _fetch(current_leader_epoch=2), 18),
         ("fetch without an epoch", _fetch(current_leader_epoch=-1), 18),
+        ("fetch in an epoch below none", _fetch(current_leader_epoch=-2), 18),
         ("fetch after an unknown epoch", _fetch(last_fetched_epoch=-1), 18),
         ("fetch after a later epoch", _fetch(last_fetched_epoch=2), 18),
         ("fetch from a negative offset", _fetch(fetch_offset=-1), 18),
@@ -138,6 +139,8 @@ def cases() -> list[Case]:
         ("snapshot, another topic", _snapshot(topic="foo"), 1),
         ("snapshot in an earlier epoch", _snapshot(current_leader_epoch=0), 1),
         ("snapshot in a later epoch", _snapshot(current_leader_epoch=2), 1),
+        ("snapshot without an epoch", _snapshot(current_leader_epoch=-1), 1),
+        ("snapshot in an epoch below none", _snapshot(current_leader_epoch=-2), 1),
         ("describe, another topic", _describe("foo"), 2),
         ("vote of a later epoch, a shorter log", _vote(replica_epoch=9), 2),
     ]

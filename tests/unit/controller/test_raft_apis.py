@@ -58,6 +58,8 @@ KAFKA_FAILS = {
     "snapshot, another topic": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     "snapshot in an earlier epoch": ErrorCode.FENCED_LEADER_EPOCH,
     "snapshot in a later epoch": ErrorCode.UNKNOWN_LEADER_EPOCH,
+    "snapshot without an epoch": ErrorCode.FENCED_LEADER_EPOCH,
+    "snapshot in an epoch below none": ErrorCode.FENCED_LEADER_EPOCH,
 }
 """Kafka 4.3.0 answers UNKNOWN_SERVER_ERROR: it does not fill in the records of a refusal, which may
 not be null. Ottla answers what it means."""
