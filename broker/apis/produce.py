@@ -260,11 +260,16 @@ _ZSTD = 4  # Codec.ZSTD; its module brings the codecs with it, which a start doe
 def _each_once(topics: list[TopicProduceData]) -> list[TopicProduceData]:
     """Each partition once, with the last batch that is sent for it; no topic without partitions.
     So Kafka reads a request, into a map."""
-    if len(topics) == 1 and len(topics[0].partition_data) == 1:
-        return topics
-    names = dict.fromkeys(topic.name or topic.topic_id for topic in topics)
-    if len(names) == len(topics) and all(map(_is_distinct, topics)):
-        return topics
+    for topic in topics:
+        count = len(topic.partition_data)
+        if count != 1 and (
+            not count or count != len({data.index for data in topic.partition_data})
+        ):
+            break
+    else:
+        count = len(topics)
+        if count == 1 or count == len({topic.name or topic.topic_id for topic in topics}):
+            return topics
     once: dict[str | bytes, tuple[TopicProduceData, dict[int, PartitionProduceData]]] = {}
     for topic in topics:
         _, last = once.setdefault(topic.name or topic.topic_id, (topic, {}))
@@ -274,11 +279,6 @@ def _each_once(topics: list[TopicProduceData]) -> list[TopicProduceData]:
         for topic, last in once.values()
         if last
     ]
-
-
-def _is_distinct(topic: TopicProduceData) -> bool:
-    partitions = topic.partition_data
-    return 0 < len({data.index for data in partitions}) == len(partitions)
 
 
 def _not_tried(
