@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.endpoints import NON_ROUTABLE_HOST, check_ports_differ
+from broker.group_configs import check_group_defaults
 from storage.config_def import ConfigError
 
 if TYPE_CHECKING:
@@ -228,3 +229,4 @@ def _check_groups(config: BrokerConfig) -> None:
         f"group.min.session.timeout.ms ({low}) must not be greater than "
         f"group.max.session.timeout.ms ({high})",
     )
+    check_group_defaults(config)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from broker.config_keys import BROKER_CONFIG_DEF
+from broker.group_configs import limits_group_configs
 from storage.config_def import ConfigError
 
 # Prefix or whole name → why it is refused.
@@ -247,6 +248,8 @@ def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
             continue
         if name in SERVED and name.startswith(_NOT_ACTED_ON):
             yield f"{name}={text} is kept and told to clients, but has no effect yet"
+        elif limits_group_configs(name):
+            yield f"{name}={text} holds for the configs of groups that Ottla does not serve yet"
         elif not (name in SERVED or name in _QUIET or name.startswith("ottla.")):
             yield f"{name}={shown(name, text)} is ignored: Ottla does not serve this key yet"
 

@@ -1,21 +1,25 @@
 """Configs of a consumer, share or streams group: what it may be given, by this server's limits.
 
-Owns: the limits that `group.*.min.*` and `group.*.max.*` of the server set to a group's own values,
-and what holds between two values of a group. A value that is not given is the server's default for
-all groups. Never: changes a value; those that were kept under other limits stay as they are, until
-the group is changed, and then all of them are judged.
+Owns: the limits that `group.*.min.*` and `group.*.max.*` of the server set to a group's own values
+and to the server's defaults for all groups, and what holds between two values. A value that a group
+is not given is the server's. Never: changes a value; those that were kept under other limits stay
+as they are, until the group is changed, and then all of them are judged.
 
-Follows KIP-848, KIP-932, KIP-1071 and Kafka's `GroupConfig.validate`, with its order and words.
+Follows KIP-848, KIP-932, KIP-1071, and Kafka's `GroupConfig.validate` and `GroupCoordinatorConfig`,
+with their order and words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from broker.config import BrokerConfig
 from broker.config_keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF
 from protocol.errors import ApiError, ErrorCode
 from storage.config_def import ConfigError
+
+if TYPE_CHECKING:
+    from broker.config import BrokerConfig
 
 _KINDS = ("consumer", "share", "streams")
 
@@ -35,6 +39,46 @@ _LIMITED = (
     "streams.num.standby.replicas",
     "streams.assignment.interval.ms",
 )
+
+
+# Of these Kafka names the upper limit first.
+_LIMIT_FIRST = (
+    "share.record.lock.duration.ms",
+    "share.delivery.count.limit",
+    "share.partition.max.record.locks",
+)
+
+
+def limits_group_configs(server_key: str) -> bool:
+    """Whether this key of the server sets a limit to the configs of groups, or their default."""
+    _, _, name = server_key.partition(".")
+    kind, _, what = name.partition(".")
+    what = what.removeprefix("min.").removeprefix("max.")
+    names = name, f"{kind}.{what}", f"{kind}.num.{what}"
+    return server_key.startswith("group.") and any(one in GROUP_CONFIG_DEF for one in names)
+
+
+def check_group_defaults(config: BrokerConfig) -> None:
+    """Raises ConfigError where the server's limits contradict each other, or its values them."""
+    for name in _LIMITED:
+        (low_name, low), (high_name, high) = _limits(config, name)
+        own, value = f"group.{name}", _setting(config, name)
+        assert isinstance(value, int)
+        if low is not None and high is not None and high < low:
+            raise ConfigError(high_name, f"{high_name} must be greater than or equal to {low_name}")
+        if low is not None and value < low:
+            raise ConfigError(own, f"{own} must be greater than or equal to {low_name}")
+        if high is not None and value > high:
+            if name in _LIMIT_FIRST:
+                raise ConfigError(high_name, f"{high_name} must be greater than or equal to {own}")
+            raise ConfigError(own, f"{own} must be less than or equal to {high_name}")
+    for kind in _KINDS:
+        session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+        longest, value = _setting(config, session), _setting(config, heartbeat)
+        assert isinstance(longest, int) and isinstance(value, int)
+        if value >= longest:
+            name = f"group.{heartbeat}"
+            raise ConfigError(name, f"{name} must be less than group.{session}")
 
 
 def group_config_fault(config: BrokerConfig, configs: Mapping[str, str]) -> ApiError | None:
@@ -68,14 +112,23 @@ def _setting(config: BrokerConfig, name: str) -> object:
 
 
 def _limit_fault(config: BrokerConfig, name: str, value: int) -> str | None:
+    (low_name, low), (high_name, high) = _limits(config, name)
+    if low is not None and value < low:
+        return f"{name} must be greater than or equal to {low_name}"
+    if high is not None and value > high:
+        return f"{name} must be less than or equal to {high_name}"
+    return None
+
+
+def _limits(config: BrokerConfig, name: str) -> list[tuple[str, int | None]]:
+    """The server's keys for the least and the most of a group config, and their values."""
     kind, _, what = name.partition(".")
     what = what.removeprefix("num.")
-    low, high = (_setting(config, f"{kind}.{end}.{what}") for end in ("min", "max"))
-    if isinstance(low, int) and value < low:
-        return f"{name} must be greater than or equal to group.{kind}.min.{what}"
-    if isinstance(high, int) and value > high:
-        return f"{name} must be less than or equal to group.{kind}.max.{what}"
-    return None
+    limits: list[tuple[str, int | None]] = []
+    for end in ("min", "max"):
+        limit = _setting(config, f"{kind}.{end}.{what}")
+        limits.append((f"group.{kind}.{end}.{what}", limit if isinstance(limit, int) else None))
+    return limits
 
 
 def _refused(text: str) -> ApiError:

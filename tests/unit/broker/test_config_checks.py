@@ -78,6 +78,40 @@ CONTROLLER_ONLY = {"process.roles": "controller", "listeners": "CONTROLLER://:90
             "Disabling the 'classic' protocol is not supported",
         ),
         ({"group.min.session.timeout.ms": "2000000"}, "must not be greater than"),
+        # The words of a running Kafka.
+        (
+            {"group.consumer.min.session.timeout.ms": "60001"},
+            "group.consumer.max.session.timeout.ms must be greater than or equal to "
+            "group.consumer.min.session.timeout.ms",
+        ),
+        (
+            {"group.streams.assignment.interval.ms": "15001"},
+            "group.streams.assignment.interval.ms must be less than or equal to "
+            "group.streams.max.assignment.interval.ms",
+        ),
+        (
+            {"group.share.heartbeat.interval.ms": "4999"},
+            "group.share.heartbeat.interval.ms must be greater than or equal to "
+            "group.share.min.heartbeat.interval.ms",
+        ),
+        (
+            {
+                "group.consumer.max.heartbeat.interval.ms": "50000",
+                "group.consumer.heartbeat.interval.ms": "45000",
+            },
+            "group.consumer.heartbeat.interval.ms must be less than "
+            "group.consumer.session.timeout.ms",
+        ),
+        (
+            {"group.share.record.lock.duration.ms": "60001"},
+            "group.share.max.record.lock.duration.ms must be greater than or equal to "
+            "group.share.record.lock.duration.ms",
+        ),
+        (
+            {"group.streams.num.standby.replicas": "3"},
+            "group.streams.num.standby.replicas must be less than or equal to "
+            "group.streams.max.standby.replicas",
+        ),
     ],
 )
 def test_refused(changes: dict[str, str], reason: str) -> None:
@@ -99,6 +133,11 @@ def test_refused(changes: dict[str, str], reason: str) -> None:
         {"log.flush.interval.ms": "-1"},
         {"queued.max.request.bytes": "0"},
         {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "127.0.0.1:5"},
+        {"group.streams.max.standby.replicas": "0"},
+        {
+            "group.share.max.record.lock.duration.ms": "30000",
+            "group.share.min.record.lock.duration.ms": "30000",
+        },
         {**BROKER_ONLY, "controller.quorum.voters": "2@h:1"},
         CONTROLLER_ONLY,
     ],
