@@ -30,6 +30,7 @@ from broker.replication.assignments_manager import AssignmentsManager
 from broker.replication.partition import Partition
 from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.replication.replica_fetcher_manager import ReplicaFetcherManager
+from broker.replication.replica_homes import ReplicaHomes
 from broker.replication.replica_manager import ReplicaManager
 from broker.request_handler import RequestHandler
 from broker.shared_server import SharedServer
@@ -106,15 +107,16 @@ class BrokerServer:
             config.node_id,
             self.broker_epoch,
         )
-        self.replicas.assign_with(
-            AssignmentsManager(
-                ports.scheduler,
-                shared.to_controller(self.refuse).send,
-                config.node_id,
-                self.broker_epoch,
-                {path: self.storage.directory_ids[path] for path in config.log_dirs},
-            )
+        directory_ids = {path: self.storage.directory_ids[path] for path in config.log_dirs}
+        assignments = AssignmentsManager(
+            ports.scheduler,
+            shared.to_controller(self.refuse).send,
+            config.node_id,
+            self.broker_epoch,
+            directory_ids,
         )
+        homes = ReplicaHomes(config.node_id, shared.logs, directory_ids, assignments)
+        self.replicas.assign_with(assignments, homes)
         if ports.network is not None:
             self._fetchers = ReplicaFetcherManager(
                 config,
@@ -192,6 +194,7 @@ class BrokerServer:
             self._is_stray,
             lambda error: self._loaded(error, done),
             lambda line: _log.warning("%s", line),
+            self._home_of,
         )
 
     def _loaded(self, error: Exception | None, done: Started) -> None:
@@ -223,6 +226,16 @@ class BrokerServer:
             return True
         registration = topic.partitions.get(index)
         return registration is None or self.config.node_id not in registration.replicas
+
+    def _home_of(self, partition: TopicPartition) -> str | None:
+        """The directory that has the replica by the metadata. Of an only replica nobody can say
+        that the other copy is the old one: there it decides nothing."""
+        known = self.image.topics.partition(*partition)
+        if known is None or len(known.replicas) == 1:
+            return None
+        named = known.directory_of(self.config.node_id)
+        ids = self.storage.directory_ids
+        return next((path for path in self.config.log_dirs if ids[path] == named), None)
 
     def _configs_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
         if any(kind == ResourceType.BROKER for kind, _ in delta.changed_configs):

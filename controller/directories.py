@@ -86,8 +86,8 @@ class _Assignment:
         before = partition.directory_of(broker_id)
         gone = before != directory and not has_directory(self._image.brokers[broker_id], before)
         if gone and len(partition.replicas) > 1:
-            # Not moved but made anew: the disk that had it is gone, and with it all proof. (Of an
-            # only replica nobody else has anything: it begins anew, as in Kafka.)
+            # Not moved but made anew: the disk that had it is gone, and with it all proof. (An
+            # only replica is never made anew: its broker has found it, here or there.)
             rules = rules._replace(lost=(broker_id,))
         record = partition_change(
             topic.id, index, partition, rules, Targets(directories={broker_id: directory})

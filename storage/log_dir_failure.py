@@ -19,6 +19,7 @@ class LogDirFailure(Exception):
     def __init__(self, log_dir: str, message: str) -> None:
         super().__init__(f"{message} (log directory {log_dir})")
         self.log_dir = log_dir
+        self.why = message
 
 
 class LogUnusable(LogDirFailure):

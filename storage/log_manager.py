@@ -301,6 +301,7 @@ class LogManager:
     def _create(
         self, partition: TopicPartition, topic_id: bytes, config: LogConfig, wanted: str | None
     ) -> UnifiedLog:
+        self.lacking.pop(partition, None)
         preferred = self._preferred.pop(partition, None)
         if preferred is not None and preferred in self.online_dirs:
             wanted = preferred
@@ -377,6 +378,7 @@ class LogManager:
 
         False where there is none. Raises LogDirFailure.
         """
+        self.lacking.pop(TopicPartition(*partition), None)
         log = self.get(partition)
         if log is None:
             if partition in self.unopened:

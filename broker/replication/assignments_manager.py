@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 
 from broker.replication.partition import Partition
 from broker.replication.to_controller import ToController
-from controller.metadata_image import PartitionRegistration
+from controller.metadata_image import LOST_DIRECTORY, PartitionRegistration
 from protocol.errors import ErrorCode
 from protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
@@ -60,7 +60,6 @@ class AssignmentsManager:
         self._node_id = node_id
         self._broker_epoch = broker_epoch
         self._ids = directory_ids
-        self._paths = {directory: path for path, directory in directory_ids.items()}
         self._wanted: dict[PartitionKey, bytes] = {}
         self._under_way = False
         self._failures = 0
@@ -69,11 +68,6 @@ class AssignmentsManager:
         """Replicas of which the controller does not know where they lie."""
         return len(self._wanted)
 
-    def directory_for(self, registration: PartitionRegistration) -> str | None:
-        """The path that the metadata names for the replica here; None where it names none of
-        this broker's."""
-        return self._paths.get(registration.directory_of(self._node_id))
-
     def placed(self, partition: Partition, registration: PartitionRegistration) -> None:
         """The log of `partition` is open: tell the controller where it lies, if it must know."""
         key = (partition.topic_id, partition.index)
@@ -81,14 +75,22 @@ class AssignmentsManager:
         if directory is None or registration.directory_of(self._node_id) == directory:
             self._wanted.pop(key, None)
             return
+        self._want(key, directory)
+
+    def lost(self, topic_id: bytes, index: int) -> None:
+        """The log of a replica is not here, or cannot be used: tell the controller, so that it
+        neither leads nor counts as in sync."""
+        self._want((topic_id, index), LOST_DIRECTORY)
+
+    def _want(self, key: PartitionKey, directory: bytes) -> None:
         self._wanted[key] = directory
         if not self._under_way:
             self._under_way = True
             self._scheduler.call_soon(self._send)
 
-    def forget(self, partition: Partition) -> None:
+    def forget(self, topic_id: bytes, index: int) -> None:
         """It is not here any more."""
-        self._wanted.pop((partition.topic_id, partition.index), None)
+        self._wanted.pop((topic_id, index), None)
 
     def _send(self) -> None:
         sent = dict(list(self._wanted.items())[:ASSIGNMENTS_MAX])

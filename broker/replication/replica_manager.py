@@ -21,6 +21,7 @@ from broker.replication.assignments_manager import AssignmentsManager
 from broker.replication.fetch_session_cache import FetchSessionCache
 from broker.replication.followers import LeaderView
 from broker.replication.partition import Partition
+from broker.replication.replica_homes import ReplicaHomes
 from broker.replication.replica_mover import ReplicaMover
 from broker.replication.replication_quota import (
     FOLLOWER_RATE,
@@ -34,10 +35,11 @@ from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, PartitionRegistration, ResourceType
 from protocol.errors import ErrorCode
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailure
+from storage.log_dir_failure import LogDirFailure, LogUnusable
 from storage.log_manager import LogManager
 from storage.ports import Scheduler
 from storage.retention import Breaches
+from storage.topic_partition import TopicPartition as TopicPartitionName
 from storage.unified_log import UnifiedLog
 
 _log = logging.getLogger("ottla.replicas")
@@ -104,17 +106,17 @@ class ReplicaManager:
         self._image: MetadataImage | None = None
         self._fetchers: Fetchers | None = None
         self._assignments: AssignmentsManager | None = None
+        self._homes: ReplicaHomes | None = None
         self.mover = ReplicaMover(log_manager, scheduler, log_manager.blocking, self._moved)
         self._stopped = False
         self.leader_view = LeaderView(scheduler, config.replica_lag_time_max_ms)
-        # Told (partition, leads now) after each change of leadership: coordinators load and unload.
         self._leadership_listeners: list[Callable[[Partition, bool], None]] = []
         log_manager.on_dir_failure(self._log_dir_failed)
         log_manager.upkeep.on_retained(self._retained)
 
     @property
     def image(self) -> MetadataImage:
-        """The metadata that the replicas follow; an empty one before the first."""
+        """The metadata that the replicas follow."""
         return self._image or NO_METADATA
 
     # --- what there is ---------------------------------------------------------------------------
@@ -128,8 +130,7 @@ class ReplicaManager:
         return self._by_topic_id.get((topic_id, index))
 
     def why_absent(self, topic: str, index: int) -> ErrorCode:
-        """Why `partition(topic, index)` is None: it does not exist, its log is in a directory that
-        failed, or it lives on other brokers."""
+        """Why `partition(topic, index)` is None: there is none, it is offline, or elsewhere."""
         known = self._image.topics.get(topic) if self._image else None
         if known is None or index not in known.partitions:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -153,6 +154,7 @@ class ReplicaManager:
         return len(self._offline) + sum(one.log.offline for one in self._partitions.values())
 
     def on_leadership(self, listener: Callable[[Partition, bool], None]) -> None:
+        """`listener(partition, leads now)` runs after each change: coordinators load and unload."""
         self._leadership_listeners.append(listener)
 
     # --- following the metadata ------------------------------------------------------------------
@@ -165,6 +167,9 @@ class ReplicaManager:
         if at_start:
             self._check_isrs_later()
         changes = delta.topics.local_changes(self.node_id)
+        homes = self._homes if at_start else None
+        if homes is not None:
+            homes.look((*changes.leaders.values(), *changes.followers.values()))
         for topic, topic_id, index in changes.deletes:
             self._delete(topic, topic_id, index)
         configs: dict[str, LogConfig] = {}
@@ -173,10 +178,12 @@ class ReplicaManager:
                 if topic not in configs:
                     configs[topic] = self.topic_config(topic)
                 partition = self._hosted(
-                    topic, topic_id, index, configs[topic], at_start, self._named_dir(registration)
+                    topic, topic_id, index, configs[topic], at_start, registration
                 )
                 if partition is not None:
                     self._change(partition, registration)
+        if homes is not None:
+            homes.tell()
         self._tell_brokers(delta)
         self._apply_configs(delta, image)
 
@@ -202,27 +209,29 @@ class ReplicaManager:
         index: int,
         config: LogConfig,
         at_start: bool,
-        log_dir: str | None,
+        registration: PartitionRegistration,
     ) -> Partition | None:
-        """The replica here, with its log made where it is new: in `log_dir`, unless that is None.
-        None where the log is offline."""
-        partition = self._partitions.get((topic, index))
+        """The replica here, with its log made where it is new. None where the log is offline."""
+        partition = self._partitions.get(key := TopicPartitionName(topic, index))
         if partition is not None and partition.topic_id == topic_id:
             return partition
-        is_new = not at_start and (topic, index) not in self._offline
+        is_new = not at_start and key not in self._offline
+        homes, log_dir = self._homes, None
         try:
-            return self._create(topic, topic_id, index, config, is_new, log_dir)
+            if homes is not None:
+                log_dir = homes.named_dir(registration)
+                if not is_new:
+                    homes.check(key, registration)
+            partition = self._create(topic, topic_id, index, config, is_new, log_dir)
         except LogDirFailure as failure:
-            _log.error("%s-%d is offline: %s", topic, index, failure)
-            self._offline[(topic, index)] = None
+            self._offline[key] = None
+            if homes is not None and isinstance(failure, LogUnusable):
+                homes.offline(key, topic_id, registration, failure.why)
+            else:
+                _log.error("%s is offline: %s", key, failure)
             return None
-
-    def _named_dir(self, registration: PartitionRegistration) -> str | None:
-        """The log directory that the metadata names for the replica here, if it is online."""
-        if self._assignments is None:
-            return None
-        named = self._assignments.directory_for(registration)
-        return named if named in self.log_manager.online_dirs else None
+        self._offline.pop(key, None)
+        return partition
 
     def _change(self, partition: Partition, registration: PartitionRegistration) -> None:
         led, epoch = partition.is_leader, partition.leader_epoch
@@ -259,16 +268,9 @@ class ReplicaManager:
         log = self.log_manager.get_or_create(
             (topic, index), topic_id, config, log_dir=log_dir, is_new=is_new
         )
-        counts = self.metrics.topic(topic)
+        counts, view = self.metrics.topic(topic), self.leader_view
         partition = Partition(
-            topic,
-            index,
-            topic_id,
-            log,
-            self.node_id,
-            counts,
-            self.partition_changed,
-            self.leader_view,
+            topic, index, topic_id, log, self.node_id, counts, self.partition_changed, view
         )
         self._partitions[(topic, index)] = partition
         self._by_topic_id[(topic_id, index)] = partition
@@ -277,14 +279,16 @@ class ReplicaManager:
 
     def _delete(self, topic: str, topic_id: bytes, index: int) -> None:
         """The topic is gone, or this broker is none of the replicas any more: so goes the log."""
-        self._offline.pop((topic, index), None)
         partition = self._by_topic_id.get((topic_id, index))
         if partition is None:
+            if (topic, index) in self._offline:
+                del self._offline[(topic, index)]
+                self.log_manager.delete((topic, index))
             return
         if self._fetchers is not None:
             self._fetchers.stop(partition)
         if self._assignments is not None:
-            self._assignments.forget(partition)
+            self._assignments.forget(topic_id, index)
         del self._partitions[(topic, index)]
         del self._by_topic_id[(partition.topic_id, index)]
         self.mover.cancel(partition)
@@ -332,13 +336,12 @@ class ReplicaManager:
             if not partition.is_leader:
                 fetchers.follow(partition)
 
-    def assign_with(self, assignments: AssignmentsManager) -> None:
-        """From now on `assignments` tells the controller where logs lie."""
-        self._assignments = assignments
+    def assign_with(self, assignments: AssignmentsManager, homes: ReplicaHomes) -> None:
+        """From now on the controller hears where logs lie."""
+        self._assignments, self._homes = assignments, homes
 
     def _check_isrs_later(self) -> None:
-        period_ms = self._config.replica_lag_time_max_ms / 2
-        self.scheduler.call_later(period_ms, self._check_isrs)
+        self.scheduler.call_later(self._config.replica_lag_time_max_ms / 2, self._check_isrs)
 
     def _check_isrs(self) -> None:
         """Leaders propose ISRs without those that lag (Kafka's `isr-expiration`)."""

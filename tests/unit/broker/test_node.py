@@ -49,10 +49,10 @@ class Reply:
 
 
 class Running:
-    """A node that has come up."""
+    """A node that has come up. A later `life` draws other numbers, as for its incarnation."""
 
-    def __init__(self, folder: Path, **overrides: str) -> None:
-        self.scheduler = SimScheduler()
+    def __init__(self, folder: Path, *, life: int = 0, **overrides: str) -> None:
+        self.scheduler = SimScheduler(life)
         blocking = SimBlocking(self.scheduler)
         config = BrokerConfig.single_node({"log.dirs": str(folder), **overrides})
         filesystem = LocalFilesystem()

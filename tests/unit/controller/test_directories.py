@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from controller.directories import assign_replicas
-from controller.metadata_image import MetadataImage
+from controller.metadata_image import LOST_DIRECTORY, MetadataImage
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import metadata_records as m
 from protocol.messages.assign_replicas_to_dirs import (
@@ -153,8 +153,8 @@ def test_a_replica_that_moves_between_live_directories_stays_in_sync() -> None:
     assert (moved.leader, moved.isr) == (1, (1, 2))
 
 
-def test_an_only_replica_begins_anew_on_its_new_disk() -> None:
-    """Nobody else has anything of it."""
+def test_an_only_replica_leads_where_it_was_found() -> None:
+    """Its folder was moved, or is back: a broker makes none anew (`broker.replication`)."""
     at = image_of(
         m.FeatureLevelRecord("metadata.version", 30),
         ELR,
@@ -163,6 +163,10 @@ def test_an_only_replica_begins_anew_on_its_new_disk() -> None:
         m.PartitionChangeRecord(0, FOO, directories=[b"\xdd" * 16], isr=[], leader=-1),
         m.PartitionChangeRecord(0, FOO, last_known_elr=[1]),
     )
-    began = after(at, assign(at, GOOD).records).topics.partition("foo", 0)
-    assert began is not None
-    assert (began.leader, began.isr) == (1, (1,))
+    found = after(at, assign(at, GOOD).records)
+    one = found.topics.partition("foo", 0)
+    assert one is not None
+    assert (one.leader, one.isr) == (1, (1,))
+    lost = after(found, assign(found, LOST_DIRECTORY).records).topics.partition("foo", 0)
+    assert lost is not None
+    assert (lost.leader, lost.directory_of(1)) == (-1, LOST_DIRECTORY)

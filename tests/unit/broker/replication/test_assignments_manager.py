@@ -10,6 +10,8 @@ import pytest
 
 from broker.replication import assignments_manager
 from broker.replication.assignments_manager import AssignmentsManager
+from broker.replication.replica_homes import ReplicaHomes
+from controller.metadata_image import LOST_DIRECTORY
 from protocol.errors import ErrorCode
 from protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsResponse,
@@ -35,7 +37,9 @@ class Broker:
         self.manager = AssignmentsManager(
             self.replicas.scheduler, self._send, 1, lambda: 9, {folder: own}
         )
-        self.replicas.manager.assign_with(self.manager)
+        homes = ReplicaHomes(1, self.replicas.manager.log_manager, {folder: own}, self.manager)
+        self.replicas.manager.assign_with(self.manager, homes)
+        self.replicas.replay()  # it has started: what comes now is new
 
     def _send(self, request: Any, respond: Callable[[Any], None]) -> None:
         assert self.respond is None, "one request at a time"
@@ -165,3 +169,14 @@ def test_a_new_log_is_made_where_the_metadata_says(
     monkeypatch.setattr(broker.replicas.logs, "get_or_create", get_or_create)
     broker.replicas.create("t")
     assert wanted == [str(tmp_path) if named else None]
+
+
+def test_a_log_that_is_lost_is_told_until_it_is_placed(tmp_path: Path) -> None:
+    broker = Broker(str(tmp_path), OTHER)
+    broker.manager.lost(topic_id_of("t"), 3)
+    broker.run()
+    assert broker.asked() == [(LOST_DIRECTORY, topic_id_of("t"), 3)]
+    broker.manager.forget(topic_id_of("t"), 3)
+    broker.give(None)
+    broker.run(60_000)
+    assert len(broker.requests) == 1
