@@ -42,7 +42,7 @@ def single_node_texts(overrides: Mapping[str, str]) -> dict[str, str]:
     others: what follows from that, the profile cannot guess.
     """
     roles = overrides.get("process.roles", "").strip()
-    if roles in ("broker", "controller"):
+    if roles in ("broker", "controller") and "controller.quorum.voters" not in overrides:
         text = (
             f"process.roles={roles}: the {PROFILE_NAME} profile is broker and controller; give a "
             "file for a node of several, --config FILE"
