@@ -1,10 +1,11 @@
 """AlterReplicaLogDirs: v1-2 (KIP-113).
 
 Behaviour: moves replicas of this broker into the directory named, in the background; the answer
-says that a move was begun, or why not. A partition that is not here is REPLICA_NOT_AVAILABLE, and
-will be made in that directory should it come: `kafka-reassign-partitions` asks again until it is.
-A directory that no config names is LOG_DIR_NOT_FOUND, one that failed KAFKA_STORAGE_ERROR. To move
-a replica to where it lies ends a move that is under way.
+says that a move was begun, or why not. A partition that lives on other brokers is
+REPLICA_NOT_AVAILABLE, one that does not exist UNKNOWN_TOPIC_OR_PARTITION; either will be made in
+that directory should it come: `kafka-reassign-partitions` asks again until it is. A directory that
+no config names is LOG_DIR_NOT_FOUND, one that failed KAFKA_STORAGE_ERROR. To move a replica to
+where it lies ends a move that is under way.
 
 Versions: v2 flexible.
 """
@@ -60,10 +61,12 @@ class AlterReplicaLogDirsApi:
             return ErrorCode.KAFKA_STORAGE_ERROR
         partition = replicas.partition(topic, index)
         if partition is None:
-            if replicas.why_absent(topic, index) is ErrorCode.KAFKA_STORAGE_ERROR:
-                return ErrorCode.KAFKA_STORAGE_ERROR
+            absent = replicas.why_absent(topic, index)
+            if absent is ErrorCode.KAFKA_STORAGE_ERROR:
+                return absent
             replicas.log_manager.prefer_dir((topic, index), log_dir)
-            return ErrorCode.REPLICA_NOT_AVAILABLE
+            elsewhere = absent is ErrorCode.NOT_LEADER_OR_FOLLOWER
+            return ErrorCode.REPLICA_NOT_AVAILABLE if elsewhere else absent
         if partition.log.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
         try:

@@ -14,8 +14,9 @@ from protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopic,
 )
 from protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from protocol.messages.metadata_records import PartitionChangeRecord
 from tests.unit.broker.apis.api_fixture import ask
-from tests.unit.broker.replica_fixture import Replicas
+from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 
 VERSIONS = range(1, 3)
 
@@ -77,9 +78,19 @@ def test_a_folder_or_a_log_that_failed(broker: Broker) -> None:
 
 
 def test_a_partition_that_comes_later_is_made_where_it_was_wanted(broker: Broker) -> None:
-    assert broker.alter(broker.b, "u") is ErrorCode.REPLICA_NOT_AVAILABLE
+    assert broker.alter(broker.b, "u") is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     broker.replicas.create("u")
     assert broker.replicas.partition("u").log.log_dir == broker.b
+
+
+def test_a_partition_of_other_brokers(broker: Broker) -> None:
+    broker.replicas.create("elsewhere")
+    moved = PartitionChangeRecord(
+        0, topic_id_of("elsewhere"), replicas=[2, 3], isr=[2, 3], leader=2
+    )
+    broker.replicas.replay(moved)
+    assert broker.alter(broker.b, "elsewhere") is ErrorCode.REPLICA_NOT_AVAILABLE
+    assert broker.alter(broker.b, "elsewhere", 1) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_name_that_is_too_long_for_a_folder(broker: Broker) -> None:
