@@ -11,6 +11,7 @@ BIN := $(VENV)/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -P -m pytest
 JOBS ?= 2
 SEEDS ?= 50
+SEQUENCES ?= 200
 # Of each test, make check runs so many cases; make test runs all.
 CASES ?= 2
 ARGS ?=
@@ -19,7 +20,7 @@ ARGS ?=
 COMPILE = $(BIN)/python -m compileall -q broker controller protocol storage
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check sim compat chaos bench format clean
+.PHONY: help setup run demo test check sim compat differential chaos bench format clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -49,6 +50,9 @@ sim: $(VENV)/.tests-installed ## a whole cluster, and one broker, in virtual tim
 
 compat: $(VENV)/.tests-installed ## stock clients, Kafka's tools and Spark against a real broker process
 	$(PYTEST) -q -n $(JOBS) --dist loadfile tests/compat tests/golden $(ARGS)
+
+differential: $(VENV)/.tests-installed ## the same requests to Ottla and to an Apache Kafka 4.3, answers compared; SEQUENCES=1000
+	$(BIN)/python -m tests.differential --sequences $(SEQUENCES) $(ARGS)
 
 chaos: $(VENV)/.tests-installed ## ten minutes of faults upon three nodes under load; ARGS="--seed N --peer kafka"
 	$(BIN)/python -m tests.chaos --seconds 600 $(ARGS)

@@ -1,0 +1,90 @@
+"""The command: sequences and grids on Ottla and on an Apache Kafka 4.3, and what differs.
+
+    python -m tests.differential --sequences 1000 --seed 1     # and all grids
+    python -m tests.differential --sequences 0 --grids frames  # a grid alone
+    python -m tests.differential --replay sequence.json
+
+Starts both brokers and stops them. Exit 1 where a difference is no row of `differences.toml`, or,
+in a run of all grids, where a row is not met any more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.differential.campaign import Campaign, Report
+from tests.differential.differences import stale
+from tests.differential.generate import Versions, random_sequences
+from tests.differential.grids import GRIDS, all_grids
+from tests.differential.pair import both_brokers
+from tests.differential.sequence import Sequence
+from tests.differential.served import versions_of
+
+
+def main() -> int:
+    options = _options()
+    with both_brokers(texts=options.texts) as pair:
+        campaign = Campaign(pair, shrinks=not options.no_shrink, skip=options.skip)
+        report = campaign.run(_sequences(options, versions_of(pair)))
+    gone = [] if _is_partial(options) else stale(report.rows)
+    show(report, gone, options.folder)
+    return 1 if report.findings or gone else 0
+
+
+def _is_partial(options: argparse.Namespace) -> bool:
+    return bool(options.replay or options.grids is not None or options.every > 1 or options.skip)
+
+
+def _sequences(options: argparse.Namespace, versions: Versions) -> Iterator[Sequence]:
+    if options.replay:
+        yield from (Sequence.from_json(path.read_text()) for path in options.replay)
+        return
+    yield from all_grids(versions, options.grids, options.every)
+    numbers = range(options.first, options.first + options.sequences)
+    yield from random_sequences(options.seed, numbers, options.length, versions)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.differential")
+    parser.add_argument("--sequences", type=int, default=200, help="random ones")
+    parser.add_argument("--length", type=int, default=30, help="requests in each")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first sequence")
+    parser.add_argument("--grids", nargs="*", choices=list(GRIDS), help="these only, or none")
+    parser.add_argument("--every", type=int, default=1, help="one sequence in so many of a grid")
+    parser.add_argument("--replay", type=Path, nargs="+", help="sequences kept as JSON")
+    parser.add_argument("--folder", type=Path, help="where the shortest sequences are kept")
+    parser.add_argument("--texts", action="store_true", help="compare error messages, too")
+    parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--skip", help="differences not to look at, by regular expression")
+    return parser.parse_args()
+
+
+def show(report: Report, gone: list[str], folder: Path | None) -> None:
+    """The report for people: counts first, then what is unexplained."""
+    requests = sum(report.asked.values())
+    print(f"\n{report.sequences} sequences, {requests} requests, {report.seconds:.0f} s")
+    for api in sorted({api for api, _ in report.asked}):
+        counts = {v: n for (one, v), n in sorted(report.asked.items()) if one == api}
+        print(f"  {api}: " + " ".join(f"v{v}:{n}" for v, n in counts.items()))
+    for row, count in report.rows.most_common():
+        print(f"  row {row}: {count}")
+    for text in report.not_again:
+        print(f"  seen once and not again: {text}")
+    for text, count in report.skipped.most_common():
+        print(f"  not looked at, {count} times: {text}")
+    for row in gone:
+        print(f"  STALE: row {row} is not met any more")
+    for number, finding in enumerate(report.findings.values()):
+        print(f"  UNEXPLAINED, {finding.times} times: {finding.found.difference}"[:300])
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{number}.json").write_text(finding.sequence.to_json())
+    print(f"{len(report.findings)} unexplained, {len(gone)} stale")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+"""Bodies of the requests about configs, brokers and the cluster. What is shared is only looked at.
+
+Both brokers live through thousands of sequences: a config of a broker is validated, never set, no
+feature changes, and the broker that is unregistered is one that nobody knows. See `bodies_of_data`
+for the form.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from tests.differential import values
+from tests.differential.bodies_of_data import Made, partitions, topic_names
+from tests.differential.sequence import Body
+
+TOPIC, BROKER, BROKER_LOGGER, GROUP = 2, 4, 8, 32
+BROKER_KEYS = (
+    *("compression.type", "log.retention.ms", "num.partitions", "node.id", "log.cleaner.threads"),
+    *("group.initial.rebalance.delay.ms", "auto.create.topics.enable", "no.such.config", ""),
+)
+
+
+def _resource(rng: random.Random) -> tuple[int, str]:
+    kind = rng.choice((TOPIC, TOPIC, TOPIC, GROUP, GROUP, BROKER))
+    names = {TOPIC: values.TOPICS, GROUP: values.GROUPS, BROKER: ("1", "1", "", "2", "x")}
+    return kind, rng.choice(names[kind])
+
+
+def _config(rng: random.Random, kind: int) -> tuple[str, Any]:
+    if kind == BROKER:
+        return rng.choice(BROKER_KEYS), rng.choice(("1", "gzip", "-1", "x"))
+    return rng.choice(values.TOPIC_CONFIGS if kind == TOPIC else values.GROUP_CONFIGS)
+
+
+def describe_configs(rng: random.Random, version: int) -> Made:
+    kind, name = _resource(rng)
+    keys: list[str] | None = None
+    if kind == BROKER or rng.random() < 0.5:
+        keys = [_config(rng, kind)[0] for _ in range(rng.choice((1, 2)))]
+    resource = {"resource_type": kind, "resource_name": name, "configuration_keys": keys}
+    return {
+        "resources": [resource],
+        "include_synonyms": rng.random() < 0.5,
+        "include_documentation": version >= 3 and rng.random() < 0.2,
+    }, None
+
+
+def alter_configs(rng: random.Random, version: int) -> Made:
+    kind, name = _resource(rng)
+    configs = [_config(rng, kind) for _ in range(rng.choice((0, 1, 1, 2)))]
+    resource = {
+        "resource_type": kind,
+        "resource_name": name,
+        "configs": [{"name": key, "value": value} for key, value in configs],
+    }
+    return {"resources": [resource], "validate_only": kind == BROKER or rng.random() < 0.2}, None
+
+
+def incremental_alter_configs(rng: random.Random, version: int) -> Made:
+    kind, name = _resource(rng)
+    configs = []
+    for _ in range(rng.choice((1, 1, 2))):
+        key, value = _config(rng, kind)
+        operation = rng.choice((0, 0, 0, 1, 2, 3))
+        if operation == 1:
+            value = rng.choice((None, value))
+        configs.append({"name": key, "config_operation": operation, "value": value})
+    resource = {"resource_type": kind, "resource_name": name, "configs": configs}
+    return {"resources": [resource], "validate_only": kind == BROKER or rng.random() < 0.2}, None
+
+
+def list_config_resources(rng: random.Random, version: int) -> Made:
+    return ({"resource_types": rng.choice(([], [2], [32], [2, 32], [16]))} if version else {}), None
+
+
+def describe_cluster(rng: random.Random, version: int) -> Made:
+    body: Body = {"include_cluster_authorized_operations": rng.random() < 0.5}
+    if version >= 1:
+        body["endpoint_type"] = rng.choice((1, 1, 2, 0))
+    if version >= 2:
+        body["include_fenced_brokers"] = rng.random() < 0.5
+    return body, None
+
+
+def describe_log_dirs(rng: random.Random, version: int) -> Made:
+    topics = [{"topic": name, "partitions": partitions(rng)} for name in topic_names(rng)]
+    return {"topics": topics}, None
+
+
+def alter_replica_log_dirs(rng: random.Random, version: int) -> Made:
+    topics = [{"name": name, "partitions": partitions(rng)} for name in topic_names(rng)]
+    directory = {"$": "directory", "of": "first"}
+    path = rng.choice((directory, directory, "/no/such/folder", "", "relative"))
+    return {"dirs": [{"path": path, "topics": topics}]}, None
+
+
+def elect_leaders(rng: random.Random, version: int) -> Made:
+    topics = [{"topic": name, "partitions": partitions(rng)} for name in topic_names(rng)]
+    kind = rng.choice((0, 0, 1)) if version >= 1 else 0
+    return {"election_type": kind, "topic_partitions": topics, "timeout_ms": 5000}, None
+
+
+def alter_partition_reassignments(rng: random.Random, version: int) -> Made:
+    replicas = (None, [1], [1], [2], [], [1, 1], [-1], [1, 2])
+    topics = [
+        {
+            "name": name,
+            "partitions": [
+                {"partition_index": p, "replicas": rng.choice(replicas)} for p in partitions(rng)
+            ],
+        }
+        for name in topic_names(rng)
+    ]
+    body: Body = {"timeout_ms": 5000, "topics": topics}
+    if version >= 1:
+        body["allow_replication_factor_change"] = rng.random() < 0.7
+    return body, None
+
+
+def list_partition_reassignments(rng: random.Random, version: int) -> Made:
+    topics = [{"name": name, "partition_indexes": partitions(rng)} for name in topic_names(rng)]
+    return {"timeout_ms": 5000, "topics": rng.choice((None, topics, topics))}, None
+
+
+def describe_quorum(rng: random.Random, version: int) -> Made:
+    name = rng.choice(("__cluster_metadata", "__cluster_metadata", "~t0", ""))
+    part = rng.choice((0, 0, 1))
+    return {"topics": [{"topic_name": name, "partitions": [{"partition_index": part}]}]}, None
+
+
+def update_features(rng: random.Random, version: int) -> Made:
+    update: Body = {
+        "feature": rng.choice(("metadata.version", "transaction.version", "no.such", "")),
+        "max_version_level": rng.choice((30, 2, 1, 0, 31, 99)),
+    }
+    if version >= 1:
+        update["upgrade_type"] = rng.choice((1, 1, 2, 3, 0, 4))
+    else:
+        update |= {"feature": "no.such"}
+    return {"timeout_ms": 5000, "feature_updates": [update], "validate_only": version >= 1}, None
+
+
+def unregister_broker(rng: random.Random, version: int) -> Made:
+    return {"broker_id": rng.choice((99, -1))}, None
+
+
+def api_versions(rng: random.Random, version: int) -> Made:
+    if version < 3:
+        return {}, None
+    names = ("tester", "a b", "", "-x", "x-", "x.y")
+    return {
+        "client_software_name": rng.choice(names),
+        "client_software_version": rng.choice(names),
+    }, None
+
+
+BODIES = {
+    "DESCRIBE_CONFIGS": describe_configs,
+    "ALTER_CONFIGS": alter_configs,
+    "INCREMENTAL_ALTER_CONFIGS": incremental_alter_configs,
+    "LIST_CONFIG_RESOURCES": list_config_resources,
+    "DESCRIBE_CLUSTER": describe_cluster,
+    "DESCRIBE_LOG_DIRS": describe_log_dirs,
+    "ALTER_REPLICA_LOG_DIRS": alter_replica_log_dirs,
+    "ELECT_LEADERS": elect_leaders,
+    "ALTER_PARTITION_REASSIGNMENTS": alter_partition_reassignments,
+    "LIST_PARTITION_REASSIGNMENTS": list_partition_reassignments,
+    "DESCRIBE_QUORUM": describe_quorum,
+    "UPDATE_FEATURES": update_features,
+    "UNREGISTER_BROKER": unregister_broker,
+    "API_VERSIONS": api_versions,
+}

@@ -1,0 +1,86 @@
+"""`docs/differences.md`, made from the rows of `differences.toml`.
+
+    python -m tests.differential.document            # writes it
+    python -m tests.differential.document --check    # says whether it is what it would write
+
+Owns the page's form and the texts between the tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tests.differential.differences import Row, rows
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "differences.md"
+INTRODUCTION = """\
+# What differs from Kafka
+
+Of Apache Kafka 4.3, on purpose. What is not in these tables and differs is a bug.
+
+This page is made from `tests/differential/differences.toml`: change that, then
+`python -m tests.differential.document`. A row with a ✓ is one that `make differential` meets: the
+differential tester sends the same requests to both brokers, and the row explains what it finds
+there. A row that it does not meet any more fails the run.
+"""
+NOT_SERVED = """
+An API that is not served is not named in ApiVersions, and a feature that clients would act on is
+not finalized: `metadata.version` (30, which is 4.3-IV0), `eligible.leader.replicas.version` (1) and
+`transaction.version` (2) are, `group.version`, `share.version` and `streams.version` are not. A
+folder in which Apache Kafka finalized them is opened: the levels stay in the metadata log and its
+snapshots, one line at the start names them, clients are not told of them, and the records of such
+groups stay in `__consumer_offsets` and `__share_group_state` as they are.
+"""
+ODD = """
+What no client sends, and where an answer of Kafka's own was not followed.
+"""
+TITLES = {
+    "process": ("Defaults and the process", ""),
+    "behaviour": ("Behaviour", ""),
+    "requests": ("Odd requests", ODD),
+    "not served": ("Not served yet", NOT_SERVED),
+}
+
+
+def page() -> str:
+    """The whole text."""
+    parts = [INTRODUCTION]
+    for section, (title, text) in TITLES.items():
+        listed = [row for row in rows() if row.section == section]
+        if listed:
+            parts += [f"\n## {title}\n", text, "\n", _table(listed)]
+    return "".join(parts)
+
+
+def _table(listed: list[Row]) -> str:
+    if listed[0].section == "not served":
+        head = ("identifier", "what", "what a client sees")
+        lines = [(_identifier(row), row.what, row.ottla) for row in listed]
+    else:
+        head = ("identifier", "what", "Kafka 4.3", "Ottla", "why")
+        lines = [(_identifier(row), row.what, row.kafka, row.ottla, row.why) for row in listed]
+    table = [head, ("---",) * len(head), *lines]
+    return "".join("| " + " | ".join(cells) + " |\n" for cells in table)
+
+
+def _identifier(row: Row) -> str:
+    return f"{row.id} ✓" if row.can_be_met else row.id
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.differential.document")
+    parser.add_argument("--check", action="store_true")
+    text = page()
+    if parser.parse_args().check:
+        if not PAGE.exists() or PAGE.read_text() != text:
+            print("docs/differences.md is stale: python -m tests.differential.document")
+            return 1
+        return 0
+    PAGE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

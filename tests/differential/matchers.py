@@ -1,0 +1,249 @@
+"""Which differences a row of `differences.toml` explains: one function for each that can be met.
+
+A function is given the difference, the request, both answers whole, and what was answered before.
+Never asks a broker; says no where it is not sure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tests.differential.comparison import Difference
+from tests.differential.connection import Outcome
+from tests.differential.sequence import Body, Step
+
+
+@dataclass(frozen=True)
+class Met:
+    """A difference and all that is known about it."""
+
+    step: Step
+    difference: Difference
+    kafka: Any
+    ottla: Any
+    before: list[tuple[Step, Any, Any]]
+
+    @property
+    def api(self) -> str:
+        return self.step.api
+
+    @property
+    def field(self) -> str:
+        """The name of the field that differs."""
+        return self.difference.place.rsplit(".", 1)[-1].removesuffix("[]")
+
+    def beside(self, name: str) -> tuple[Any, Any]:
+        """What both say in a field of the same struct."""
+        path = re.findall(r"[^.\[\]]+", self.difference.path)[:-1]
+        found = []
+        for value in (self.kafka, self.ottla):
+            for part in path:
+                if isinstance(value, list):
+                    value = value[int(part)] if int(part) < len(value) else None
+                else:
+                    value = value.get(part) if isinstance(value, dict) else None
+            found.append(value.get(name) if isinstance(value, dict) else None)
+        return found[0], found[1]
+
+    @property
+    def codes(self) -> tuple[Any, Any]:
+        """The error codes of the struct that differs."""
+        return self.beside("error_code")
+
+
+Matcher = Callable[[Met], bool]
+MATCHERS: dict[str, Matcher] = {}
+
+
+def matches(row: str) -> Callable[[Matcher], Matcher]:
+    """Register a function as the matcher of a row, by its identifier."""
+
+    def register(function: Matcher) -> Matcher:
+        assert row not in MATCHERS, row
+        MATCHERS[row] = function
+        return function
+
+    return register
+
+
+def batches_sent(step: Step) -> Iterator[Body]:
+    """Every batch of a Produce, as the step describes it; `{}` stands for null records."""
+    for topic in step.body.get("topic_data") or ():
+        for part in topic.get("partition_data") or ():
+            records = part.get("records")
+            if isinstance(records, dict):
+                yield from records.get("$records", [records])
+            else:
+                yield {}
+
+
+def is_odd(batch: Body) -> bool:
+    """Whether its bytes are not what a client's library makes."""
+    return not {"set", "put", "hex", "$hex", "cut", "behind", "control"}.isdisjoint(batch)
+
+
+def produced_odd(met: Met) -> bool:
+    """Whether odd batches were sent before, or are sent now."""
+    steps = [met.step, *(step for step, _, _ in met.before)]
+    return any(is_odd(one) for step in steps if step.api == "PRODUCE" for one in batches_sent(step))
+
+
+# --- records -------------------------------------------------------------------------------------
+
+
+@matches("checks-produced-records")
+def checks_produced_records(met: Met) -> bool:
+    """What Kafka refuses after a look at the records is taken; later reads may show it."""
+    if not produced_odd(met):
+        return False
+    if met.api == "PRODUCE":
+        kafka, ottla = met.codes
+        return ottla == 0 and kafka in (-1, 2, 32, 87)
+    return met.api == "LIST_OFFSETS" and met.step.body["topics"][0]["partitions"][0][
+        "timestamp"
+    ] in (-3, 0)
+
+
+@matches("message-timestamp-after-max-ms")
+def timestamp_after(met: Met) -> bool:
+    kafka, ottla = met.codes
+    return met.api == "PRODUCE" and produced_odd(met) and (kafka, ottla) == (0, 32)
+
+
+@matches("batch-unknown-codec-length-past")
+def unknown_codec(met: Met) -> bool:
+    kafka, ottla = met.codes
+    return met.api == "PRODUCE" and kafka == -1 and ottla in (76, 87)
+
+
+@matches("null-records-produce")
+def null_records(met: Met) -> bool:
+    nothing = met.difference.path == "" and met.kafka == Outcome.NOTHING.value
+    return met.api == "PRODUCE" and nothing and {} in batches_sent(met.step)
+
+
+@matches("batch-transaction-produce-without-transactional")
+def batch_without_transactional_id(met: Met) -> bool:
+    if met.api != "PRODUCE" or met.step.body.get("transactional_id"):
+        return False
+    kafka, ottla = met.codes
+    return kafka == 53 and ottla != 53
+
+
+@matches("listoffsets-greatest-timestamp-after-deleterecords")
+def greatest_timestamp(met: Met) -> bool:
+    deleted = any(step.api == "DELETE_RECORDS" for step, _, _ in met.before)
+    return (
+        met.api == "LIST_OFFSETS"
+        and deleted
+        and met.field in ("timestamp", "offset", "leader_epoch")
+    )
+
+
+@matches("parked-joingroup-syncgroup-whose-member")
+def parked(met: Met) -> bool:
+    waits = met.api in ("JOIN_GROUP", "SYNC_GROUP") and met.kafka == Outcome.NOTHING.value
+    return waits and isinstance(met.ottla, dict) and met.ottla["error_code"] in (25, 27, 82)
+
+
+@matches("joingroup-member-takes-an-instance-id")
+def takes_an_instance_id(met: Met) -> bool:
+    kafka, ottla = met.codes
+    named = met.step.body.get("group_instance_id") is not None
+    return met.api == "JOIN_GROUP" and named and kafka == -1 and ottla in (25, 82)
+
+
+@matches("joingroup-protocol-twice")
+def protocol_twice(met: Met) -> bool:
+    names = [one.get("name") for one in met.step.body.get("protocols") or ()]
+    return met.api == "JOIN_GROUP" and len(set(names)) < len(names)
+
+
+# --- exceptions of Kafka's own -------------------------------------------------------------------
+
+
+@matches("topic-zero-id-metadata-unknown")
+def zero_id(met: Met) -> bool:
+    kafka, ottla = met.codes
+    wanted = {"METADATA": 42, "INCREMENTAL_ALTER_CONFIGS": 42, "CREATE_PARTITIONS": 44}
+    return kafka == -1 and ottla == wanted.get(met.api)
+
+
+@matches("negative-partition-max-bytes-fetch")
+def negative_max_bytes(met: Met) -> bool:
+    return met.api == "FETCH" and any(
+        part.get("partition_max_bytes", 0) < 0
+        for topic in met.step.body.get("topics") or ()
+        for part in topic.get("partitions") or ()
+    )
+
+
+@matches("describe-topic-partitions-cursor-overflow")
+def cursor_overflow(met: Met) -> bool:
+    cursor = met.step.body.get("cursor") or {}
+    return met.api == "DESCRIBE_TOPIC_PARTITIONS" and cursor.get("partition_index", 0) > 1 << 30
+
+
+# --- what is named and told ----------------------------------------------------------------------
+
+
+@matches("controller-listener-single-node")
+def controller_listener(met: Met) -> bool:
+    return met.api == "DESCRIBE_QUORUM" and met.difference.place.startswith("nodes[].listeners[].")
+
+
+@matches("tls-sasl-acls-delegation-tokens")
+def apis_not_served(met: Met) -> bool:
+    if met.api != "API_VERSIONS" or met.difference.path != "api_keys":
+        return False
+    return all(one in met.difference.kafka for one in met.difference.ottla)
+
+
+@matches("groups-new-protocol-kip-848")
+def features_not_known(met: Met) -> bool:
+    if met.api != "API_VERSIONS" or met.difference.path != "supported_features":
+        return False
+    return all(one in met.difference.kafka for one in met.difference.ottla)
+
+
+@matches("text-where-kafka-has-none")
+def more_texts(met: Met) -> bool:
+    one = met.difference
+    return met.field.endswith("error_message") and one.kafka in (None, "") and one.ottla == "<text>"
+
+
+@matches("topic-named-twice")
+def named_twice(met: Met) -> bool:
+    return _grouped(met.kafka) == _grouped(met.ottla)
+
+
+KEYS = ("name", "topic", "topic_name", "topic_id", "log_dir")
+PARTITION_KEYS = ("partition_index", "partition", "index")
+
+
+def _grouped(value: Any) -> Any:
+    """A tree in which a topic stands once, with each partition once, and none without."""
+    if isinstance(value, dict):
+        return {name: _grouped(item) for name, item in value.items()}
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        return value
+    found: dict[str, Any] = {}
+    for item in value:
+        inner = next((name for name, one in item.items() if isinstance(one, list)), None)
+        key = repr([item[name] for name in (*KEYS, *PARTITION_KEYS) if name in item])
+        if key == "[]":
+            found[repr(item)] = _grouped(item)
+        elif key not in found:
+            found[key] = dict(item)
+        elif inner is not None:
+            found[key][inner] = [*found[key][inner], *item[inner]]
+    listed = [_grouped(item) for item in found.values()]
+    return [one for one in listed if _says_something(one)]
+
+
+def _says_something(item: Any) -> bool:
+    lists = [one for name, one in item.items() if isinstance(one, list) and "partition" in name]
+    return not lists or any(lists)

@@ -1,0 +1,252 @@
+"""Both brokers, and a sequence run on both: the steps side by side, then the state that is left.
+
+Owns the two processes and the two sets of connections. A `Run` says in which step the answers
+differed first, and how; what is explained by a row of `differences` is counted and the run goes on,
+unless the row says that the two have different state from then on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker.broker_process import BrokerProcess
+from tests.apache_kafka import ApacheKafka
+from tests.differential.comparison import Difference, differences
+from tests.differential.connection import Outcome, first_readable
+from tests.differential.differences import row_of
+from tests.differential.matchers import Met
+from tests.differential.open_faults import goes_on_after, open_fault_of
+from tests.differential.probes import probes_for
+from tests.differential.sequence import Sequence, Step
+from tests.differential.side import Connections, Sent, Side, Undecodable
+from tests.java_tools import FAST_START
+
+HELD_S = 0.015
+OTHER_S = 2.0
+# What both brokers are started with. Nothing may end by itself while a sequence runs.
+SETTINGS = {
+    "node.id": "1",
+    "log.retention.ms": "-1",
+    "log.segment.delete.delay.ms": "1000",
+    "offsets.topic.num.partitions": "4",
+    "transaction.state.log.num.partitions": "4",
+    "group.min.session.timeout.ms": "100",
+    "group.initial.rebalance.delay.ms": "0",
+    "auto.create.topics.enable": "true",
+    "num.partitions": "2",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
+}
+# Ottla serves neither groups of the new protocols nor voters that change.
+FEATURES = {"group.version": 0, "share.version": 0, "streams.version": 0}
+
+
+@dataclass
+class Found:
+    """An unexplained difference: in which step, and where."""
+
+    step: Step
+    index: int
+    difference: Difference
+
+    @property
+    def signature(self) -> tuple[str, ...]:
+        """What makes two findings the same one."""
+        one = self.difference
+        values = [_kind(value) for value in (one.kafka, one.ottla)]
+        return (self.step.api, one.place, *values)
+
+
+def _kind(value: Any) -> str:
+    return f"{type(value).__name__} of {len(value)}" if isinstance(value, list) else str(value)[:60]
+
+
+@dataclass
+class Run:
+    """What one sequence showed."""
+
+    found: list[Found] = field(default_factory=list)
+    rows: Counter[str] = field(default_factory=Counter)
+    open: Counter[str] = field(default_factory=Counter)
+    asked: Counter[tuple[str, int]] = field(default_factory=Counter)
+    answers: list[tuple[Step, Any, Any]] = field(default_factory=list)
+
+
+class Pair:
+    """The two brokers."""
+
+    def __init__(self, kafka_port: int, ottla_port: int, *, texts: bool = False) -> None:
+        self.kafka = Connections(kafka_port)
+        self.ottla = Connections(ottla_port)
+        self._texts = texts
+        self._namespaces = int(time.time() * 1000) % 10**9
+
+    def sides(self) -> tuple[Side, Side]:
+        self._namespaces += 1
+        namespace = f"d{self._namespaces}-"
+        return (
+            Side(self.kafka, namespace, texts=self._texts),
+            Side(self.ottla, namespace, texts=self._texts),
+        )
+
+    def run(self, sequence: Sequence, spoil: Any = None) -> Run:
+        """The whole sequence. `spoil(step, answer)` may change Ottla's answers: for a test."""
+        return _Runner(*self.sides(), spoil).run(sequence)
+
+    def close(self) -> None:
+        self.kafka.close()
+        self.ottla.close()
+
+
+@contextmanager
+def both_brokers(*, texts: bool = False) -> Iterator[Pair]:
+    """Start them, warm, and stop them."""
+    kafka = ApacheKafka(
+        jvm_options=FAST_START,
+        heap="768m",
+        static_voters=True,
+        features=FEATURES,
+        properties=SETTINGS,
+    )
+    with kafka, BrokerProcess(SETTINGS) as ottla:
+        pair = Pair(kafka.port, ottla.port, texts=texts)
+        try:
+            warm(pair)
+            yield pair
+        finally:
+            pair.close()
+
+
+def warm(pair: Pair) -> None:
+    """The coordinators' topics exist and serve on both sides."""
+    steps = [
+        Step("INIT_PRODUCER_ID", 4, {"transactional_id": f"~w{n}", "transaction_timeout_ms": 60000})
+        for n in range(12)
+    ]
+    steps += [Step("OFFSET_FETCH", 6, {"group_id": f"~w{n}", "topics": None}) for n in range(12)]
+    for side in pair.sides():
+        for kind in (0, 1):
+            find = Step("FIND_COORDINATOR", 2, {"key": "~w", "key_type": kind})
+            _until_good(side, find)
+        for step in steps:
+            _until_good(side, step)
+
+
+def _until_good(side: Side, step: Step) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if side.receive(side.send(step)).error_code == 0:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"{step} has no good answer")
+
+
+class _Runner:
+    """One sequence on both sides."""
+
+    def __init__(self, kafka: Side, ottla: Side, spoil: Any) -> None:
+        self._kafka = kafka
+        self._ottla = ottla
+        self._spoil = spoil or (lambda step, answer: answer)
+        self._held: list[tuple[int, Sent, Sent]] = []
+        self._run = Run()
+        self._over = False
+        self._goes_on = False
+
+    def run(self, sequence: Sequence) -> Run:
+        steps = list(sequence.steps)
+        self._goes_on = sequence.goes_on
+        for index, step in enumerate(steps):
+            self._step(index, step)
+            self._collect(0)
+            if self._over:
+                break
+        if not self._over and not self._run.found and sequence.probes:
+            self._probe(len(steps), steps)
+        self._end(steps)
+        return self._run
+
+    def _step(self, index: int, step: Step) -> None:
+        if step.pause_s:
+            time.sleep(step.pause_s)
+        self._run.asked[step.api, step.version] += 1
+        ours, theirs = self._kafka.send(step), self._ottla.send(step)
+        if step.waits and not first_readable([ours.connection, theirs.connection], HELD_S):
+            self._kafka.keep_apart(ours)
+            self._ottla.keep_apart(theirs)
+            self._held.append((index, ours, theirs))
+            return
+        self._compare(index, ours, theirs, OTHER_S if step.waits else None)
+
+    def _collect(self, timeout_s: float) -> None:
+        """Answers that were held and have come."""
+        for one in list(self._held):
+            index, ours, theirs = one
+            if first_readable([ours.connection, theirs.connection], timeout_s):
+                self._held.remove(one)
+                self._compare(index, ours, theirs, OTHER_S)
+
+    def _compare(self, index: int, ours: Sent, theirs: Sent, timeout_s: float | None) -> None:
+        step = ours.step
+        waited = {} if timeout_s is None else {"timeout_s": timeout_s}
+        try:
+            kafka = self._kafka.receive(ours, **waited)
+            ottla = self._ottla.receive(theirs, **waited)
+        except Undecodable as error:
+            self._run.found.append(Found(step, index, Difference("", "decodable", str(error))))
+            self._over = True
+            return
+        shown = self._spoil(step, self._shown(self._ottla, step, ottla))
+        pair = self._shown(self._kafka, step, kafka), shown
+        self._run.answers.append((step, *pair))
+        self._judge(index, ours, *pair)
+        if not self._over:
+            for side, sent, answer in ((self._kafka, ours, kafka), (self._ottla, theirs, ottla)):
+                if not isinstance(answer, Outcome):
+                    side.rest(sent, answer)
+
+    @staticmethod
+    def _shown(side: Side, step: Step, answer: Any) -> Any:
+        return (
+            answer.value if isinstance(answer, Outcome) else side.comparable.tree(step.api, answer)
+        )
+
+    def _judge(self, index: int, sent: Sent, kafka: Any, ottla: Any) -> None:
+        for difference in differences(kafka, ottla):
+            met = Met(sent.step, difference, kafka, ottla, self._run.answers[:-1])
+            row = row_of(met)
+            if row is None:
+                self._unexplained(Found(sent.step, index, difference))
+            else:
+                self._run.rows[row.id] += 1
+                self._over = self._over or (row.parts_ways and not self._goes_on)
+
+    def _unexplained(self, found: Found) -> None:
+        fault = open_fault_of(found.signature)
+        if fault is None:
+            self._run.found.append(found)
+        else:
+            self._run.open[fault] += 1
+        goes_on = self._goes_on or (fault is not None and goes_on_after(fault))
+        self._over = self._over or not goes_on
+
+    def _probe(self, index: int, steps: list[Step]) -> None:
+        self._collect(0)
+        for step in probes_for(steps):
+            self._step(index, step)
+            if self._over:
+                return
+
+    def _end(self, steps: list[Step]) -> None:
+        names = sorted(_topics_of(self._kafka) | _topics_of(self._ottla))
+        for side in (self._kafka, self._ottla):
+            side.end(names)
+
+
+def _topics_of(side: Side) -> set[str]:
+    named = {name for kind, name in side.learned if kind == "topic_id"}
+    return {name for name in named if name.startswith(side.namespace)}

@@ -1,0 +1,94 @@
+"""What is the same and what differs between two answers: ids, times, order, records."""
+
+from __future__ import annotations
+
+import time
+
+from protocol.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsResponse,
+)
+from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from protocol.messages.init_producer_id import InitProducerIdResponse
+from protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
+from tests.differential.comparison import Comparable, differences
+from tests.differential.record_sets import build_record_set
+
+UUIDS = [f"0000000{n}-0000-4000-8000-000000000000" for n in range(4)]
+
+
+def init(*producer_ids: int) -> list[object]:
+    side = Comparable("d1-", 9092)
+    return [side.tree("INIT_PRODUCER_ID", InitProducerIdResponse(0, 0, n, 0)) for n in producer_ids]
+
+
+def group(members: list[str]) -> DescribeGroupsResponse:
+    listed = [DescribedGroupMember(f"wire-{one}", None, "wire") for one in members]
+    return DescribeGroupsResponse(0, [DescribedGroup(0, None, "d1-g0", members=listed)])
+
+
+def test_ids_are_told_by_their_order() -> None:
+    assert init(7, 9, 7) == init(100, 50, 100)
+
+
+def test_ids_that_were_equal_and_are_not_differ() -> None:
+    assert init(7, 9, 7) != init(100, 50, 50)
+    assert init(7, 9, 7) != init(100, 50, 60)
+    assert init(7, 8) != init(7, 7)
+
+
+def test_no_producer_is_no_id() -> None:
+    assert init(-1)[0]["producer_id"] == -1  # type: ignore[index]
+
+
+def test_member_ids_are_known_again_in_lists_of_any_order() -> None:
+    kafka, ottla = Comparable("d1-", 1), Comparable("d1-", 2)
+    for side, first in ((kafka, UUIDS[0]), (ottla, UUIDS[3])):
+        side.tree("DESCRIBE_GROUPS", group([first]))
+    one = kafka.tree("DESCRIBE_GROUPS", group([UUIDS[0], UUIDS[1]]))
+    other = ottla.tree("DESCRIBE_GROUPS", group([UUIDS[1], UUIDS[3]]))
+    assert differences(one, other) == []
+    assert differences(one, ottla.tree("DESCRIBE_GROUPS", group([UUIDS[1], UUIDS[2]]))) != []
+
+
+def test_what_stands_before_an_id_is_compared() -> None:
+    one = Comparable("d1-", 1).tree("DESCRIBE_GROUPS", group([UUIDS[0]]))
+    other = Comparable("d1-", 1)
+    found = group([UUIDS[0]])
+    found.groups[0].members[0].member_id = f"other-{UUIDS[0]}"
+    [difference] = differences(one, other.tree("DESCRIBE_GROUPS", found))
+    assert difference.path == "groups[0].members[0].member_id"
+
+
+def test_names_of_the_namespace_are_the_same_and_those_of_others_are_left_out() -> None:
+    trees = []
+    for namespace in ("d1-", "d22-"):
+        topics = [MetadataResponseTopic(0, name) for name in (f"{namespace}t0", "d333-t0", "x")]
+        answer = MetadataResponse(topics=topics)
+        trees.append(Comparable(namespace, 1).tree("METADATA", answer))
+    assert trees[0] == trees[1]
+    assert [one["name"] for one in trees[0]["topics"]] == ["x", "~t0"]
+
+
+def test_times_of_today_are_the_same_and_others_are_not() -> None:
+    def fetched(timestamp: int) -> object:
+        records = build_record_set([{"n": 1, "ts": timestamp}])
+        topic = FetchableTopicResponse("d1-t0", partitions=[PartitionData(0, records=records)])
+        return Comparable("d1-", 1).tree("FETCH", FetchResponse(responses=[topic]))
+
+    now = int(time.time() * 1000)
+    assert fetched(now) == fetched(now - 5_000)
+    [*_, last] = differences(fetched(now), fetched(1_000))
+    assert last.place == "responses[].partitions[].records[].records[].timestamp"
+
+
+def test_a_list_that_is_shorter_is_one_difference() -> None:
+    [one] = differences({"a": [1, 2], "b": 0}, {"a": [1], "b": 0})
+    assert (one.path, one.kafka, one.ottla) == ("a", [1, 2], [1])
+
+
+def test_a_value_of_another_type_differs() -> None:
+    assert differences({"a": 0}, {"a": False}) != []
+    assert differences({"a": None}, {"a": ""}) != []
+    assert differences({"a": 1}, "the connection was closed") != []

@@ -1,0 +1,65 @@
+"""The rows: complete, on the page, and told when nothing meets them any more."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.differential import document
+from tests.differential.comparison import Difference
+from tests.differential.differences import row_of, rows, stale
+from tests.differential.matchers import MATCHERS, Met
+from tests.differential.sequence import Body, Step
+
+
+def test_the_page_is_what_the_rows_say() -> None:
+    assert document.PAGE.read_text() == document.page(), "python -m tests.differential.document"
+
+
+def test_a_stale_page_is_told(monkeypatch: pytest.MonkeyPatch, capsys: object) -> None:
+    monkeypatch.setattr("sys.argv", ["document", "--check"])
+    assert document.main() == 0
+    monkeypatch.setattr(document, "INTRODUCTION", "another text")
+    assert document.main() == 1
+
+
+def test_a_row_that_nothing_meets_is_stale() -> None:
+    met = dict.fromkeys(MATCHERS, 1)
+    assert stale(met) == []
+    assert stale({**met, "null-records-produce": 0}) == ["null-records-produce"]
+    assert set(stale({})) == set(MATCHERS)
+
+
+def test_every_matcher_has_its_row() -> None:
+    assert set(MATCHERS) <= {row.id for row in rows()}
+
+
+def met(api: str, body: Body, path: str, kafka: object, ottla: object, whole: object = None) -> Met:
+    return Met(Step(api, 9, body), Difference(path, kafka, ottla), whole, whole, [])
+
+
+def test_a_row_explains_its_difference_and_no_other() -> None:
+    one = met("PRODUCE", {"topic_data": []}, "responses[0].error_message", None, "<text>")
+    assert row_of(one).id == "text-where-kafka-has-none"  # type: ignore[union-attr]
+    other = met("PRODUCE", {"topic_data": []}, "responses[0].error_message", "<text>", None, {})
+    other = Met(other.step, other.difference, {"a": 1}, {"a": 2}, [])
+    assert row_of(other) is None
+
+
+def test_a_topic_named_twice_may_be_grouped_but_not_answered_otherwise() -> None:
+    def answer(*codes: list[int]) -> Body:
+        return {
+            "topics": [
+                {
+                    "name": "~t0",
+                    "partitions": [
+                        {"partition_index": n, "error_code": c} for n, c in enumerate(code)
+                    ],
+                }
+                for code in codes
+            ]
+        }
+
+    step, where = Step("LIST_OFFSETS", 4), Difference("topics", 1, 2)
+    once, twice, wrong = answer([0, 3]), answer([], [0, 3]), answer([], [0, 0])
+    assert row_of(Met(step, where, once, twice, [])).id == "topic-named-twice"  # type: ignore[union-attr]
+    assert row_of(Met(step, where, once, wrong, [])) is None
