@@ -27,6 +27,7 @@ from broker.cleaner_process import ProcessRunner
 from broker.config import BrokerConfig
 from broker.endpoints import EndPoint
 from broker.network.connection_quotas import UNLIMITED
+from broker.network.frame_buffer import frame_buffer
 from broker.network.listening_socket import Listener, NetworkSettings
 from broker.network.memory_limit import memory_limit_bytes
 from broker.network.network_client import NetworkClient
@@ -130,6 +131,7 @@ class Server:
             halt=_halt,
             network=self.network,
             cleaner=self.cleaner,
+            allocate=frame_buffer,
         )
         try:
             storage = open_storage(config, filesystem, os.urandom, scheduler.wall_ms())

@@ -24,6 +24,7 @@ from controller.controller_node import ControllerNode
 from controller.metadata_image import MetadataImage
 from controller.storage_format import LogDirectories, read_bootstrap
 from protocol.api_keys import ApiKey
+from protocol.frame_memory import Allocate
 from storage.cleaner_ports import CleanerRunner
 from storage.filesystem import Filesystem
 from storage.log_config import LogConfig
@@ -52,6 +53,8 @@ class NodePorts:
     """The way to other nodes; None where there are none."""
     cleaner: CleanerRunner | None = None
     """Where compaction runs; None for among the background's jobs."""
+    allocate: Allocate = bytearray
+    """Makes large buffers."""
 
 
 class SharedServer:
@@ -81,6 +84,7 @@ class SharedServer:
             self.failures,
             config.producer_id_expiration_ms,
             verifies_transactions=config.transaction_partition_verification_enable,
+            allocate=ports.allocate,
         )
         self.logs = LogManager(
             environment, _log_manager_settings(config), config_of_topic, ports.random_bytes

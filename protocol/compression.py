@@ -18,6 +18,7 @@ Framings, by what real clients write:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 from struct import Struct
 
@@ -52,6 +53,7 @@ _XERIAL_MAGIC_AS_LENGTH = _BLOCK_LENGTH.unpack(_XERIAL_MAGIC[:4])[0]
 _SNAPPY_MOST_PER_BYTE = 22
 _LZ4_FASTEST = 0
 _LZ4_HIGHEST = 12
+_LZ4_STEP_BYTES = 1024 * 1024
 
 _FIRST_GUESS_FACTOR = 4
 _FIRST_GUESS_BYTES = 16 * 1024
@@ -70,11 +72,32 @@ def decompress(codec: int, data: Bytes, limit_bytes: int) -> bytes:
         return bytes(data)
     if codec == Codec.SNAPPY:
         return _decompress_snappy(memoryview(data), limit_bytes)
+    return _decompress_stream(codec, data, limit_bytes)
+
+
+def unpack_into(codec: int, data: Bytes, out: memoryview) -> int | None:
+    """Unpack `data` into `out`: how many bytes there are; None where they are more than have room.
+
+    Raises CorruptBatch as `decompress` does.
+    """
+    if codec == Codec.SNAPPY:
+        try:
+            return _snappy_into(memoryview(data), out)
+        except DecompressionLimit:
+            return None
     try:
         name = _STREAMS[codec]
     except KeyError:
         raise CorruptBatch(f"unknown compression type {codec}") from None
-    return _decompress_stream(name, data, limit_bytes)
+    import cramjam
+
+    try:
+        size: int = getattr(cramjam, name).decompress_into(data, out)
+    except cramjam.DecompressionError as error:
+        if _output_was_full(error):
+            return None
+        raise CorruptBatch(f"compressed records are damaged: {error}") from None
+    return size
 
 
 def compress(codec: int, data: Bytes, level: int | None = None) -> bytes:
@@ -105,28 +128,21 @@ def compress(codec: int, data: Bytes, level: int | None = None) -> bytes:
 _STREAMS: dict[int, str] = {Codec.GZIP: "gzip", Codec.LZ4: "lz4", Codec.ZSTD: "zstd"}
 
 
-def _decompress_stream(name: str, data: Bytes, limit_bytes: int) -> bytes:
+def _decompress_stream(codec: int, data: Bytes, limit_bytes: int) -> bytes:
     """Unpack into a buffer of guessed size; when it proves too small, again with one 4 times it.
 
     Unpacking twice is cheaper than believing a size that the sender wrote.
     """
-    import cramjam
-
-    decompress_into = getattr(cramjam, name).decompress_into
     room = max(_FIRST_GUESS_BYTES, _FIRST_GUESS_FACTOR * len(data))
     while True:
         room = min(room, limit_bytes)
-        out = bytearray(room)
-        try:
-            size = decompress_into(data, out)
-        except cramjam.DecompressionError as error:
-            if not _output_was_full(error):
-                raise CorruptBatch(f"compressed records are damaged: {error}") from None
-            if room == limit_bytes:
-                raise DecompressionLimit(f"records unpack to over {limit_bytes} bytes") from None
-            room *= 4
-        else:
-            return bytes(memoryview(out)[:size])
+        out = memoryview(bytearray(room))
+        size = unpack_into(codec, data, out)
+        if size is not None:
+            return bytes(out[:size])
+        if room == limit_bytes:
+            raise DecompressionLimit(f"records unpack to over {limit_bytes} bytes")
+        room *= 4
 
 
 def _output_was_full(error: Exception) -> bool:
@@ -139,7 +155,9 @@ def _compress_lz4(data: Bytes, level: int) -> bytes:
 
     strength = _LZ4_FASTEST if level == LZ4_DEFAULT_LEVEL else min(level, _LZ4_HIGHEST)
     stream = cramjam.lz4.Compressor(level=strength, content_checksum=False, block_linked=False)
-    stream.compress(bytes(data))
+    whole = memoryview(data)
+    for start in range(0, len(whole), _LZ4_STEP_BYTES):  # a copy of all of it takes long
+        stream.compress(bytes(whole[start : start + _LZ4_STEP_BYTES]))
     return bytes(stream.finish())
 
 
@@ -147,11 +165,30 @@ def _compress_lz4(data: Bytes, level: int) -> bytes:
 
 
 def _decompress_snappy(data: memoryview, limit_bytes: int) -> bytes:
+    unpacked = bytearray()
+    for block in _snappy_blocks(data):
+        out = bytearray(_snappy_size(block, limit_bytes - len(unpacked)))
+        _unpack_snappy_block(block, memoryview(out))
+        unpacked += out
+    return bytes(unpacked)
+
+
+def _snappy_into(data: memoryview, out: memoryview) -> int:
+    filled = 0
+    for block in _snappy_blocks(data):
+        end = filled + _snappy_size(block, len(out) - filled)
+        _unpack_snappy_block(block, out[filled:end])
+        filled = end
+    return filled
+
+
+def _snappy_blocks(data: memoryview) -> Iterator[memoryview]:
+    """The raw blocks of a xerial stream; or what is none, as the one block that it is then."""
     if data[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
-        return bytes(_decompress_snappy_block(data, limit_bytes))
+        yield data
+        return
     if len(data) < len(_XERIAL_HEADER):
         raise CorruptBatch("snappy stream header is cut off")
-    blocks = bytearray()
     pos = len(_XERIAL_HEADER)
     while pos < len(data):
         if len(data) - pos < _BLOCK_LENGTH.size:
@@ -163,26 +200,33 @@ def _decompress_snappy(data: memoryview, limit_bytes: int) -> bytes:
         pos += _BLOCK_LENGTH.size
         if not 0 < length <= len(data) - pos:
             raise CorruptBatch(f"snappy block of {length} bytes, {len(data) - pos} remain")
-        blocks += _decompress_snappy_block(data[pos : pos + length], limit_bytes - len(blocks))
+        yield data[pos : pos + length]
         pos += length
-    return bytes(blocks)
 
 
-def _decompress_snappy_block(block: memoryview, limit_bytes: int) -> bytearray:
+def _snappy_size(block: memoryview, limit_bytes: int) -> int:
+    """What the block says that it unpacks to, where that can be and is not over the limit."""
     import cramjam
 
     try:
-        claimed = cramjam.snappy.decompress_raw_len(block)
-        if claimed > _SNAPPY_MOST_PER_BYTE * len(block):
-            raise CorruptBatch(f"snappy block of {len(block)} bytes claims {claimed} unpacked")
-        if claimed > limit_bytes:
-            raise DecompressionLimit("records unpack to over the limit")
-        out = bytearray(claimed)
+        claimed: int = cramjam.snappy.decompress_raw_len(block)
+    except cramjam.DecompressionError as error:
+        raise CorruptBatch(f"compressed records are damaged: {error}") from None
+    if claimed > _SNAPPY_MOST_PER_BYTE * len(block):
+        raise CorruptBatch(f"snappy block of {len(block)} bytes claims {claimed} unpacked")
+    if claimed > limit_bytes:
+        raise DecompressionLimit("records unpack to over the limit")
+    return claimed
+
+
+def _unpack_snappy_block(block: memoryview, out: memoryview) -> None:
+    import cramjam
+
+    try:
         size = cramjam.snappy.decompress_raw_into(block, out)
     except cramjam.DecompressionError as error:
         raise CorruptBatch(f"compressed records are damaged: {error}") from None
-    assert size == claimed
-    return out
+    assert size == len(out)
 
 
 def _compress_snappy(data: memoryview) -> bytes:

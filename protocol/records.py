@@ -50,8 +50,8 @@ request that a broker takes by default (`socket.request.max.bytes`)."""
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
 _CRC = Struct(">I")
-_MIN_INT64 = -(2**63)
-_MAX_INT64 = 2**63 - 1
+INT64_MIN = -(2**63)
+INT64_MAX = 2**63 - 1
 
 
 class Record(NamedTuple):
@@ -120,29 +120,29 @@ def _read_record(
     body: bytes, pos: int, base_offset: int, base_timestamp: int
 ) -> tuple[Record, int]:
     """The record at `pos` and the position after it. IndexError where the bytes end too early."""
-    length, pos = _read_varint(body, pos)
+    length, pos = read_varint(body, pos)
     end = pos + length
     if length < 0 or end > len(body):
         raise CorruptBatch(f"record of {length} bytes, {len(body) - pos} remain")
     # One byte of attributes, unused so far.
-    timestamp_delta, pos = _read_varlong(body, pos + 1)
-    offset_delta, pos = _read_varint(body, pos)
+    timestamp_delta, pos = read_varlong(body, pos + 1)
+    offset_delta, pos = read_varint(body, pos)
     key, pos = _read_nullable(body, pos, end)
     value, pos = _read_nullable(body, pos, end)
-    count, pos = _read_varint(body, pos)
+    count, pos = read_varint(body, pos)
     headers: Headers = ()
     if count:
         headers, pos = _read_headers(body, pos, end, count)
     if pos != end:
         raise CorruptBatch(f"record ends at byte {pos}, its length says {end}")
     timestamp = base_timestamp + timestamp_delta
-    if not _MIN_INT64 <= timestamp <= _MAX_INT64:
+    if not INT64_MIN <= timestamp <= INT64_MAX:
         raise CorruptBatch(f"timestamp {timestamp} is over 64 bits")
     return Record(base_offset + offset_delta, timestamp, key, value, headers), pos
 
 
 def _read_nullable(body: bytes, pos: int, end: int) -> tuple[bytes | None, int]:
-    length, pos = _read_varint(body, pos)
+    length, pos = read_varint(body, pos)
     if length == -1:
         return None, pos
     value_end = pos + length
@@ -165,21 +165,26 @@ def _read_headers(body: bytes, pos: int, end: int, count: int) -> tuple[Headers,
     return tuple(headers), pos
 
 
-def _read_varint(body: bytes, pos: int) -> tuple[int, int]:
+def read_varint(body: bytes | memoryview, pos: int) -> tuple[int, int]:
+    """A zigzagged 32-bit number at `pos`, and the position after it. Raises IndexError where the
+    bytes end too early, CorruptBatch where it is no such number."""
     byte = body[pos]
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), pos + 1
     return _read_long_varint(body, pos, 5, 0xFFFFFFFF)
 
 
-def _read_varlong(body: bytes, pos: int) -> tuple[int, int]:
+def read_varlong(body: bytes | memoryview, pos: int) -> tuple[int, int]:
+    """The same of 64 bits."""
     byte = body[pos]
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), pos + 1
     return _read_long_varint(body, pos, 10, 0xFFFFFFFFFFFFFFFF)
 
 
-def _read_long_varint(body: bytes, pos: int, most_bytes: int, highest: int) -> tuple[int, int]:
+def _read_long_varint(
+    body: bytes | memoryview, pos: int, most_bytes: int, highest: int
+) -> tuple[int, int]:
     value = 0
     for index in range(most_bytes):
         byte = body[pos + index]

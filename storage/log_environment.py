@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from protocol.frame_memory import Allocate
 from storage.filesystem import Filesystem
 from storage.log_dir_failure import LogDirFailureChannel
 from storage.ports import Blocking, Scheduler
@@ -26,4 +27,6 @@ class LogEnvironment:
     random_below: Callable[[int], int] = field(default=lambda _: 0)
     verifies_transactions: bool = False
     """`transaction.partition.verification.enable`, as brokers have it for their partitions."""
+    allocate: Allocate = bytearray
+    """Makes buffers for what large batches unpack to."""
     write_back: WriteBack = field(default_factory=WriteBack)

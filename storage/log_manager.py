@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from protocol.record_batch import CorruptBatch
+from protocol.records import UNPACKED_LIMIT_BYTES
 from storage.checkpoints import PARTITION_METADATA, encode_partition_metadata
 from storage.filesystem import Usage
 from storage.future_logs import FutureLogs
@@ -36,6 +37,7 @@ from storage.log_upkeep import LogUpkeep
 from storage.logs_closing import LogsClosing
 from storage.logs_loading import IsStray, LogsLoading
 from storage.ports import Blocking
+from storage.sliced_work import SlicedWork
 from storage.topic_partition import (
     DELETE_DIR_SUFFIX,
     STRAY_DIR_SUFFIX,
@@ -60,6 +62,8 @@ class LogManager:
     ) -> None:
         """`config_for(topic)` gives a topic's configs over the server's defaults."""
         self._environment = environment
+        self.sliced = SlicedWork(environment.scheduler, environment.blocking, UNPACKED_LIMIT_BYTES)
+        """Looks into large batches."""
         self._settings = settings
         self._config_for = config_for
         self._random_bytes = random_bytes

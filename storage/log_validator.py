@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from struct import Struct
 
 from protocol.errors import ErrorCode
+from protocol.frame_memory import Allocate
 from protocol.record_batch import (
     ATTRIBUTES_OFFSET,
     CRC_OFFSET,
@@ -36,8 +37,9 @@ from protocol.record_batch import (
 )
 from storage.log_append_info import AppendOrigin
 from storage.log_config import LogConfig
-from storage.record_validation import decode_and_check, must_decode, rebuild_batch, target_codec
+from storage.record_validation import look_at_records, must_decode, too_large
 from storage.refusal import LOG_APPEND_TIME, LONG_MAX, Refusal, out_of_range
+from storage.sliced_work import Steps, in_one_go
 
 _CRC = Struct(">I")
 _CREATE_TIME = 0x7F & ~LOG_APPEND_TIME_FLAG  # what else the attributes may say
@@ -62,12 +64,50 @@ class Validated:
     log_append_time: int = -1
 
 
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """What came of a look at a batch's records, by a topic's config."""
+
+    config: LogConfig
+    outcome: memoryview | Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at a batch's records that is still to be taken."""
+
+    config: LogConfig
+    steps: Steps[memoryview | Refusal]
+
+
+def look_before_append(
+    records: memoryview, config: LogConfig, now_ms: int, partition: str, allocate: Allocate
+) -> Look | None:
+    """The look that a client's batch needs before it is validated; None where it needs none, or is
+    refused whatever its records are. `records` are left as they are until the steps have ended."""
+    batches = split_batches(records, AppendOrigin.CLIENT)
+    if isinstance(batches, Refusal):
+        return None
+    _, header = batches[0]
+    refusal = check_batch(records, 0, header, config, AppendOrigin.CLIENT, now_ms, partition)
+    if refusal is not None or not must_decode(config, header):
+        return None
+    batch = records[: header.size_in_bytes]
+    return Look(config, look_at_records(batch, header, config, now_ms, partition, allocate))
+
+
 def validate(
-    records: memoryview, config: LogConfig, origin: AppendOrigin, now_ms: int, partition: str
+    records: memoryview,
+    config: LogConfig,
+    origin: AppendOrigin,
+    now_ms: int,
+    partition: str,
+    looked_at: LookedAt | None = None,
 ) -> Validated | Refusal:
     """Check what is to be appended as leader, and change what the topic's config changes.
 
-    `records` is writable, and written over; a recompressed batch lies in other bytes.
+    `records` is writable, and written over; a recompressed batch lies in other bytes. Where
+    somebody has looked at the records by this config, nobody does again.
     """
     batches = split_batches(records, origin)
     if isinstance(batches, Refusal):
@@ -79,22 +119,27 @@ def validate(
     if origin is not AppendOrigin.CLIENT:
         last_position, last_header = batches[-1]
         return Validated(records[: last_position + last_header.size_in_bytes], batches)
-    return _fit_to_topic(records, batches[0][1], config, now_ms, partition)
+    return _fit_to_topic(records, batches[0][1], config, now_ms, partition, looked_at)
 
 
 def _fit_to_topic(
-    records: memoryview, header: RecordBatchHeader, config: LogConfig, now_ms: int, partition: str
+    records: memoryview,
+    header: RecordBatchHeader,
+    config: LogConfig,
+    now_ms: int,
+    partition: str,
+    looked_at: LookedAt | None,
 ) -> Validated | Refusal:
     """A client's one good batch: its records checked where the topic cares, codec and time set."""
     records = records[: header.size_in_bytes]
     if must_decode(config, header):
-        decoded = decode_and_check(records, config, now_ms, partition)
-        if isinstance(decoded, Refusal):
-            return decoded
-        if target_codec(config, header) != header.compression:
-            records = rebuild_batch(decoded, header, config, now_ms)
-            if len(records) > config.max_message_bytes:
-                return _too_large(len(records), config, partition)
+        if looked_at is not None and looked_at.config is config:
+            outcome = looked_at.outcome
+        else:
+            outcome = in_one_go(look_at_records(records, header, config, now_ms, partition))
+        if isinstance(outcome, Refusal):
+            return outcome
+        records = outcome
     own_time = config.message_timestamp_type == LOG_APPEND_TIME
     if own_time:
         patch_log_append_time(records, 0, now_ms)
@@ -157,7 +202,7 @@ def check_batch(
         )
     size = header.size_in_bytes
     if size > config.max_message_bytes and origin is not AppendOrigin.RAFT_LEADER:
-        return _too_large(size, config, partition)
+        return too_large(size, config, partition)
     if not crc_is_valid(records, position, header):
         return Refusal(
             ErrorCode.CORRUPT_MESSAGE, f"Record is corrupt in topic-partition {partition}."
@@ -181,14 +226,6 @@ def _check_time(header: RecordBatchHeader, config: LogConfig, now_ms: int) -> Re
     if header.max_timestamp - now_ms > config.message_timestamp_after_max_ms:
         return _invalid_timestamp(0, out_of_range(header.max_timestamp, 0, config, now_ms))
     return None
-
-
-def _too_large(size: int, config: LogConfig, partition: str) -> Refusal:
-    return Refusal(
-        ErrorCode.MESSAGE_TOO_LARGE,
-        f"The record batch size in the append to {partition} is {size} bytes which exceeds "
-        f"the maximum configured value of {config.max_message_bytes}.",
-    )
 
 
 def _invalid_timestamp(index: int, message: str) -> Refusal:

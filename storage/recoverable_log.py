@@ -115,7 +115,8 @@ class RecoverableLog(LogFlushing):
 
     def _take_config(self, config: LogConfig) -> None:
         self.config = config
-        self._takes_plain = may_take_unseen(config) and config.flush_messages == LONG_MAX
+        self.looks_at_records = not may_take_unseen(config)
+        self._takes_plain = not self.looks_at_records and config.flush_messages == LONG_MAX
         self._timestamp_max = -1  # of a batch that is not in the future; known by the next append
         self._max_message_bytes = min(config.max_message_bytes, config.segment_size_bytes)
         self._after_max_ms = config.message_timestamp_after_max_ms

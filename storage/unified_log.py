@@ -28,7 +28,7 @@ from protocol.record_batch import (
 from storage.fetch_data import NO_RECORDS, FetchDataInfo, TimestampAndOffset
 from storage.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log_dir_failure import LogDirFailure
-from storage.log_validator import validate
+from storage.log_validator import Look, LookedAt, look_before_append, validate
 from storage.plain_append import PlainAppend
 from storage.recoverable_log import LogEnvironment
 from storage.refusal import Refusal
@@ -64,6 +64,7 @@ class UnifiedLog(PlainAppend):
         *,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         guard: VerificationGuard | None = None,
+        looked_at: LookedAt | None = None,
     ) -> LogAppendInfo:
         """Give a client's batch its offsets (it is written over in place) and append it. `guard` is
         what the log gave out when the coordinator was asked about a transaction that begins.
@@ -73,7 +74,7 @@ class UnifiedLog(PlainAppend):
         own = origin is AppendOrigin.COORDINATOR and not self._counts_messages
         first = self.append_plain(records, leader_epoch, transactional=True, own=own)
         if first < 0:
-            return self._append_checked(records, leader_epoch, now_ms, origin, guard)
+            return self._append_checked(records, leader_epoch, now_ms, origin, guard, looked_at)
         (max_timestamp,) = _MAX_TIMESTAMP.unpack_from(records, _MAX_TIMESTAMP_AT)
         last, start = self.log_end_offset - 1, self.log_start_offset
         return LogAppendInfo(first, last, max_timestamp, -1, start, len(records))
@@ -85,13 +86,15 @@ class UnifiedLog(PlainAppend):
         now_ms: int,
         origin: AppendOrigin,
         guard: VerificationGuard | None = None,
+        looked_at: LookedAt | None = None,
     ) -> LogAppendInfo:
         """Every check, in Kafka's order, and every way in which a batch is changed."""
         if self.offline:
             return self._refused(OFFLINE)
         if records.readonly:
             records = memoryview(bytearray(records))
-        checked = validate(records, self.config, origin, now_ms, str(self.partition))
+        name = str(self.partition)
+        checked = validate(records, self.config, origin, now_ms, name, looked_at)
         if isinstance(checked, Refusal):
             return self._refused(checked)
         records, batches = checked.records, checked.batches
@@ -125,6 +128,13 @@ class UnifiedLog(PlainAppend):
             len(records),
         )
         return self._count_messages(info) if self._counts_messages else info
+
+    def look_before_append(self, records: memoryview, now_ms: int) -> Look | None:
+        """See `storage.log_validator`."""
+        if not self.looks_at_records:
+            return None
+        allocate = self._environment.allocate
+        return look_before_append(records, self.config, now_ms, str(self.partition), allocate)
 
     def append_as_follower(self, records: memoryview, leader_epoch: int) -> LogAppendInfo:
         """Append what the leader sent, offsets and all: whole batches, a partial tail left out.

@@ -16,8 +16,11 @@ partitions in transactions (KIP-890), v13 topic ids.
 
 from __future__ import annotations
 
+import logging
+
 from broker.apis.context import Api, RequestContext, Respond
 from broker.apis.current_leader import current_leader, leader_node
+from broker.apis.record_looks import Looked, RecordLooks
 from broker.apis.single_produce import (
     LOOKED_AT,
     LOW_ATTRIBUTES,
@@ -49,6 +52,8 @@ from storage.verification_state import VerificationGuard
 
 ADMIN_CLIENT_ID = "__admin_client"
 """Of those who may write to internal topics (Kafka's `AdminUtils`)."""
+_log = logging.getLogger(__name__)
+
 ALL_REPLICAS = -1
 CURRENT_LEADER_FROM = 10
 TOPIC_IDS_FROM = 13
@@ -61,6 +66,7 @@ class ProduceApi:
     def __init__(self, replicas: ReplicaManager, transactions: TransactionalProduce) -> None:
         self._replicas = replicas
         self._transactions = transactions
+        self._looks = RecordLooks(replicas)
         self._scheduler = replicas.scheduler
         self.messages_failed = 0
 
@@ -74,13 +80,18 @@ class ProduceApi:
         request: ProduceRequest,
         respond: Respond,
         verified: VerifiedTransaction | None = None,
+        looked: Looked | None = None,
     ) -> None:
-        if verified is None:
+        if verified is None and looked is None:
             request.topic_data = _each_once(request.topic_data)
             if request.transactional_id is not None:
                 self._verify(context, request, respond)
                 return
-        append = _Append(self._replicas, request, context, verified)
+        if looked is None:
+            looked = self._look(context, request, respond, verified)
+            if looked is None:
+                return
+        append = _Append(self._replicas, request, context, verified, looked)
         response = append.run(self._scheduler.wall_ms())
         if append.failed:
             self._name_leaders(context.api_version, context.listener_name, response)
@@ -118,6 +129,31 @@ class ProduceApi:
 
         self._transactions.verify(request, context.api_version, done)
         is_later = True
+
+    def _look(
+        self,
+        context: RequestContext,
+        request: ProduceRequest,
+        respond: Respond,
+        verified: VerifiedTransaction | None,
+    ) -> Looked | None:
+        """What records are like where their topic asks for it; None: `handle` goes on later."""
+
+        def done(looked: Looked | None, error: Exception | None) -> None:
+            try:
+                if looked is None:
+                    _log.error("a look at records failed", exc_info=error)
+                    refusal = refuse_produce(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+                    self._answer(request, refusal, respond)
+                else:
+                    self.handle(context, request, respond, verified, looked)
+            except ProtocolError:  # as in _verify
+                respond(None)
+
+        by_topic_id = context.api_version >= TOPIC_IDS_FROM
+        internal_allowed = context.client_id == ADMIN_CLIENT_ID
+        now_ms = self._scheduler.wall_ms()
+        return self._looks.look(request, by_topic_id, internal_allowed, now_ms, done)
 
     def _replicated(
         self, context: RequestContext, response: ProduceResponse, respond: Respond
@@ -169,10 +205,12 @@ class _Append:
         request: ProduceRequest,
         context: RequestContext,
         verified: VerifiedTransaction | None,
+        looked: Looked,
     ) -> None:
         self.replicas = replicas
         self.request = request
         self.verified = verified
+        self.looked = looked
         self.by_topic_id = context.api_version >= TOPIC_IDS_FROM
         self.knows_zstd = context.api_version >= ZSTD_FROM
         self.internal_allowed = context.client_id == ADMIN_CLIENT_ID
@@ -219,6 +257,7 @@ class _Append:
             now_ms,
             verification_guard=guard,
             internal_allowed=self.internal_allowed,
+            looked_at=self.looked.get(id(data)),
         )
         if isinstance(info, ErrorCode):
             self.failed = True

@@ -16,6 +16,7 @@ from functools import partial
 from broker.apis.context import Repeating, TheLongWay
 from broker.apis.repeated_produce import Appended, Place, RepeatedProduce
 from broker.apis.replicated_produce import ReplicatedProduce
+from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import ResponseParts
@@ -28,6 +29,8 @@ from protocol.messages.produce import (
 from protocol.produce_codec import FLEXIBLE_FROM, encode, encode_one, read_one
 from protocol.record_batch import HEADER_SIZE, TRANSACTIONAL_FLAG
 from storage.log_append_info import LogAppendInfo
+from storage.log_validator import LookedAt
+from storage.sliced_work import first_slice
 
 LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
 LOOKED_AT = TRANSACTIONAL_FLAG | 4  # most batches have neither bit: 4 is in zstd's codec
@@ -70,8 +73,12 @@ class SingleProduce:
             partition = replicas.partition_by_id(topic_id, index)
         if partition is None or len(records) < HEADER_SIZE or records[LOW_ATTRIBUTES] & LOOKED_AT:
             return False
-        info = partition.append_as_leader(records, acks, self._wall_ms())
-        if isinstance(info, ErrorCode):
+        info = (
+            self._look_and_append(partition, records, acks)
+            if partition.log.looks_at_records
+            else partition.append_as_leader(records, acks, self._wall_ms())
+        )
+        if info is None or isinstance(info, ErrorCode):
             return False
         if info.error:
             if acks == _NOBODY:
@@ -93,6 +100,20 @@ class SingleProduce:
             finally:
                 replicas.partition_changed(partition)
         return self._repeated.remember(frame, version, request, listener_name) or True
+
+    def _look_and_append(
+        self, partition: Partition, records: memoryview, acks: int
+    ) -> LogAppendInfo | ErrorCode | None:
+        """As the partition does; None, and nothing done, where the records need a long look."""
+        now_ms = self._wall_ms()
+        look = partition.look_before_append(records, now_ms)
+        if look is None:
+            return partition.append_as_leader(records, acks, now_ms)
+        outcome = first_slice(look.steps)
+        if not outcome:
+            return None
+        looked_at = LookedAt(look.config, outcome[0])
+        return partition.append_as_leader(records, acks, now_ms, looked_at=looked_at)
 
     def _frame(self, one: _Answer, listener_name: str, error: ErrorCode) -> ResponseParts:
         """What is said of an append with this verdict."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from broker.apis.record_looks import keep_records
 from broker.replication.append_verification import (
     AppendVerification,
     Errors,
@@ -98,7 +99,7 @@ class TransactionalProduce:
         attempt = _Attempt(self, request, first_sequences, (producer_id, epoch), operation, done)
         attempt.ask()
         if not attempt.is_over:
-            _keep_records(request)
+            keep_records(request)
 
     def _batches(self, request: ProduceRequest, version: int) -> _Batches:
         """Of partitions that exist here; the others have an error of their own."""
@@ -194,10 +195,3 @@ class _Attempt:
             return
         self.is_over = True
         self._done(VerifiedTransaction(errors, guards, self.operation))
-
-
-def _keep_records(request: ProduceRequest) -> None:
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            if isinstance(data.records, memoryview):
-                data.records = memoryview(bytearray(data.records))

@@ -13,6 +13,7 @@ from broker.replication.partition_reads import NO_EPOCH, PartitionReads
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from protocol.errors import ErrorCode
 from storage.log_append_info import AppendOrigin, LogAppendInfo
+from storage.log_validator import Look, LookedAt
 from storage.plain_append import PreparedAppend
 from storage.verification_state import VerificationGuard
 
@@ -38,6 +39,7 @@ class PartitionAppends(PartitionReads):
         origin: AppendOrigin = AppendOrigin.CLIENT,
         verification_guard: VerificationGuard | None = None,
         internal_allowed: bool = False,
+        looked_at: LookedAt | None = None,
     ) -> LogAppendInfo | ErrorCode:
         """Append batches, which are patched in place, with acks -1 (all), 0 or 1; the first of a
         transaction with the guard of its verification. `internal_allowed`: the coordinator that
@@ -54,7 +56,12 @@ class PartitionAppends(PartitionReads):
         if required_acks == -1 and not self._has_enough_isr():
             return ErrorCode.NOT_ENOUGH_REPLICAS
         info = self.log.append_as_leader(
-            records, self.leader_epoch, now_ms, origin=origin, guard=verification_guard
+            records,
+            self.leader_epoch,
+            now_ms,
+            origin=origin,
+            guard=verification_guard,
+            looked_at=looked_at,
         )
         counts = self.counts
         counts.total_produce_requests += 1
@@ -66,6 +73,15 @@ class PartitionAppends(PartitionReads):
         counts.bytes_in += info.size
         self._advance_high_watermark()
         return info
+
+    def look_before_append(
+        self, records: memoryview, now_ms: int, internal_allowed: bool = False
+    ) -> Look | None:
+        """The look that a client's batch needs before `append_as_leader`, which is to be given what
+        came of it; None where it needs none, or will not be appended."""
+        if not self.is_leader or (self.is_internal and not internal_allowed):
+            return None
+        return self.log.look_before_append(records, now_ms)
 
     def append_plain(self, records: memoryview, required_acks: int) -> int:
         """Append a plain batch: its first offset; -1, nothing done: `append_as_leader` tells."""

@@ -1,0 +1,164 @@
+"""Work of the loop that may be long: done in slices, with all else between them.
+
+A batch of 94 KB may unpack to 95 MB, and to millions of records. Whoever looks into one writes that
+down as `Steps`: a generator that stops after each slice of some two milliseconds, or gives out what
+threads can do without the interpreter lock (unpacking, packing) as a `Job`. Short work, as nearly
+all is, ends with its first slice, and then nobody has to wait (`first_slice`).
+
+Owns: whose turn it is. One slice a turn of the loop, one job at a time, however much there is to
+do; and jobs wait while what others have unpacked fills the limit. Never: what the work is.
+
+Kafka: `LogValidator` reads a batch as a stream on the thread of its request.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from storage.ports import Blocking, Scheduler
+
+T = TypeVar("T")
+
+SMALL_BYTES = 1024 * 1024
+"""What may be held whatever others hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a thread does. `holds_bytes`: of what it leaves in place of what the job before it left,
+    which is gone already; None: that stays."""
+
+    call: Callable[[], Any]
+    holds_bytes: int | None = None
+
+
+Steps: TypeAlias = Generator[Job | None, Any, T]
+"""Gives None after each slice, or a job, and is sent its result; returns what came of it."""
+
+
+def first_slice(steps: Steps[T]) -> list[T]:
+    """What came of work that ends with its first slice; nothing where it is longer."""
+    try:
+        next(steps)
+    except StopIteration as end:
+        return [end.value]
+    steps.close()
+    return []
+
+
+def in_one_go(steps: Steps[T]) -> T:
+    """What comes of it, for who has nobody waiting, or cannot wait."""
+    result: Any = None
+    try:
+        while True:
+            job = steps.send(result)
+            result = None if job is None else job.call()
+    except StopIteration as end:
+        value: T = end.value
+        return value
+
+
+class _Work(Generic[T]):
+    """One piece, and how far it is."""
+
+    __slots__ = ("done", "error", "held_bytes", "job", "result", "steps")
+
+    def __init__(self, steps: Steps[T], done: Callable[[T | None, Exception | None], None]) -> None:
+        self.steps = steps
+        self.done = done
+        self.result: Any = None
+        self.error: Exception | None = None
+        self.job: Job | None = None
+        self.held_bytes = 0
+
+
+class SlicedWork:
+    """See the module. All calls on the loop's thread."""
+
+    def __init__(self, scheduler: Scheduler, blocking: Blocking, limit_bytes: int) -> None:
+        """`limit_bytes`: of what jobs leave, together; one alone may have more."""
+        self._scheduler = scheduler
+        self._blocking = blocking
+        self._limit = limit_bytes
+        self._ready: deque[_Work[Any]] = deque()
+        self._with_job: deque[_Work[Any]] = deque()
+        self._job_runs = False
+        self._turn_is_due = False
+        self.held_bytes = 0
+        self.slices = 0
+
+    def run(self, steps: Steps[T], done: Callable[[T | None, Exception | None], None]) -> None:
+        """Do all of it, later; then `done(result, error)`, once."""
+        self._be_ready(_Work(steps, done))
+
+    def _be_ready(self, work: _Work[Any]) -> None:
+        self._ready.append(work)
+        if not self._turn_is_due:
+            self._turn_is_due = True
+            self._scheduler.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """One slice of the work that waits longest."""
+        self._turn_is_due = False
+        work = self._ready.popleft()
+        if self._ready:
+            self._turn_is_due = True
+            self._scheduler.call_soon(self._turn)
+        self.slices += 1
+        result, work.result = work.result, None
+        error, work.error = work.error, None
+        try:
+            job = work.steps.send(result) if error is None else work.steps.throw(error)
+        except StopIteration as end:
+            self._end(work, end.value, None)
+        except AssertionError:
+            self._hold(work, 0)
+            raise
+        except Exception as failure:  # noqa: BLE001  its owner gets it as a value
+            self._end(work, None, failure)
+        else:
+            if job is None:
+                self._be_ready(work)
+            else:
+                work.job = job
+                if job.holds_bytes is not None:
+                    self._hold(work, 0)
+                self._with_job.append(work)
+                self._next_job()
+
+    def _end(self, work: _Work[Any], result: Any, error: Exception | None) -> None:
+        self._hold(work, 0)
+        self._next_job()
+        work.done(result, error)
+
+    def _hold(self, work: _Work[Any], size: int) -> None:
+        self.held_bytes += size - work.held_bytes
+        work.held_bytes = size
+
+    def _next_job(self) -> None:
+        """Begin the first job for whose result there is room; small ones pass by."""
+        if self._job_runs:
+            return
+        for work in self._with_job:
+            job = work.job
+            assert job is not None
+            size = job.holds_bytes or 0
+            if size <= SMALL_BYTES or not self.held_bytes or self.held_bytes + size <= self._limit:
+                break
+        else:
+            return
+        self._with_job.remove(work)
+        if job.holds_bytes is not None:
+            self._hold(work, size)
+        self._job_runs = True
+        work.job = None
+        self._blocking.submit(job.call, lambda result, error: self._job_done(work, result, error))
+
+    def _job_done(self, work: _Work[Any], result: Any, error: Exception | None) -> None:
+        self._job_runs = False
+        work.result, work.error = result, error
+        self._be_ready(work)
+        self._next_job()
