@@ -34,6 +34,7 @@ from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupResponse
 from protocol.messages.leave_group import MemberIdentity, MemberResponse
 from protocol.messages.sync_group import SyncGroupRequest
+from protocol.primitives import string
 
 log = logging.getLogger(__name__)
 
@@ -240,12 +241,15 @@ class ClassicProtocol:
         self._writer.after_commit(committed, group.record_offset)
 
     def _new_member_id(self, prefix: str) -> str:
+        """Raises StringTooLong where no answer and no record could hold it."""
         raw = bytearray(self._random_bytes(16))
         raw[6] = raw[6] & 0x0F | 0x40
         raw[8] = raw[8] & 0x3F | 0x80
         text = raw.hex()
         uuid = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-        return f"{prefix}-{uuid}"
+        member_id = f"{prefix}-{uuid}"
+        string(member_id)
+        return member_id
 
     # -- SyncGroup -----------------------------------------------------------------------------
 

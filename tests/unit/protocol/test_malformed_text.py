@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from protocol.errors import ProtocolError
 from protocol.malformed_text import REPLACED
 
 # What a running Kafka answers for a group id of these bytes; "?" stands for U+FFFD.
@@ -36,3 +37,10 @@ def test_bytes_that_are_not_utf_8_are_replaced(data: bytes) -> None:
     replaced = MALFORMED[data].replace("?", "\ufffd")
     assert str(data, "utf-8", REPLACED) == replaced
     assert str(memoryview(b"x" + data * 2)[1 + len(data) :], "utf-8", REPLACED) == replaced
+
+
+def test_what_becomes_longer_than_any_string_is_refused() -> None:
+    longest = b"x" + b"\xff" * 10_922
+    assert len(str(longest, "utf-8", REPLACED).encode()) == 32_767
+    with pytest.raises(ProtocolError, match="32768 bytes, once what is not UTF-8 is replaced"):
+        str(b"x" + longest, "utf-8", REPLACED)

@@ -8,6 +8,7 @@ from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.leave_group import LeaveGroupRequest
 from protocol.messages.sync_group import SyncGroupRequest
+from protocol.primitives import StringTooLong
 from tests.group_conversation import beat, describing, joining, leaving, syncing
 from tests.unit.broker.groups.playbook import GroupNode
 
@@ -67,6 +68,16 @@ def test_the_host_of_a_member_is_written_as_java_writes_it() -> None:
     node.connect("me").call(joining("g"), 3)
     member = node.connect().call(describing("g"), 5).groups[0].members[0]
     assert (member.client_id, member.client_host) == ("me", "/127.0.0.1")
+
+
+@pytest.mark.parametrize("version", [2, 9])
+def test_a_member_id_too_long_for_an_answer_is_not_made(version: int) -> None:
+    """Answered with UNKNOWN_SERVER_ERROR, as in Kafka, which cannot write the member's record."""
+    node = GroupNode()
+    with pytest.raises(StringTooLong):
+        node.connect("c" * 32_731).call(joining("g"), version)
+    assert node.connect().call(describing("g"), 5).groups[0].members == []
+    assert node.connect("c" * 32_730).call(joining("g"), version).error_code in (0, 79)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
