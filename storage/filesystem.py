@@ -154,7 +154,7 @@ class LocalFile:
     be reused, and a consumer would get the bytes of some other file.
     """
 
-    __slots__ = ("_fd", "path", "size")
+    __slots__ = ("__weakref__", "_fd", "path", "size")
 
     def __init__(self, path: str, fd: int) -> None:
         self._fd = -1  # so that __del__ finds one, should fstat fail

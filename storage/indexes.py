@@ -21,6 +21,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from struct import Struct, iter_unpack
 
+from storage.closed_files import ClosedFiles
 from storage.filesystem import File, Filesystem
 
 OFFSET_ENTRY = Struct(">Ii")
@@ -36,10 +37,11 @@ class CorruptIndex(Exception):
 class _IndexFile:
     """Entries of one size in a file, read one at a time."""
 
-    __slots__ = ("_entry", "_file", "_filesystem")
+    __slots__ = ("_entry", "_file", "_files", "_filesystem")
 
-    def __init__(self, filesystem: Filesystem, entry: Struct) -> None:
+    def __init__(self, filesystem: Filesystem, entry: Struct, files: ClosedFiles | None) -> None:
         self._filesystem = filesystem
+        self._files = files if files is not None else ClosedFiles()
         self._entry = entry
         self._file: File | None = None
 
@@ -67,12 +69,19 @@ class _IndexFile:
     def release(self) -> None:
         file, self._file = self._file, None
         if file is not None:
+            self._files.forget(self)
             file.close()
 
     def _open(self, path: str) -> File:
         if self._file is None:
-            self._file = self._filesystem.open(path)
+            self._file = self._files.open(self, self._filesystem, path)
+        else:
+            self._files.used(self)
         return self._file
+
+    def use(self, files: ClosedFiles) -> None:
+        self.release()
+        self._files = files
 
 
 class OffsetIndex:
@@ -80,11 +89,18 @@ class OffsetIndex:
 
     __slots__ = ("_file", "_filesystem", "_offsets", "_positions", "base_offset", "entries_max")
 
-    def __init__(self, filesystem: Filesystem, base_offset: int, index_bytes_max: int) -> None:
+    def __init__(
+        self,
+        filesystem: Filesystem,
+        base_offset: int,
+        index_bytes_max: int,
+        files: ClosedFiles | None = None,
+    ) -> None:
+        """`files` keeps the file open that a closed index is searched in."""
         self._filesystem = filesystem
         self.base_offset = base_offset
         self.entries_max = index_bytes_max // OFFSET_ENTRY.size
-        self._file = _IndexFile(filesystem, OFFSET_ENTRY)
+        self._file = _IndexFile(filesystem, OFFSET_ENTRY, files)
         self._offsets: array[int] | None = array("I")
         self._positions: array[int] = array("i")
 
@@ -195,6 +211,10 @@ class OffsetIndex:
         self._positions = array("i")
         self._file.release()
 
+    def use(self, files: ClosedFiles) -> None:
+        """`files` keeps the file of a closed index open from now on."""
+        self._file.use(files)
+
     def check(self, path: str, segment_size: int) -> None:
         """Refuse a closed index whose file cannot belong to its segment. Raises CorruptIndex."""
         size = self._filesystem.size(path)
@@ -214,11 +234,18 @@ class TimeIndex:
 
     __slots__ = ("_file", "_filesystem", "_offsets", "_timestamps", "base_offset", "entries_max")
 
-    def __init__(self, filesystem: Filesystem, base_offset: int, index_bytes_max: int) -> None:
+    def __init__(
+        self,
+        filesystem: Filesystem,
+        base_offset: int,
+        index_bytes_max: int,
+        files: ClosedFiles | None = None,
+    ) -> None:
+        """`files` keeps the file open that a closed index is searched in."""
         self._filesystem = filesystem
         self.base_offset = base_offset
         self.entries_max = index_bytes_max // TIME_ENTRY.size
-        self._file = _IndexFile(filesystem, TIME_ENTRY)
+        self._file = _IndexFile(filesystem, TIME_ENTRY, files)
         self._timestamps: array[int] | None = array("q")
         self._offsets: array[int] = array("i")
 
@@ -310,6 +337,10 @@ class TimeIndex:
         self._timestamps = None
         self._offsets = array("i")
         self._file.release()
+
+    def use(self, files: ClosedFiles) -> None:
+        """`files` keeps the file of a closed index open from now on."""
+        self._file.use(files)
 
     def check(self, path: str) -> None:
         """Refuse a closed index whose file cannot belong to its segment. Raises CorruptIndex."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from storage.filesystem import Filesystem
 from storage.log_config import LogConfig
-from storage.log_segment import LogSegment, sync_path
+from storage.log_environment import LogEnvironment
+from storage.log_segment import LogSegment
 from storage.log_segments import LogSegments
 from storage.next_segment import NextSegment
+from storage.segment_files import sync_path
 from storage.segment_names import (
     DELETED_SUFFIX,
     INDEX_SUFFIX,
@@ -35,25 +36,30 @@ class LocalLog:
         "_names_unsynced",
         "_random_below",
         "directory",
+        "files",
         "next_segment",
         "segments",
     )
 
     def __init__(
         self,
-        filesystem: Filesystem,
+        environment: LogEnvironment,
         directory: str,
         config: LogConfig,
         segments: LogSegments,
-        random_below: Callable[[int], int],
     ) -> None:
-        """`random_below(n)` gives a number from 0 to n-1, for `segment.jitter.ms`."""
-        self._random_below = random_below
+        """May run on another thread; what is opened stays with the active segment."""
+        filesystem, files = environment.filesystem, environment.descriptors.closed_files
+        self._random_below = environment.random_below
         self._names_unsynced = True
         self._filesystem = filesystem
         self.directory = directory
         self._config = config
         self.segments = segments
+        self.files = files
+        segments.active.hold_file()  # with what the loader had: `files` may be another thread's
+        for segment in segments:
+            segment.use(files)
         self.next_segment = NextSegment(filesystem)
 
     def update_config(self, config: LogConfig) -> None:
@@ -63,15 +69,19 @@ class LocalLog:
             segment.update_config(config)
 
     def roll(self, base_offset: int, now_ms: int) -> LogSegment:
-        """Begin a new active segment; an empty one that begins there already is kept."""
+        """Begin a new active segment; an empty one that begins there already is kept.
+
+        Where that fails the log is as it was: the roll may be tried again.
+        """
         active = self.segments.active
         if active.size == 0 and active.base_offset == base_offset:
             return active
-        active.become_inactive()
+        active.write_indexes()
         if self.next_segment.holds_room:
             active.file.give_back_room()
         self._names_unsynced = True
         segment = self._create(base_offset, now_ms)
+        active.become_inactive()
         self.segments.add(segment)
         return segment
 
@@ -158,7 +168,7 @@ class LocalLog:
         self.directory = directory
         for segment in self.segments:
             segment.directory = directory
-            segment.release_closed()
+            segment.moved()
 
     def write_indexes(self) -> bool:
         """Bring the active segment's indexes to their files; False where they are there."""
@@ -171,6 +181,11 @@ class LocalLog:
         self.give_back_room()
         for segment in self.segments:
             segment.close()
+
+    def let_go(self) -> None:
+        """The log takes and gives nothing any more: descriptors are left to slices in flight."""
+        for segment in self.segments:
+            segment.let_go()
 
     def give_back_room(self) -> None:
         """What `storage.next_segment` took of the disk and nothing is written to."""
@@ -189,6 +204,7 @@ class LocalLog:
             created_ms=now_ms,
             create=True,
             roll_jitter_ms=self._random_below(jitter_max) if jitter_max > 0 else 0,
+            files=self.files,
         )
         if segment.size:  # a file that a failed removal left: never read it as ours
             segment.file.truncate(0)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from protocol.frame_memory import Allocate
+from storage.descriptors import Descriptors
 from storage.filesystem import Filesystem
 from storage.log_dir_failure import LogDirFailureChannel
 from storage.ports import Blocking, Scheduler
@@ -17,7 +18,8 @@ from storage.write_back import WriteBack
 
 @dataclass(frozen=True, slots=True)
 class LogEnvironment:
-    """What all logs of a node share."""
+    """What all logs of a node share. `random_below(n)` gives a number from 0 to n-1, for
+    `segment.jitter.ms`."""
 
     filesystem: Filesystem
     scheduler: Scheduler
@@ -30,3 +32,4 @@ class LogEnvironment:
     allocate: Allocate = bytearray
     """Makes buffers for what large batches unpack to."""
     write_back: WriteBack = field(default_factory=WriteBack)
+    descriptors: Descriptors = field(default_factory=Descriptors)

@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from protocol.record_batch import CorruptBatch, RecordBatchHeader, TruncatedBatch
 from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
+from storage.closed_files import ClosedFiles
 from storage.fetch_data import UNDEFINED_EPOCH
 from storage.filesystem import Filesystem
 from storage.indexes import CorruptIndex
@@ -37,6 +38,8 @@ from storage.segment_names import (
 )
 from storage.segment_replacement import settle_replacements
 
+_FILES_MAX = 8
+"""What one log that is being opened may have open: so many logs are opened at a time."""
 _SIDE_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
 
@@ -67,6 +70,7 @@ class LogLoader:
         self._snapshots = snapshots
         self._clean = clean
         self._now_ms = now_ms
+        self._files = ClosedFiles(lambda: _FILES_MAX)
         self.recovery_point = recovery_point
         self.log_start_offset = log_start_offset
         self.segments = LogSegments()
@@ -147,6 +151,8 @@ class LogLoader:
             self._config,
             created_ms=created_ms,
             create=create,
+            files=self._files,
+            closed=not create,
         )
 
     def _unflushed(self) -> list[LogSegment]:

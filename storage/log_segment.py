@@ -2,10 +2,12 @@
 
 Owns: the files of one base offset. The last segment of a log is the active one: its indexes are in
 memory, and it remembers where its latest batches start, so that a reader at the tail, or at the
-high watermark, is placed without touching the disk. Closed segments keep nothing in memory.
+high watermark, is placed without touching the disk. Closed segments keep nothing in memory, and
+their files open only as `storage.closed_files` has room for it.
 
 Never: decides when to roll (it says when it is full), assigns offsets, or syncs on its own.
-Reading is in `storage.segment_reads`, aborted transactions are in `storage.segment_transactions`.
+Its files are opened and closed by `storage.segment_files`; reading is in `storage.segment_reads`,
+aborted transactions are in `storage.segment_transactions`.
 
 Kafka's class: `LogSegment` 4.3.
 """
@@ -17,17 +19,15 @@ from contextlib import suppress
 
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers, valid_batches
-from storage.filesystem import BytesLike, File, Filesystem
+from storage.closed_files import ClosedFiles
+from storage.filesystem import BytesLike, Filesystem
 from storage.index_check import check_last_entries
 from storage.indexes import RELATIVE_OFFSET_MAX, OffsetIndex, TimeIndex
 from storage.log_config import LogConfig
 from storage.recent_batches import RECENT_BATCHES_HELD, RecentBatches
 from storage.segment_names import (
     INDEX_SUFFIX,
-    LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
-    TXN_INDEX_SUFFIX,
-    segment_path,
 )
 from storage.segment_reads import SegmentReads
 from storage.segment_transactions import SegmentTransactions
@@ -42,7 +42,6 @@ class LogSegment(SegmentReads, SegmentTransactions):
         "_first_timestamp",
         "_index_interval_bytes",
         "_indexed_size",
-        "_indexes_unsynced",
         "_largest_known",
         "_offset_of_max_timestamp",
         "_recent",
@@ -52,7 +51,6 @@ class LogSegment(SegmentReads, SegmentTransactions):
         "config",
         "created_ms",
         "directory",
-        "file",
         "filesystem",
         "handed_over",
         "max_timestamp",
@@ -71,7 +69,11 @@ class LogSegment(SegmentReads, SegmentTransactions):
         created_ms: int,
         create: bool,
         roll_jitter_ms: int = 0,
+        files: ClosedFiles | None = None,
+        closed: bool = False,
     ) -> None:
+        """`files` keeps open what this segment needs while it is closed; where it is `closed` now,
+        nothing is opened yet."""
         self.filesystem = filesystem
         self.directory = directory
         self.base_offset = base_offset
@@ -82,24 +84,19 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self.roll_at_ms = -1
         self.bytes_max = config.segment_size_bytes
         self._index_interval_bytes = config.index_interval_bytes
-        self.file: File = filesystem.open(self.path(LOG_SUFFIX), create=create)
+        self._begin_files(files, closed=closed, create=create)
         self.handed_over = self.file.size  # how far `storage.write_back` has come
-        self.offset_index = OffsetIndex(filesystem, base_offset, config.segment_index_bytes)
-        self.time_index = TimeIndex(filesystem, base_offset, config.segment_index_bytes)
+        index_bytes_max = config.segment_index_bytes
+        self.offset_index = OffsetIndex(filesystem, base_offset, index_bytes_max, files)
+        self.time_index = TimeIndex(filesystem, base_offset, index_bytes_max, files)
         self.max_timestamp = -1
         self._offset_of_max_timestamp = base_offset
         self._largest_known = self.file.size == 0
         self._first_timestamp: int | None = None
         self._bytes_since_index = 0
         self._indexed_size = -1
-        self._indexes_unsynced = False
         self._aborted: list[AbortedTxn] | None = None  # None: look into the file
-        self._transactions_unsynced = False
         self._recent = RecentBatches(base_offset if self.file.size == 0 else self._beyond)
-
-    def path(self, suffix: str) -> str:
-        """Where the file of this segment with `suffix` lies."""
-        return segment_path(self.directory, self.base_offset, suffix)
 
     @property
     def _beyond(self) -> int:
@@ -206,6 +203,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
 
         Raises CorruptIndex, CorruptBatch or OSError where it has to be recovered instead.
         """
+        self.hold_file()
         self.offset_index.open(self.path(INDEX_SUFFIX))
         self.time_index.open(self.path(TIME_INDEX_SUFFIX))
         self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last("")
@@ -237,6 +235,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
 
     def open_cleaned(self, max_timestamp: int, offset_of_max_timestamp: int) -> None:
         """Use a segment that compaction wrote, and synced, beside the active one."""
+        self.rest_file()
         self.max_timestamp, self._offset_of_max_timestamp = max_timestamp, offset_of_max_timestamp
         self._largest_known = True
         self.release_handles()
@@ -312,6 +311,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
 
     def reopen(self, next_offset: int) -> None:
         """Make a closed segment the active one again, after a truncation removed those after it."""
+        self.hold_file()
         self._ensure_open()
         self._rescan_tail()
         self._recent.forget(next_offset)
@@ -337,35 +337,8 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self.write_indexes()
         self.offset_index.release()
         self.time_index.release()
+        self.rest_file()
         self._recent.forget(self._beyond)
-
-    def sync_job(self) -> Callable[[], None]:
-        """What makes this segment durable as it is now: for another thread, touches only files."""
-        file, filesystem = self.file, self.filesystem
-        paths = []
-        if self._indexes_unsynced:
-            paths = [self.path(INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)]
-            self._indexes_unsynced = False
-        if self._transactions_unsynced:
-            paths.append(self.path(TXN_INDEX_SUFFIX))
-            self._transactions_unsynced = False
-
-        def sync() -> None:
-            file.sync()
-            for path in paths:
-                sync_path(filesystem, path)
-
-        return sync
-
-    def close(self) -> None:
-        """Give the descriptors back; `write_indexes` comes before."""
-        self.release_handles()
-        self.file.close()
-
-    def release_closed(self) -> None:
-        """Give back the index files of a closed segment; the active one keeps its memory."""
-        if not self.offset_index.is_open:
-            self.release_handles()
 
     def update_config(self, config: LogConfig) -> None:
         """The topic's configs changed."""
@@ -376,25 +349,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self.config = config
 
     def release_handles(self) -> None:
-        """Give back what an index keeps open. Not for the active segment."""
-        self.offset_index.release()
-        self.time_index.release()
+        """See `SegmentFiles`; what was read of the transaction index goes, too."""
+        super().release_handles()
         if self._aborted:
             self._aborted = None
-
-    def remove_files(self) -> None:
-        """Delete the segment's files. Slices in flight keep the data until they are sent."""
-        for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
-            self.filesystem.remove(self.path(suffix))
-
-
-def sync_path(filesystem: Filesystem, path: str) -> None:
-    """fsync a file that was written before; one that is gone meanwhile is no error."""
-    try:
-        file = filesystem.open(path)
-    except FileNotFoundError:  # deleted on the loop while this runs elsewhere
-        return
-    try:
-        file.sync()
-    finally:
-        file.close()

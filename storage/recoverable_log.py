@@ -96,13 +96,11 @@ class RecoverableLog(LogFlushing):
             report=report,
         )
         loader.load()
-        self._local = LocalLog(
-            filesystem, directory, config, loader.segments, environment.random_below
-        )
-        self._take_loaded(loader)
+        self._take_loaded(loader, directory, config)
         self._take_config(config)
 
-    def _take_loaded(self, loader: LogLoader) -> None:
+    def _take_loaded(self, loader: LogLoader, directory: str, config: LogConfig) -> None:
+        self._local = LocalLog(self._environment, directory, config, loader.segments)
         self.recovery: RecoveryReport = loader.report
         self._active: LogSegment = loader.segments.active
         self.log_start_offset = loader.log_start_offset
@@ -385,6 +383,7 @@ class RecoverableLog(LogFlushing):
     def retire(self) -> None:
         """The log was set aside: it takes and gives nothing; slices in flight stay good."""
         self.offline = True
+        self._local.let_go()
 
     def rename(self, directory: str) -> None:
         """Give the folder another name (a deleted log is renamed first). Raises LogDirFailure."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from storage.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
+from storage.closed_files import ClosedFile
 from storage.fetch_data import FIRST_BATCH_INCOMPLETE, NO_RECORDS, FetchDataInfo
 from storage.file_records import FileRecords
 from storage.filesystem import File
@@ -86,7 +87,10 @@ class SegmentReads:
             size = max(max_bytes, first_size)
         if size <= 0:
             return NO_RECORDS
-        return FetchDataInfo(FileRecords(self.file, position, size), size)
+        file = self.file
+        if type(file) is ClosedFile:  # open until the slice is sent
+            file = file.opened()
+        return FetchDataInfo(FileRecords(file, position, size), size)
 
     def offset_beyond(self, position: int) -> int | None:
         """An offset that no batch before `position` reaches, by the index; None where it ends."""

@@ -51,7 +51,14 @@ def replace_segments(
     for suffix in reversed(group.files):
         filesystem.rename(path + suffix + SWAP_SUFFIX, path + suffix)
     segment = LogSegment(
-        filesystem, local.directory, base_offset, config, created_ms=created_ms, create=False
+        filesystem,
+        local.directory,
+        base_offset,
+        config,
+        created_ms=created_ms,
+        create=False,
+        files=local.files,
+        closed=True,
     )
     assert segment.size == group.size, f"{path}.log has {segment.size} bytes, not {group.size}"
     segment.open_cleaned(group.max_timestamp, group.offset_of_max_timestamp)

@@ -11,23 +11,18 @@ from collections.abc import Iterator
 
 from protocol.control_records import EndTransactionMarker, read_transaction_marker
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
-from storage.filesystem import File, Filesystem
+from storage.segment_files import SegmentFiles
 from storage.segment_names import TXN_INDEX_SUFFIX, segment_path
 from storage.transaction_index import AbortedTxn, decode_transactions, encode_transactions
 
 
-class SegmentTransactions:
+class SegmentTransactions(SegmentFiles):
     """See the module."""
 
-    __slots__ = ("_aborted", "_transactions_unsynced")
+    __slots__ = ("_aborted",)
 
     _aborted: list[AbortedTxn] | None
     """None: look into the file."""
-    _transactions_unsynced: bool
-    base_offset: int
-    directory: str
-    file: File
-    filesystem: Filesystem
 
     def marker_at(self, position: int, header: RecordBatchHeader) -> EndTransactionMarker | None:
         """What the control batch at `position` says of a producer's transaction, if anything.

@@ -210,7 +210,7 @@ class TransactionalLog(RecoverableLog):
         """An offset that the slice does not reach; a little far, as the index is sparse."""
         segments = self._local.segments.read_from(start_offset)
         for segment in segments:
-            if records.lies_in(segment.file):
+            if (file := segment.open_file) is not None and records.lies_in(file):
                 beyond = segment.offset_beyond(records.position + len(records))
                 if beyond is not None:
                     return beyond

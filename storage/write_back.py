@@ -49,12 +49,13 @@ class WriteBack:
         start = segment.handed_over
         segment.handed_over = segment.size - segment.size % TAIL_BYTES
         size = segment.handed_over - start
-        if size <= 0:  # truncated since
+        file = segment.open_file
+        if file is None or size <= 0:  # rolled, and flushed by that; or truncated since
             self._done(blocking, failed, None)
             return
         self._under_way = True
         blocking.submit(
-            partial(segment.file.write_back, start, size),
+            partial(file.write_back, start, size),
             lambda _, error: self._done(blocking, failed, error),
         )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from storage.local_log import LocalLog
 from storage.log_config import LogConfig
 from storage.log_segment import LogSegment
 from storage.log_segments import LogSegments
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.storage.harness import NOW_MS, batch
+from tests.unit.storage.harness import NOW_MS, batch, environment
 
 LOG = "/data/topic-0"
 
@@ -17,7 +19,8 @@ def local_log(filesystem: MemoryFilesystem, config: LogConfig | None = None) -> 
     config = config or LogConfig()
     segments = LogSegments()
     segments.add(LogSegment(filesystem, LOG, 0, config, created_ms=NOW_MS, create=True))
-    return LocalLog(filesystem, LOG, config, segments, lambda below: below - 1)
+    ports = replace(environment(filesystem), random_below=lambda below: below - 1)
+    return LocalLog(ports, LOG, config, segments)
 
 
 def add(log: LocalLog, base: int) -> None:
