@@ -1,8 +1,7 @@
 """Carries out what Raft decides: disk, network, timers, and the listeners of committed records.
 
-Readys are carried out in their order; one that persists a vote holds back all that follows until
-the file is on stable storage. Committed batches reach the listener once and in order: on the leader
-out of memory, else out of the log.
+Readys are carried out in order; one that persists a vote holds back what follows until that is on
+stable storage. Committed batches reach the listener once, in order: on the leader out of memory.
 
 Owns: the order of these effects, and the records that are appended and not committed yet. Never:
 decides who leads or what is committed (`controller.raft`).
@@ -31,8 +30,10 @@ from controller.raft_roles import RaftConfig
 from controller.settings import ControllerSettings
 from controller.snapshot_download import SnapshotDownload
 from protocol.record_batch import CorruptBatch
-from storage.log_dir_failure import LogDirFailure
+from storage.log_dir_failure import LogDirFailure, is_lack_of_descriptors
 from storage.ports import Scheduler, Timer
+
+LACK_RETRY_MS = 100  # without a descriptor for what has to be durable
 
 
 class NotLeader(Exception):
@@ -271,6 +272,9 @@ class RaftClient:
         self._persisting = False
         if self._stopped:
             return
+        if is_lack_of_descriptors(error):
+            self._scheduler.call_later(LACK_RETRY_MS, self._carry_out_all)
+            return
         if error is not None:
             self.fail(error)
             return
@@ -336,6 +340,9 @@ class RaftClient:
     def _flush_done(self, end_offset: int, error: Exception | None) -> None:
         self._flushing = False
         if self._stopped:
+            return
+        if is_lack_of_descriptors(error):
+            self._scheduler.call_later(LACK_RETRY_MS, self._flush)
             return
         if error is not None:
             self.fail(error)

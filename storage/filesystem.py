@@ -12,12 +12,13 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from storage.linux_calls import fallocate, sync_file_range
 
+T = TypeVar("T")
 BytesLike = bytes | bytearray | memoryview
 
 _PARTS_PER_WRITE = 512  # below Linux's IOV_MAX of 1,024
@@ -264,17 +265,43 @@ class LocalLock:
 
 
 class LocalFilesystem:
-    """The machine's own file system."""
+    """The machine's own file system. It keeps `spares` descriptors open for nothing: where there is
+    no other left, one makes room for what is opened here. Logs go on so, whoever took the rest."""
+
+    def __init__(self, spares: int = 0) -> None:
+        self._spares_wanted = spares
+        self._spares: list[int] = []
+        self._keep_spares()
+
+    def _keep_spares(self) -> None:
+        try:
+            while len(self._spares) < self._spares_wanted:
+                self._spares.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        except OSError:
+            return  # tried again with the next call
+
+    def _sparing(self, call: Callable[[], T]) -> T:
+        try:
+            result = call()
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._spares:
+                raise
+            os.close(self._spares.pop())
+            return call()
+        if len(self._spares) < self._spares_wanted:
+            self._keep_spares()
+        return result
 
     def open(self, path: str, *, create: bool = False) -> LocalFile:
         """See `Filesystem.open`."""
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        return LocalFile(path, os.open(path, flags, 0o644))
+        return LocalFile(path, self._sparing(lambda: os.open(path, flags, 0o644)))
 
     def make_with_room(self, path: str, size: int) -> None:
         """See `Filesystem.make_with_room`."""
         call = fallocate()
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        fd = self._sparing(lambda: os.open(path, flags, 0o644))
         try:
             error = errno.ENOSYS if call is None else call(fd, size)
         finally:
@@ -285,13 +312,13 @@ class LocalFilesystem:
 
     def read(self, path: str) -> bytes:
         """See `Filesystem.read`."""
-        with open(path, "rb") as file:
+        with self._sparing(lambda: open(path, "rb")) as file:
             return file.read()
 
     def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
         """See `Filesystem.replace_atomically`."""
         temporary = path + ".tmp"
-        with open(temporary, "wb") as file:
+        with self._sparing(lambda: open(temporary, "wb")) as file:
             file.write(data)
             if sync:
                 file.flush()
@@ -316,11 +343,11 @@ class LocalFilesystem:
         if os.path.isdir(path):
             import shutil  # brings the packers of archives along, which a start does not need
 
-            shutil.rmtree(path)
+            self._sparing(lambda: shutil.rmtree(path))
 
     def list_dir(self, path: str) -> list[str]:
         """See `Filesystem.list_dir`."""
-        return sorted(os.listdir(path))
+        return sorted(self._sparing(lambda: os.listdir(path)))
 
     def make_dirs(self, path: str) -> None:
         """See `Filesystem.make_dirs`."""
@@ -348,7 +375,7 @@ class LocalFilesystem:
 
     def sync_dir(self, path: str) -> None:
         """See `Filesystem.sync_dir`."""
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fd = self._sparing(lambda: os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         try:
             os.fsync(fd)
         finally:

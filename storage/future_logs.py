@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailure
+from storage.log_dir_failure import LogDirFailure, is_lack_of_descriptors
 from storage.log_environment import LogEnvironment
 from storage.topic_partition import (
     DELETE_DIR_SUFFIX,
@@ -44,6 +44,10 @@ class FutureLogs:
         self._random_bytes = random_bytes
         self._remove_later = remove_later
         self._logs: dict[TopicPartition, UnifiedLog] = {}
+
+    def __len__(self) -> int:
+        """Copies under way."""
+        return len(self._logs)
 
     def get(self, partition: tuple[str, int]) -> UnifiedLog | None:
         """The copy under way of a partition."""
@@ -87,11 +91,15 @@ class FutureLogs:
     def take_over(self, partition: TopicPartition) -> UnifiedLog:
         """It is a log like others from now on: under the partition's name. Raises LogDirFailure."""
         log = self._logs.pop(partition)
+        directory = log.directory
         log.rename(f"{log.log_dir}/{partition}")
         try:
             # Before the other folder goes: a loss of power must leave one of the two.
             self._environment.filesystem.sync_dir(log.log_dir)
         except OSError as error:
+            if is_lack_of_descriptors(error):  # nothing was exchanged yet: it stays a copy
+                log.rename(directory)
+                self._logs[partition] = log
             doing = f"moving {partition}"
             raise self._environment.failures.fail(log.log_dir, doing, error) from error
         return log

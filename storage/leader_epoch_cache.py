@@ -162,6 +162,7 @@ class LeaderEpochCache:
     def write(self) -> None:
         """Write the checkpoint."""
         data = encode_leader_epochs(self.entries)
+        self._unwritten_from = -1  # where it fails, the next flush tries again
         self._filesystem.replace_atomically(self.path, data, sync=False)
         self._unsynced = self.on_disk = True
         self._unwritten_from = None

@@ -37,6 +37,7 @@ from storage.unified_log import UnifiedLog
 _log = logging.getLogger("ottla.cleaner")
 
 _HELD_BACK_TURNS = 10
+_OF_THE_MOMENT = (errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 _DEATHS_MAX = 3
 
 
@@ -283,7 +284,7 @@ class LogCleaner:
         if not self._still_good(one):  # cut, deleted, given up: no wonder
             return
         if isinstance(error, OSError):
-            if error.errno == errno.ENOSPC:
+            if error.errno in _OF_THE_MOMENT:
                 _log.warning("%s is not cleaned for now: %s", log.partition, error)
                 self._hold_back(log)
             else:

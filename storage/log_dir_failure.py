@@ -4,17 +4,26 @@ Owns: which directories are offline, and who is told. An `OSError` from `storage
 caught where it surfaces, in a log or in the log manager, and reported here; every log of that
 directory refuses work from then on (KAFKA-10778: no append after a failed one).
 
+A lack of file descriptors says nothing of the disk: what asked for one fails, its log directory
+stays.
+
 Never: retries, or stops the process; the broker does, where it was the last or the metadata
 directory. Kafka's classes: `LogDirFailureChannel`, `KafkaStorageException`.
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 
 
+def is_lack_of_descriptors(error: Exception | None) -> bool:
+    """Whether the process, or the system, has no file descriptor left for what was tried."""
+    return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
+
+
 class LogDirFailure(Exception):
-    """A log directory is offline: what asked for it answers KAFKA_STORAGE_ERROR."""
+    """A log directory is offline, or cannot do this now: the answer is KAFKA_STORAGE_ERROR."""
 
     def __init__(self, log_dir: str, message: str) -> None:
         super().__init__(f"{message} (log directory {log_dir})")
@@ -26,12 +35,18 @@ class LogUnusable(LogDirFailure):
     """The log of one partition cannot be used, while its directory is online: told before, once."""
 
 
+class DescriptorsLack(LogDirFailure):
+    """The directory is as it was: there are not enough file descriptors."""
+
+
 class LogDirFailureChannel:
     """The offline directories of one node."""
 
     def __init__(self) -> None:
         self._offline: dict[str, str] = {}
         self._listeners: list[Callable[[str, str], None]] = []
+        self.lacking: Callable[[str], None] = lambda _reason: None
+        """Told each time that something failed for lack of descriptors."""
 
     def listen(self, callback: Callable[[str, str], None]) -> None:
         """`callback(log_dir, reason)` runs once for each directory that fails."""
@@ -46,8 +61,12 @@ class LogDirFailureChannel:
         return dict(self._offline)
 
     def fail(self, log_dir: str, doing: str, error: OSError) -> LogDirFailure:
-        """Take the directory offline; gives the exception for a caller that has to raise."""
+        """Take the directory offline, unless it was for lack of descriptors; gives the exception
+        for a caller that has to raise."""
         reason = f"{doing}: {error}"
+        if is_lack_of_descriptors(error):
+            self.lacking(reason)
+            return DescriptorsLack(log_dir, reason)
         if log_dir not in self._offline:
             self._offline[log_dir] = reason
             for callback in self._listeners:

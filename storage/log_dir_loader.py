@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from storage.checkpoints import PARTITION_METADATA, decode_partition_metadata
 from storage.filesystem import Filesystem
@@ -75,6 +76,25 @@ class Survey:
         return [partition for partition in had if partition not in there]
 
 
+class Folder(NamedTuple):
+    """A name in a log directory that is one of a partition's folder."""
+
+    name: str
+    partition: TopicPartition
+    is_future: bool
+
+
+def folders(names: list[str]) -> list[Folder]:
+    """Those of logs, and of copies under way, in a log directory that has these names."""
+    found = []
+    for name in names:
+        is_future = is_set_aside(name, FUTURE_DIR_SUFFIX)
+        partition = future_partition(name) if is_future else parse_directory(name)
+        if partition is not None and partition.topic != METADATA_TOPIC:
+            found.append(Folder(name, partition, is_future))
+    return found
+
+
 def survey(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
     """Look through a directory; the marker of a clean stop is taken away. Raises OSError.
 
@@ -100,19 +120,15 @@ def survey(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
         offsets(log_dir.high_watermarks.path, "high watermarks begin at the log starts"),
         notes,
     )
-    for name in filesystem.list_dir(path):
-        directory = f"{path}/{name}"
+    names = filesystem.list_dir(path)
+    for name in names:
         renamed = future_partition(name)
         if renamed is not None:
             found.set_aside.append(renamed)
-        if is_set_aside(name, DELETE_DIR_SUFFIX):
-            if filesystem.is_dir(directory):
-                found.doomed.append(directory)
-            continue
-        is_future = is_set_aside(name, FUTURE_DIR_SUFFIX)
-        partition = future_partition(name) if is_future else parse_directory(name)
-        if partition is None or partition.topic == METADATA_TOPIC:
-            continue
+        if is_set_aside(name, DELETE_DIR_SUFFIX) and filesystem.is_dir(f"{path}/{name}"):
+            found.doomed.append(f"{path}/{name}")
+    for name, partition, is_future in folders(names):
+        directory = f"{path}/{name}"
         if not filesystem.is_dir(directory):
             continue
         recovery_point = found.recovery_points.get(partition, 0)

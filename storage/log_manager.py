@@ -19,11 +19,17 @@ from contextlib import suppress
 from protocol.record_batch import CorruptBatch
 from protocol.records import UNPACKED_LIMIT_BYTES
 from storage.checkpoints import PARTITION_METADATA, encode_partition_metadata
+from storage.descriptors import Descriptors
 from storage.filesystem import Usage
 from storage.future_logs import FutureLogs
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailure, LogUnusable
-from storage.log_dir_loader import FoundLog, LogDirLoader
+from storage.log_dir_failure import (
+    DescriptorsLack,
+    LogDirFailure,
+    LogUnusable,
+    is_lack_of_descriptors,
+)
+from storage.log_dir_loader import FoundLog, LogDirLoader, folders
 from storage.log_dir_state import LogDirState
 from storage.log_dirs import (
     UNKNOWN_BROKER_EPOCH,
@@ -48,6 +54,9 @@ from storage.unified_log import UnifiedLog
 from storage.unopened_logs import KeptOffsets, UnopenedLog, are_one
 
 HomeOf = Callable[[TopicPartition], str | None]
+
+REMOVE_AGAIN_MS = 60_000
+"""A folder that could not be removed for lack of descriptors."""
 
 
 class LogManager:
@@ -82,13 +91,16 @@ class LogManager:
         self.report: list[str] = []
         """What opening the logs found and repaired, a line each, for people."""
         environment.failures.listen(self._dir_failed)
+        environment.descriptors.logs = lambda: len(self._logs)
+        environment.descriptors.moves = lambda: len(self.future_logs)
 
     # ---- start ---------------------------------------------------------------------------------
 
     def lock(self) -> None:
         """Hold the directories against other processes, before anything in them is opened.
 
-        A directory that fails goes offline (ask `online_dirs`). Raises LogDirLocked.
+        A directory that fails goes offline (ask `online_dirs`). Raises LogDirLocked, and OSError
+        for lack of descriptors.
         """
         filesystem = self._environment.filesystem
         for log_dir in self._dirs.values():
@@ -96,6 +108,8 @@ class LogManager:
                 filesystem.make_dirs(log_dir.path)
                 log_dir.lock = lock_dir(filesystem, log_dir.path)
             except OSError as error:
+                if is_lack_of_descriptors(error):
+                    raise  # of the process: no directory could be used
                 self._environment.failures.fail(log_dir.path, "locking", error)
 
     def read_previous_broker_epoch(self) -> int:
@@ -113,6 +127,19 @@ class LogManager:
         first = epochs[0] if epochs else None
         same = first is not None and epochs.count(first) == len(epochs)
         return first if same and first is not None else UNKNOWN_BROKER_EPOCH
+
+    def count_folders(self) -> tuple[int, int]:
+        """How many logs, and copies under way, a start finds in the directories that are locked."""
+        logs = moves = 0
+        for log_dir in self._online():
+            try:
+                found = folders(self._environment.filesystem.list_dir(log_dir.path))
+            except OSError as error:
+                self._environment.failures.fail(log_dir.path, "listing logs", error)
+                continue
+            logs += sum(not one.is_future for one in found)
+            moves += sum(one.is_future for one in found)
+        return logs, moves
 
     def load(
         self,
@@ -253,6 +280,11 @@ class LogManager:
         return self._environment.blocking
 
     @property
+    def descriptors(self) -> Descriptors:
+        """How the node's file descriptors are divided."""
+        return self._environment.descriptors
+
+    @property
     def logs(self) -> list[UnifiedLog]:
         """All logs of the online directories."""
         return list(self._logs.values())
@@ -280,7 +312,7 @@ class LogManager:
         Not made where it had one before (`is_new` False) and a directory is offline: its records
         may lie there, and an empty log in their place would lose them. A log of another topic id
         is what a deleted topic of the same name left: it is renamed to `-stray`, never written to
-        (KAFKA-14616). Raises LogDirFailure.
+        (KAFKA-14616). Raises LogDirFailure, DescriptorsLack where there is no room for one more.
         """
         name = TopicPartition(*partition)
         unopened = self.unopened.get(name)
@@ -296,6 +328,9 @@ class LogManager:
             if not is_new and len(self.online_dirs) < len(self._dirs):
                 offline = ",".join(path for path in self._dirs if path not in self.online_dirs)
                 raise LogDirFailure(offline, f"{name} is not made anew: it may lie there")
+            if not self.descriptors.has_room:
+                limit = self.descriptors.limit
+                raise DescriptorsLack(",".join(self._dirs), f"ulimit -n {limit} has no room")
             return self._create(name, topic_id, config or self._config_for(name.topic), log_dir)
         if log.topic_id is None:
             self._write_topic_id(log.log_dir, log.directory, topic_id)
@@ -405,7 +440,9 @@ class LogManager:
         environment = self._environment
 
         def done(_: object, error: Exception | None) -> None:
-            if isinstance(error, OSError):
+            if is_lack_of_descriptors(error):
+                self.remove_later(log_dir, directory, REMOVE_AGAIN_MS)
+            elif isinstance(error, OSError):
                 environment.failures.fail(log_dir, f"removing {directory}", error)
 
         def remove() -> None:

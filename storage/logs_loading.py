@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from storage.log_dir_failure import is_lack_of_descriptors
 from storage.log_dir_loader import FoundLog, LogDirLoader, Survey
 from storage.log_dir_state import LogDirState
 from storage.log_environment import LogEnvironment
@@ -133,7 +134,7 @@ class LogsLoading:
         if self._done is None:
             return
         self._open -= 1
-        if isinstance(error, OSError):
+        if isinstance(error, OSError) and not is_lack_of_descriptors(error):
             self._environment.failures.fail(loader.log_dir.path, "opening logs", error)
             self._loaders.remove(loader)
         elif error is not None:

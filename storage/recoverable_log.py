@@ -24,7 +24,7 @@ from storage.fetch_data import EpochEndOffset
 from storage.leader_epoch_cache import LeaderEpochCache
 from storage.local_log import LocalLog
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailure
+from storage.log_dir_failure import LogDirFailure, is_lack_of_descriptors
 from storage.log_environment import LogEnvironment
 from storage.log_flushing import LogFlushing
 from storage.log_loader import LogLoader
@@ -192,8 +192,10 @@ class RecoverableLog(LogFlushing):
         """Where `leader_epoch`, or the largest one before it, ended in this log (KIP-101)."""
         return self.leader_epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
-    def _failed(self, doing: str, error: OSError) -> LogDirFailure:
-        self.offline = True
+    def _failed(self, doing: str, error: OSError, *, torn: bool = False) -> LogDirFailure:
+        """`torn`: the log in memory is not the one on disk any more, whatever the error was; it is
+        out of service until the next start."""
+        self.offline = self.offline or torn or not is_lack_of_descriptors(error)
         return self._environment.failures.fail(self.log_dir, f"{doing} of {self.partition}", error)
 
     # ---- cutting -------------------------------------------------------------------------------
@@ -219,7 +221,7 @@ class RecoverableLog(LogFlushing):
             self._set_end(max(end, min(offset, self.log_start_offset)))
             self._rebuild_producers()
         except OSError as error:
-            raise self._failed("truncation", error) from error
+            raise self._failed("truncation", error, torn=True) from error
         return True
 
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
@@ -234,7 +236,7 @@ class RecoverableLog(LogFlushing):
             self.log_start_offset = offset if log_start_offset is None else log_start_offset
             self._set_end(offset)
         except OSError as error:
-            raise self._failed("truncation", error) from error
+            raise self._failed("truncation", error, torn=True) from error
 
     def _note_truncation(self, offset: int) -> None:
         self._distrust_flushes()

@@ -155,7 +155,11 @@ class TransactionalLog(RecoverableLog):
     def _note_aborted(self, transaction: AbortedTxn | None) -> None:
         if transaction is not None:
             self._has_aborted = True
-            self._local.note_aborted(transaction)
+            try:
+                self._local.note_aborted(transaction)
+            except OSError:
+                self.offline = True  # the marker is written, and what it ended is known to nobody
+                raise
 
     def _refused(self, refusal: Refusal) -> LogAppendInfo:
         start = self.log_start_offset if refusal.names_log_start else -1

@@ -207,6 +207,11 @@ class MemoryFilesystem:
         """Whether `die_at` has come."""
         return self.die_at is not None and self.changes >= self.die_at
 
+    @property
+    def faults_left(self) -> bool:
+        """Whether some fault that was asked for has not come yet."""
+        return any(fault.count for fault in self._faults)
+
     def heal(self) -> None:
         """Forget the faults that were asked for."""
         self._faults.clear()

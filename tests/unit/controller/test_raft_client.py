@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 from collections.abc import Callable
 from typing import Any
@@ -212,3 +213,15 @@ def test_closed_means_silent() -> None:
     member.client.close()
     member.scheduler.run_for(60_000)
     assert member.network.sent == []
+
+
+@pytest.mark.parametrize(("operation", "path_part"), [("sync", ".log"), ("replace", "quorum")])
+def test_a_lack_of_descriptors_is_waited_out(operation: str, path_part: str) -> None:
+    member = Member(1)
+    member.filesystem.inject(operation, errno.EMFILE, path_part=path_part, count=3)
+    member.start().settle()
+    member.append(config("a"))
+    member.settle()
+    assert not member.failures
+    assert [one.value for batch in member.batches for one in batch.records] == ["a"]
+    assert not member.filesystem.faults_left

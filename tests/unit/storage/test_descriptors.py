@@ -2,7 +2,7 @@
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,9 @@ import pytest
 from storage.closed_files import ClosedFiles
 from storage.descriptors import (
     CLOSED_FILES_MIN,
+    CONNECTIONS_MIN,
     DESCRIPTORS_PER_LOG,
+    MOVES_MIN,
     OWN_USE,
     Descriptors,
     default_reserve,
@@ -25,6 +27,7 @@ from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import Jobs, append, read_all
 
 LOGS, SEGMENTS = 3, 4
+PROMISED = OWN_USE + CLOSED_FILES_MIN + MOVES_MIN
 
 
 @pytest.fixture
@@ -123,26 +126,25 @@ def test_a_slice_that_is_being_sent_outlives_its_log(tmp_path: Path) -> None:
 
 
 def test_what_partitions_may_have_is_what_nobody_else_is_promised() -> None:
-    descriptors = Descriptors(512, default_reserve(512))
-    assert descriptors.reserved == OWN_USE + CLOSED_FILES_MIN + 128
-    assert descriptors.logs_max == 512 - descriptors.reserved
-    assert descriptors.needed_for(descriptors.logs_max) == 512
+    descriptors = Descriptors(512)
+    assert descriptors.reserved == PROMISED + CONNECTIONS_MIN == 240
+    assert descriptors.logs_max == 272
     # Connections beyond the reserve have taken what partitions did not use.
     descriptors.connections = lambda: 200
-    assert descriptors.logs_max == 512 - OWN_USE - CLOSED_FILES_MIN - 200
+    assert descriptors.logs_max == 512 - PROMISED - 200
     descriptors.connections = lambda: 1_000
     assert descriptors.logs_max == 0
 
 
 def test_connections_have_what_partitions_leave_and_old_segments_the_rest() -> None:
-    descriptors = Descriptors(512, default_reserve(512))
-    assert descriptors.connections_max == 512 - OWN_USE - CLOSED_FILES_MIN
+    descriptors = Descriptors(512)
+    assert descriptors.connections_max == 512 - PROMISED
     assert descriptors.closed_files.room() == 512 - OWN_USE
-    descriptors.logs = lambda: descriptors.logs_max
-    assert descriptors.connections_max == 128
-    assert descriptors.closed_files.room() == 160
+    descriptors.logs = lambda: 272
+    assert descriptors.connections_max == CONNECTIONS_MIN
+    assert descriptors.closed_files.room() == 512 - OWN_USE - 272
     descriptors.connections = lambda: 50
-    assert descriptors.closed_files.room() == 60
+    assert descriptors.closed_files.room() == 512 - OWN_USE - 272 - 100
     descriptors.connections = lambda: 128
     assert descriptors.closed_files.room() == CLOSED_FILES_MIN
 
@@ -153,4 +155,30 @@ def test_without_a_limit_nothing_is_counted() -> None:
 
 
 def test_a_quarter_is_kept_for_connections_where_there_is_more() -> None:
-    assert default_reserve(20_000) == OWN_USE + CLOSED_FILES_MIN + 5_000
+    assert default_reserve(20_000) == PROMISED + 5_000
+    assert Descriptors(20_000, lambda _limit: 300).logs_max == 19_700
+
+
+@pytest.mark.parametrize("reserve", [default_reserve, lambda _limit: 300])
+@pytest.mark.parametrize("logs", [0, 1, 272, 273, 1_500, 10_001, 999_999])
+def test_the_limit_that_is_asked_for_is_enough_and_no_larger(
+    logs: int, reserve: Callable[[int], int]
+) -> None:
+    limit = Descriptors(512, reserve).limit_for(logs)
+    assert Descriptors(limit, reserve).logs_max >= logs
+    assert not logs or Descriptors(limit - 1, reserve).logs_max < logs
+
+
+def test_moves_have_a_share_of_their_own_and_then_that_of_partitions() -> None:
+    descriptors = Descriptors(512)
+    logs, moves = 272, 0
+    descriptors.logs, descriptors.moves = lambda: logs, lambda: moves
+    assert descriptors.has_room_for_move and not descriptors.has_room
+    moves = MOVES_MIN
+    assert not descriptors.has_room_for_move
+    logs = 270
+    assert descriptors.has_room_for_move and descriptors.has_room
+    moves = MOVES_MIN + 2
+    assert descriptors.logs_max == 270
+    assert not descriptors.has_room_for_move and not descriptors.has_room
+    assert descriptors.limit_for(logs, moves) == 512

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +169,33 @@ def test_all_names_of_a_folder_have_one_real_path(folder: str) -> None:
     (real,) = {filesystem.real_path(f"{folder}/{name}") for name in names}
     assert real.endswith("/a")
     assert filesystem.real_path(f"{folder}/missing").endswith("/missing")
+
+
+def test_spare_descriptors_let_logs_go_on_where_there_is_no_other_left(folder: str) -> None:
+    filesystem, without = LocalFilesystem(spares=2), LocalFilesystem()
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken: list[int] = []
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(1_024, before[1]), before[1]))
+        with pytest.raises(OSError, match="Too many open files"):
+            while True:
+                taken.append(os.open(os.devnull, os.O_RDONLY))
+        with pytest.raises(OSError, match="Too many open files"):
+            without.replace_atomically(f"{folder}/a", b"1")
+        for _ in range(5):  # each gives its descriptor back, and it is kept again
+            filesystem.replace_atomically(f"{folder}/a", b"1")
+            assert filesystem.read(f"{folder}/a") == b"1"
+            assert filesystem.list_dir(folder) == ["a"]
+            filesystem.sync_dir(folder)
+        one = filesystem.open(f"{folder}/a")
+        two = filesystem.open(f"{folder}/a")
+        with pytest.raises(OSError, match="Too many open files"):
+            filesystem.open(f"{folder}/a")
+        one.close()
+        two.close()
+        os.close(taken.pop())
+        assert filesystem.open(f"{folder}/a").size == 1
+    finally:
+        for number in taken:
+            os.close(number)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
