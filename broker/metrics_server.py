@@ -9,8 +9,9 @@ Owns the port and its thread. It never changes what it reads.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import start_http_server
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from wsgiref.simple_server import WSGIServer
 
 SCRAPE_TIMEOUT_S = 5.0
+ACCEPT_PAUSE_S = 0.5
+
+Accepted = tuple[Any, Any]
 
 
 class MetricsServer:
@@ -41,6 +45,7 @@ class MetricsServer:
                 f"cannot serve metrics on {host}:{port} (ottla.metrics.port): "
                 f"{error.strerror or error}"
             ) from error
+        self._server.get_request = _unhurried(self._server.get_request)  # type: ignore[method-assign]
 
     @property
     def port(self) -> int:
@@ -52,6 +57,19 @@ class MetricsServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+def _unhurried(accept: Callable[[], Accepted]) -> Callable[[], Accepted]:
+    """Without descriptors, a connection that cannot be accepted would be tried in a busy loop."""
+
+    def get_request() -> Accepted:
+        try:
+            return accept()
+        except OSError:
+            time.sleep(ACCEPT_PAUSE_S)
+            raise
+
+    return get_request
 
 
 class _LoopCollector(Collector):

@@ -8,6 +8,8 @@ Follows Kafka's `ConnectionQuotas` (KIP-402, and `max.connections.per.ip`):
 * The inter-broker listener is protected, where there are others too: `max.connections` of the
   broker does not hold it up; for each connection over the limit the least recently used one of
   another listener is closed.
+* No descriptor left that partitions and files do not need (`room`): no listener takes a new
+  connection; a protected one has the last few.
 * `max.connections.per.ip` reached: the connection is accepted and closed at once.
 """
 
@@ -16,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 UNLIMITED = 2**31 - 1
+KEPT_FOR_BROKERS = 16
+"""Of the descriptors for connections, where the inter-broker listener is protected."""
 
 
 class ConnectionQuotas:
@@ -27,13 +31,16 @@ class ConnectionQuotas:
         max_connections_per_ip: int = UNLIMITED,
         per_ip_overrides: Mapping[str, int] | None = None,
         inter_broker_listener: str | None = None,
+        room: Callable[[], int] = lambda: UNLIMITED,
     ) -> None:
+        """`room()`: how many more connections there are descriptors for."""
         self.max_connections = max_connections
         self.max_connections_per_ip = max_connections_per_ip
         self.per_ip_overrides = dict(per_ip_overrides or {})
         self.total = 0
         self.rejected_per_ip = 0
         self._inter_broker_listener = inter_broker_listener
+        self._room = room
         self._listener_limits: dict[str, int] = {}
         self._listener_counts: dict[str, int] = {}
         self._ip_counts: dict[str, int] = {}
@@ -56,7 +63,18 @@ class ConnectionQuotas:
         """Whether the listener may take one more connection now."""
         if self._listener_counts[listener] >= self._listener_limits[listener]:
             return False
+        if self.lacks_descriptors(listener):
+            return False
         return self._is_protected(listener) or self.total < self.max_connections
+
+    def lacks_descriptors(self, listener: str) -> bool:
+        """Whether one more connection of the listener would take what others need."""
+        return self._room() <= self._kept_from(listener)
+
+    def _kept_from(self, listener: str) -> int:
+        if self._is_protected(listener) or not any(map(self._is_protected, self._listener_limits)):
+            return 0
+        return KEPT_FOR_BROKERS
 
     def ip_allowed(self, ip: str) -> bool:
         """Whether one more connection from `ip` is within its limit. 0 forbids an address."""

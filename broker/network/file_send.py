@@ -39,13 +39,13 @@ from storage.ports import Blocking
 
 TURN_BYTES = 1024 * 1024
 """What one connection may send before others have their turn."""
+POLL_S = 0.01
+"""Between two looks at a full socket where there is no descriptor to watch it with."""
 GATHER_BYTES = 256 * 1024
 _GATHER_PARTS = 256
 
 Bytes = bytes | bytearray | memoryview
 _BYTES = (bytes, bytearray, memoryview)
-
-
 _Part = memoryview | Cursor
 
 
@@ -63,6 +63,7 @@ class ResponseSender:
         "_on_drained",
         "_on_failed",
         "_paused",
+        "_poll",
         "_queue",
         "_reading_ahead",
         "_socket",
@@ -91,6 +92,7 @@ class ResponseSender:
         self._on_failed = on_failed
         self._queue: deque[_Part] = deque()
         self._watch_fd = -1
+        self._poll: asyncio.TimerHandle | None = None
         self._waiting = False
         self._reading_ahead = False
         self._paused = False
@@ -370,12 +372,28 @@ class ResponseSender:
         if self._waiting:
             return
         assert self._socket is not None
-        if self._watch_fd < 0:
-            self._watch_fd = os.dup(self._socket.fileno())
-        self._loop.add_writer(self._watch_fd, self._writable)
         self._waiting = True
+        if self._watch_fd < 0:
+            try:
+                self._watch_fd = os.dup(self._socket.fileno())
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE):
+                    raise
+                self._poll = self._loop.call_later(POLL_S, self._look_again)
+                return
+        self._loop.add_writer(self._watch_fd, self._writable)
+
+    def _look_again(self) -> None:
+        """Without a descriptor to wait with, the socket is tried once in a while."""
+        self._poll = None
+        self._waiting = False
+        self._writable()
 
     def _unwatch(self) -> None:
         if self._waiting:
             self._waiting = False
-            self._loop.remove_writer(self._watch_fd)
+            if self._poll is not None:
+                self._poll.cancel()
+                self._poll = None
+            else:
+                self._loop.remove_writer(self._watch_fd)

@@ -13,16 +13,14 @@ them in turn; limits of connections as in `connection_quotas` (KIP-402).
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import socket
 import time
 from collections.abc import Callable, Sequence
-from itertools import cycle
 
-from broker.network import local_congestion
+from broker.network.acceptor import Acceptor, plain_address
 from broker.network.busy_poll import BusyPoll
-from broker.network.connection_quotas import ConnectionQuotas
+from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
 from broker.network.listening_socket import Listener, NetworkSettings, bind
 from broker.network.processor import Processor
 from broker.network.request_channel import (
@@ -38,115 +36,7 @@ from protocol.framing import SCRATCH_BYTES, SIZE_BYTES
 
 _log = logging.getLogger(__name__)
 
-_ACCEPTS_PER_TURN = 32
-_ACCEPT_PAUSE_S = 0.5
-"""Without descriptors or memory: the time until the next try. Meanwhile connections wait in the
-backlog; watching the socket would be a busy loop (KAFKA-13457)."""
 _ABORT_TIMEOUT_S = 5.0
-_OF_ONE_CONNECTION = (errno.ECONNABORTED, errno.EPROTO, errno.ECONNRESET, errno.EPERM)
-
-
-class Acceptor:
-    """Accepts the connections of one listener and deals them out to its processors."""
-
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        listener: Listener,
-        sock: socket.socket,
-        processors: Sequence[Processor],
-        server: SocketServer,
-    ) -> None:
-        self.listener = listener
-        self.processors = processors
-        self.rejected_count = 0
-        self.blocked_count = 0
-        self.error_count = 0
-        self._loop = loop
-        self._socket = sock
-        self._next_processor = cycle(processors)
-        self._server = server
-        self._quotas = server.quotas
-        self._watching = False
-        self._closed = False
-        self._retry: asyncio.TimerHandle | None = None
-        self._failing = False
-        self._for_other_machines = local_congestion.begin_unpaced(sock)
-
-    @property
-    def port(self) -> int:
-        """The port it is bound to."""
-        return int(self._socket.getsockname()[1])
-
-    def start(self) -> None:
-        """Accept from now on."""
-        self._retry = None
-        if not self._closed and not self._watching:
-            self._watching = True
-            self._loop.add_reader(self._socket.fileno(), self._accept_ready)
-
-    def close(self) -> None:
-        """Stop listening. Connections in the backlog are refused."""
-        self._pause()
-        self._closed = True
-        if self._retry is not None:
-            self._retry.cancel()
-        self._socket.close()
-
-    def _pause(self) -> None:
-        if self._watching:
-            self._watching = False
-            self._loop.remove_reader(self._socket.fileno())
-
-    def _accept_ready(self) -> None:
-        for _ in range(_ACCEPTS_PER_TURN):
-            if not self._quotas.slot_available(self.listener.name):
-                self.blocked_count += 1
-                _log.debug("listener %s: max.connections reached", self.listener.name)
-                self._pause()
-                self._quotas.wait_for_slot(self.listener.name, self.start)
-                return
-            try:
-                sock, address = self._socket.accept()
-            except (BlockingIOError, InterruptedError):
-                return
-            except OSError as error:
-                self.error_count += 1
-                if error.errno in _OF_ONE_CONNECTION:
-                    continue
-                self._wait_after(error)
-                return
-            self._failing = False
-            self._admit(sock, address)
-
-    def _wait_after(self, error: OSError) -> None:
-        if not self._failing:
-            _log.error("listener %s cannot accept connections: %s", self.listener.name, error)
-        self._failing = True
-        self._pause()
-        self._retry = self._loop.call_later(_ACCEPT_PAUSE_S, self.start)
-
-    def _admit(self, sock: socket.socket, address: tuple[str, int]) -> None:
-        host = _plain_address(address[0])
-        if not self._quotas.ip_allowed(host):
-            self.rejected_count += 1
-            _log.info(
-                "listener %s: rejected %s, which has its max.connections.per.ip open",
-                self.listener.name,
-                host,
-            )
-            sock.close()
-            return
-        try:
-            sock.setblocking(False)
-            if self._for_other_machines and not local_congestion.is_local(sock, host):
-                local_congestion.give(sock, self._for_other_machines)
-            next(self._next_processor).adopt(sock, host, address[1])
-        except OSError as error:
-            _log.info("connection of %s failed: %s", host, error)
-            sock.close()
-            return
-        self._server.close_excess_connections()
 
 
 class SocketServer:
@@ -162,8 +52,10 @@ class SocketServer:
         on_closed: Callable[[str], None] | None = None,
         at_once: HandleAtOnce = never_at_once,
         say_failed: SayFailed | None = None,
+        room: Callable[[], int] = lambda: UNLIMITED,
     ) -> None:
-        """Jobs of `io_pool` hold the handler slots. `on_closed(connection id)`: one is gone."""
+        """Jobs of `io_pool` hold the handler slots. `on_closed(connection id)`: one is gone.
+        `room()`: how many more connections there are descriptors for."""
         self.loop = loop or asyncio.get_running_loop()
         self.settings = settings
         self.memory = RequestMemory(
@@ -186,6 +78,7 @@ class SocketServer:
             settings.max_connections_per_ip,
             None,
             settings.inter_broker_listener_name,
+            room,
         )
         self.acceptors: list[Acceptor] = []
         self._listeners = listeners
@@ -322,11 +215,6 @@ class SocketServer:
         )
 
 
-def _plain_address(host: str) -> str:
-    """An IPv4 address as such, also where a socket of both families tells it."""
-    return host.removeprefix("::ffff:")
-
-
 async def _addresses_of_override(loop: asyncio.AbstractEventLoop, host: str) -> list[str]:
     """What a host of `max.connections.per.ip.overrides` resolves to; OSError names the key."""
     try:
@@ -334,4 +222,4 @@ async def _addresses_of_override(loop: asyncio.AbstractEventLoop, host: str) -> 
     except OSError as error:
         text = f"max.connections.per.ip.overrides: {host}: {error.strerror}"
         raise OSError(error.errno, text) from error
-    return [_plain_address(str(info[4][0])) for info in found]
+    return [plain_address(str(info[4][0])) for info in found]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import threading
 import urllib.request
 
 import pytest
 
+from broker import metrics_server
 from broker.metrics import Metrics
 from broker.metrics_server import MetricsServer
 from broker.start_error import StartError
@@ -41,3 +43,18 @@ async def test_a_taken_port_is_one_line_that_names_the_key() -> None:
             MetricsServer(Metrics(), "127.0.0.1", first.port)
     finally:
         first.stop()
+
+
+def test_without_descriptors_a_connection_is_not_tried_in_a_busy_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paused: list[float] = []
+    monkeypatch.setattr(metrics_server.time, "sleep", paused.append)
+
+    def exhausted() -> tuple[object, object]:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with pytest.raises(OSError, match="Too many"):
+        metrics_server._unhurried(exhausted)()
+    assert paused == [metrics_server.ACCEPT_PAUSE_S]
+    assert metrics_server._unhurried(lambda: (1, 2))() == (1, 2)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import uvloop
 
+from broker.network.connection_quotas import UNLIMITED
 from broker.network.listening_socket import Listener, NetworkSettings
 from broker.network.request_channel import (
     ConnectionContext,
@@ -90,6 +91,7 @@ class Rig:
         listeners: list[Listener] | None = None,
         accept: bool = True,
         at_once: HandleAtOnce = never_at_once,
+        room: Callable[[], int] = lambda: UNLIMITED,
         **settings: object,
     ) -> SocketServer:
         loop = asyncio.get_running_loop()
@@ -101,6 +103,7 @@ class Rig:
             handle,
             pool,
             at_once=at_once,
+            room=room,
         )
         self.servers.append(server)
         await server.start(accept=accept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.network.connection_quotas import ConnectionQuotas
+from broker.network.connection_quotas import KEPT_FOR_BROKERS, ConnectionQuotas
 
 
 def _quotas(**limits: object) -> ConnectionQuotas:
@@ -89,3 +89,20 @@ def test_waiting_listeners_go_on_once_and_only_with_a_slot():
     assert resumed == ["A", "B"]
     quotas.closed("B", "x")
     assert resumed == ["A", "B"]
+
+
+def test_a_lack_of_descriptors_holds_up_every_listener():
+    left = [2]
+    quotas = _quotas(room=lambda: left[0])
+    assert quotas.slot_available("A") and not quotas.lacks_descriptors("A")
+    left[0] = 0
+    assert not quotas.slot_available("A") and quotas.lacks_descriptors("A")
+
+
+def test_the_last_descriptors_are_the_protected_listeners():
+    left = [KEPT_FOR_BROKERS]
+    quotas = _quotas(room=lambda: left[0], inter_broker_listener="B")
+    assert not quotas.slot_available("A")
+    assert quotas.slot_available("B")
+    left[0] = 0
+    assert not quotas.slot_available("B")

@@ -476,3 +476,21 @@ async def test_parts_after_the_connection_is_gone(pipe: Pipe, log: tuple[int, by
     pipe.sender.close()
     assert pipe.sender.send_parts([b"header", Slice(log[0], 0, SMALL_SLICE_BYTES * 2)])
     assert pipe.sender.sent_bytes == 0
+
+
+async def test_without_a_descriptor_to_watch_a_full_socket_it_is_tried_again(
+    narrow: Pipe, monkeypatch: pytest.MonkeyPatch
+):
+    def exhausted(_fd: int) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(file_send.os, "dup", exhausted)
+    data = random.Random(1).randbytes(300_000)
+    assert not narrow.sender.send(data)
+    assert await narrow.receive(len(data)) == data
+    await narrow.drained.wait()
+    assert not narrow.failed
+    narrow.sender.send(data)
+    narrow.sender.close()  # with a look still to come
+    await asyncio.sleep(2 * file_send.POLL_S)
+    assert not narrow.failed

@@ -134,7 +134,7 @@ async def test_inter_broker_listener_takes_the_place_of_the_least_recently_used(
 async def test_accept_without_descriptors_waits_and_goes_on(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    monkeypatch.setattr("broker.network.socket_server._ACCEPT_PAUSE_S", 0.02)
+    monkeypatch.setattr("broker.network.acceptor._ACCEPT_PAUSE_S", 0.02)
     server = await rig.serve()
     acceptor = server.acceptors[0]
     real = acceptor._socket

@@ -1,0 +1,161 @@
+"""Accepting the connections of one listener, as the limits of connections allow it.
+
+Owns: the listening socket, and when it is watched. A limit that is reached, or a lack of
+descriptors, never makes a busy loop of it (KAFKA-13457) and harms nobody who is connected: who is
+new waits in the backlog. Never: reads from a connection, which is its processor's.
+Follows the Acceptor of Kafka's `SocketServer`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import math
+import socket
+from collections.abc import Sequence
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+from broker.network import local_congestion
+from broker.network.processor import Processor
+
+if TYPE_CHECKING:
+    from broker.network.listening_socket import Listener
+    from broker.network.socket_server import SocketServer
+
+_log = logging.getLogger(__name__)
+
+_ACCEPTS_PER_TURN = 32
+_ACCEPT_PAUSE_S = 0.5
+"""Without descriptors or memory: the time until the next try. Meanwhile connections wait in the
+backlog; watching the socket would be a busy loop (KAFKA-13457)."""
+_TELL_LACK_S = 60.0
+_OF_ONE_CONNECTION = (errno.ECONNABORTED, errno.EPROTO, errno.ECONNRESET, errno.EPERM)
+
+
+class Acceptor:
+    """Accepts the connections of one listener and deals them out to its processors."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        listener: Listener,
+        sock: socket.socket,
+        processors: Sequence[Processor],
+        server: SocketServer,
+    ) -> None:
+        self.listener = listener
+        self.processors = processors
+        self.rejected_count = 0
+        self.blocked_count = 0
+        self.error_count = 0
+        self._loop = loop
+        self._socket = sock
+        self._next_processor = cycle(processors)
+        self._server = server
+        self._quotas = server.quotas
+        self._watching = False
+        self._closed = False
+        self._retry: asyncio.TimerHandle | None = None
+        self._tell_lack_at_s = -math.inf
+        self._failing = False
+        self._for_other_machines = local_congestion.begin_unpaced(sock)
+
+    @property
+    def port(self) -> int:
+        """The port it is bound to."""
+        return int(self._socket.getsockname()[1])
+
+    def start(self) -> None:
+        """Accept from now on."""
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        if not self._closed and not self._watching:
+            self._watching = True
+            self._loop.add_reader(self._socket.fileno(), self._accept_ready)
+
+    def close(self) -> None:
+        """Stop listening. Connections in the backlog are refused."""
+        self._pause()
+        self._closed = True
+        if self._retry is not None:
+            self._retry.cancel()
+        self._socket.close()
+
+    def _pause(self) -> None:
+        if self._watching:
+            self._watching = False
+            self._loop.remove_reader(self._socket.fileno())
+
+    def _accept_ready(self) -> None:
+        for _ in range(_ACCEPTS_PER_TURN):
+            if not self._quotas.slot_available(self.listener.name):
+                self.blocked_count += 1
+                self._wait_for_slot()
+                return
+            try:
+                sock, address = self._socket.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as error:
+                self.error_count += 1
+                if error.errno in _OF_ONE_CONNECTION:
+                    continue
+                self._wait_after(error)
+                return
+            self._failing = False
+            self._admit(sock, address)
+
+    def _wait_for_slot(self) -> None:
+        name = self.listener.name
+        self._pause()
+        self._quotas.wait_for_slot(name, self.start)
+        if not self._quotas.lacks_descriptors(name):
+            _log.debug("listener %s: max.connections reached", name)
+            return
+        # Also what is no connection of this server may have given one back.
+        self._retry = self._loop.call_later(_ACCEPT_PAUSE_S, self.start)
+        if self._loop.time() >= self._tell_lack_at_s:
+            self._tell_lack_at_s = self._loop.time() + _TELL_LACK_S
+            _log.warning(
+                "listener %s: %d connections are open, and no descriptor is left for another one: "
+                "new ones wait (raise ulimit -n, or lower connections.max.idle.ms)",
+                name,
+                self._quotas.total,
+            )
+
+    def _wait_after(self, error: OSError) -> None:
+        if not self._failing:
+            _log.error("listener %s cannot accept connections: %s", self.listener.name, error)
+        self._failing = True
+        self._pause()
+        self._retry = self._loop.call_later(_ACCEPT_PAUSE_S, self.start)
+
+    def _admit(self, sock: socket.socket, address: tuple[str, int]) -> None:
+        host = plain_address(address[0])
+        if not self._quotas.ip_allowed(host):
+            self.rejected_count += 1
+            _log.info(
+                "listener %s: rejected %s, which has its max.connections.per.ip open",
+                self.listener.name,
+                host,
+            )
+            sock.close()
+            return
+        try:
+            sock.setblocking(False)
+            if self._for_other_machines and not local_congestion.is_local(sock, host):
+                local_congestion.give(sock, self._for_other_machines)
+            next(self._next_processor).adopt(sock, host, address[1])
+        except OSError as error:
+            _log.info("connection of %s failed: %s", host, error)
+            sock.close()
+            return
+        self._server.close_excess_connections()
+
+
+def plain_address(host: str) -> str:
+    """An IPv4 address as such, also where a socket of both families tells it."""
+    return host.removeprefix("::ffff:")
