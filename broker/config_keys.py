@@ -297,3 +297,4 @@ class BrokerConfigFields:
     ottla_metrics_port: int
     ottla_partial_frame_timeout_ms: int
     ottla_queued_max_request_memory_percent: int
+    ottla_reserved_file_descriptors: int

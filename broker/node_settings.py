@@ -6,13 +6,18 @@ from functools import partial
 
 from broker.config import BrokerConfig
 from broker.group_configs import group_config_fault
+from controller.hosting_limit import HostingLimit
 from controller.settings import ControllerSettings
 from controller.storage_format import LogDirectories
 from storage.cleaner_ports import CleanerSettings
+from storage.descriptors import Descriptors, default_reserve
 
 
-def controller_settings(config: BrokerConfig, storage: LogDirectories) -> ControllerSettings:
-    """The controller's part of `config`, with what the storage was formatted with."""
+def controller_settings(
+    config: BrokerConfig, storage: LogDirectories, descriptors: Descriptors
+) -> ControllerSettings:
+    """The controller's part of `config`, with what the storage was formatted with, and what this
+    node can hold."""
     return ControllerSettings(
         node_id=config.node_id,
         cluster_id=storage.cluster_id,
@@ -30,6 +35,12 @@ def controller_settings(config: BrokerConfig, storage: LogDirectories) -> Contro
         default_replication_factor=config.default_replication_factor,
         num_partitions=config.num_partitions,
         delete_topic_enable=config.delete_topic_enable,
+        hosting=HostingLimit(
+            config.node_id,
+            lambda: descriptors.logs_max,
+            descriptors.limit,
+            descriptors.limit_for,
+        ),
         server_config=config.originals,
         check_group_config=partial(group_config_fault, config),
         broker_session_timeout_ms=config.broker_session_timeout_ms,
@@ -51,6 +62,12 @@ def controller_settings(config: BrokerConfig, storage: LogDirectories) -> Contro
         metadata_log_max_snapshot_interval_ms=config.metadata_log_max_snapshot_interval_ms,
         metadata_max_idle_interval_ms=config.metadata_max_idle_interval_ms,
     )
+
+
+def divided(config: BrokerConfig, limit: int) -> Descriptors:
+    """How a process that may open `limit` files divides them."""
+    reserved = config.ottla_reserved_file_descriptors
+    return Descriptors(limit, default_reserve if reserved < 0 else lambda _limit: reserved)
 
 
 def cleaner_settings(config: BrokerConfig) -> CleanerSettings:

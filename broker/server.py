@@ -40,6 +40,7 @@ from broker.standard_streams import is_heard
 from broker.start_error import StartError
 from controller.metadata_records import MetadataRecordError
 from controller.quorum_state import QuorumStateError
+from storage.descriptors import SPARES
 from storage.filesystem import LocalFilesystem
 from storage.log_dirs import LogDirLocked
 
@@ -76,6 +77,12 @@ def raise_descriptor_limit() -> None:
     if soft < hard:
         with contextlib.suppress(ValueError, OSError):  # some systems cap it below `hard`
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def open_files_max() -> int:
+    """What this process may open now."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return UNLIMITED if soft == resource.RLIM_INFINITY else soft
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
@@ -121,7 +128,7 @@ class Server:
         self._controller_pool: BlockingPool | None = None
         self.network = NetworkClient(loop, config.socket_request_max_bytes)
         self.cleaner = ProcessRunner(loop, config.log_cleaner_threads)
-        filesystem, scheduler = LocalFilesystem(), LoopScheduler(loop)
+        filesystem, scheduler = LocalFilesystem(SPARES), LoopScheduler(loop)
         ports = NodePorts(
             filesystem=filesystem,
             scheduler=scheduler,
@@ -132,6 +139,7 @@ class Server:
             network=self.network,
             cleaner=self.cleaner,
             allocate=frame_buffer,
+            open_files_max=open_files_max(),
         )
         try:
             storage = open_storage(config, filesystem, os.urandom, scheduler.wall_ms())
@@ -164,6 +172,7 @@ class Server:
                 self.io_pool,
                 at_once=requests.handle_at_once,
                 say_failed=requests.say_failed,
+                room=self._connections_left,
             )
         if node.controller_server is not None:
             self._controller_pool = BlockingPool(loop, 1, "ottla-controller-io")
@@ -173,8 +182,15 @@ class Server:
                 node.handle_at_controller,
                 self._controller_pool,
                 on_closed=node.controller_connection_closed,
+                room=self._connections_left,
             )
+        descriptors = node.shared.descriptors
+        descriptors.connections = lambda: sum(one.connection_count for one in self._both())
         return brokers, controllers
+
+    def _connections_left(self) -> int:
+        descriptors = self.node.shared.descriptors
+        return descriptors.connections_max - descriptors.connections()
 
     async def start(self) -> Sequence[EndPoint]:
         """Bind, start the node, accept. The addresses that clients may use now."""

@@ -9,6 +9,7 @@ process. Never serves a client. Follows Kafka's `SharedServer`.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from typing import Any
 from broker.apis.context import RequestContext, Respond
 from broker.config import BrokerConfig
 from broker.metrics import Metrics
-from broker.node_settings import controller_settings
+from broker.node_settings import controller_settings, divided
 from broker.node_to_controller import ControllerAddress, NodeToController, Refuse
 from broker.start_error import StartError
 from controller.controller_node import ControllerNode
@@ -26,6 +27,7 @@ from controller.storage_format import LogDirectories, read_bootstrap
 from protocol.api_keys import ApiKey
 from protocol.frame_memory import Allocate
 from storage.cleaner_ports import CleanerRunner
+from storage.closed_files import UNLIMITED
 from storage.filesystem import Filesystem
 from storage.log_config import LogConfig
 from storage.log_dir_failure import LogDirFailureChannel
@@ -34,6 +36,9 @@ from storage.ports import Blocking, Network, Scheduler
 from storage.unified_log import LogEnvironment
 
 _log = logging.getLogger("ottla.node")
+
+
+LACK_TOLD_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class NodePorts:
     """End the process at once, for this reason; nothing after it runs."""
     network: Network | None = None
     """The way to other nodes; None where there are none."""
+    open_files_max: int = UNLIMITED
+    """What the process may open (RLIMIT_NOFILE)."""
     cleaner: CleanerRunner | None = None
     """Where compaction runs; None for among the background's jobs."""
     allocate: Allocate = bytearray
@@ -77,6 +84,7 @@ class SharedServer:
         self.storage = storage
         self.metrics = Metrics()
         self.failures = LogDirFailureChannel()
+        self.descriptors = divided(config, ports.open_files_max)
         environment = self.environment = LogEnvironment(
             ports.filesystem,
             ports.scheduler,
@@ -85,14 +93,18 @@ class SharedServer:
             config.producer_id_expiration_ms,
             verifies_transactions=config.transaction_partition_verification_enable,
             allocate=ports.allocate,
+            descriptors=self.descriptors,
         )
         self.logs = LogManager(
             environment, _log_manager_settings(config), config_of_topic, ports.random_bytes
         )
         self.logs.lock()
         self._refuse_without_folders()
+        self._refuse_more_logs_than_fit()
         self.failures.listen(self._log_dir_failed)
-        settings = controller_settings(config, storage)
+        self._lack_told_ms = -math.inf
+        self.failures.lacking = self._descriptors_lack
+        settings = controller_settings(config, storage, self.descriptors)
         self.controller = ControllerNode(
             settings,
             environment,
@@ -167,6 +179,25 @@ class SharedServer:
             if log_dir == self.config.metadata_log_dir or not self.logs.online_dirs:
                 raise StartError(f"{log_dir} cannot be used (log.dirs): {reason}")
             _log.error("log directory %s is offline: %s", log_dir, reason)
+
+    def _descriptors_lack(self, reason: str) -> None:
+        """Said once in a while: it may go on, many times a second."""
+        now_ms = self.ports.scheduler.monotonic_ms()
+        if now_ms - self._lack_told_ms >= LACK_TOLD_MS:
+            self._lack_told_ms = now_ms
+            limit = self.descriptors.limit
+            _log.error("file descriptors are short (ulimit -n %d): %s", limit, reason)
+
+    def _refuse_more_logs_than_fit(self) -> None:
+        """Before any is opened: what was made under a higher limit is not to fail in the midst."""
+        logs, moves = self.logs.count_folders()
+        needed, limit = self.descriptors.limit_for(logs, moves), self.descriptors.limit
+        if needed > limit:
+            raise StartError(
+                f"{logs} partition(s) in log.dirs need ulimit -n {needed}, and it is {limit}: "
+                f"raise it and start again (ottla.reserved.file.descriptors keeps "
+                f"{self.descriptors.reserved} of it for connections and old segments)"
+            )
 
     def _log_dir_failed(self, log_dir: str, reason: str) -> None:
         _log.error("log directory %s is offline: %s", log_dir, reason)

@@ -127,7 +127,7 @@ class ControllerApis:
         timeouts = RequestTimeouts(self._controller, self._scheduler)
         topics = TopicRequests(self._settings, self._controller, timeouts)
         configs = ConfigRequests(self._controller)
-        partitions = PartitionRequests(self._controller, timeouts)
+        partitions = PartitionRequests(self._controller, timeouts, self._settings.hosting)
         cluster = ClusterRequests(self._settings, self._controller)
         self._handlers |= {
             CREATE_TOPICS: topics.create_topics,

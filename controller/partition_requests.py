@@ -19,6 +19,7 @@ from controller.alter_partition import alter_partitions
 from controller.decision import Decision, View
 from controller.directories import assign_replicas
 from controller.elections import elect_leaders
+from controller.hosting_limit import HostingLimit
 from controller.quorum_controller import QuorumController
 from controller.reassignments import alter_reassignments, list_reassignments
 from controller.request_timeout import RequestTimeouts
@@ -51,11 +52,15 @@ Respond = Callable[[Any], None]
 class PartitionRequests:
     """Handlers by API."""
 
-    def __init__(self, controller: QuorumController, timeouts: RequestTimeouts) -> None:
+    def __init__(
+        self, controller: QuorumController, timeouts: RequestTimeouts, hosting: HostingLimit
+    ) -> None:
+        """`hosting`: what this node can hold as a broker."""
         self._controller = controller
         self._leadership = controller.leadership
         self._rules = controller.leadership.rules
         self._timeouts = timeouts
+        self._hosting = hosting
 
     def alter_partition(
         self, _context: object, request: AlterPartitionRequest, respond: Respond
@@ -96,7 +101,7 @@ class PartitionRequests:
         """Answer an AlterPartitionReassignments request."""
 
         def decide(view: View) -> Decision[AlterPartitionReassignmentsResponse]:
-            return alter_reassignments(view, request, self._rules)
+            return alter_reassignments(view, request, self._rules, self._hosting)
 
         def reply(outcome: AlterPartitionReassignmentsResponse | ApiError) -> None:
             if isinstance(outcome, ApiError):

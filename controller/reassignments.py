@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 
 from controller.change_rules import TopicRules
 from controller.decision import MAX_RECORDS_PER_OPERATION, TOO_MANY_RECORDS, Decision, View
+from controller.hosting_limit import HostingLimit, HostingRoom
 from controller.leader_election import Election
 from controller.manual_assignment import list_fault
 from controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
@@ -47,10 +48,14 @@ _ACCEPTED = ApiError(ErrorCode.NONE)
 
 
 def alter_reassignments(
-    view: View, request: AlterPartitionReassignmentsRequest, rules: TopicRules
+    view: View,
+    request: AlterPartitionReassignmentsRequest,
+    rules: TopicRules,
+    hosting: HostingLimit,
 ) -> Decision[AlterPartitionReassignmentsResponse]:
     """Begin, change or cancel reassignments; each partition on its own."""
     records: list[MetadataRecord] = []
+    room = HostingRoom(hosting, view.image)
     fixed_factor = not request.allow_replication_factor_change
     answer = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
@@ -60,7 +65,7 @@ def alter_reassignments(
         answers = ReassignableTopicResponse(asked.name)
         answer.responses.append(answers)
         for target in asked.partitions:
-            outcome = _alter(view.image, asked.name, target, fixed_factor, rules)
+            outcome = _alter(view.image, asked.name, target, fixed_factor, rules, room)
             error = outcome if isinstance(outcome, ApiError) else _ACCEPTED
             if outcome is not None and not isinstance(outcome, ApiError):
                 records.append(outcome)
@@ -78,6 +83,7 @@ def _alter(
     target: ReassignablePartition,
     fixed_factor: bool,
     rules: TopicRules,
+    room: HostingRoom,
 ) -> PartitionChangeRecord | ApiError | None:
     topic = image.topics.get(name)
     if topic is None:
@@ -97,6 +103,9 @@ def _alter(
     if fixed_factor and factor != len(target.replicas):
         text = f"The replication factor is changed from {factor} to {len(target.replicas)}"
         return ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
+    full = room.take([[one for one in target.replicas if one not in partition.replicas]])
+    if full is not None:
+        return full
     change = rules.of(image, topic)._replace(election=Election.ONLINE)
     targets = _targets(partition, target.replicas)
     return partition_change(topic.id, index, partition, change, targets)

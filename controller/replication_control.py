@@ -24,6 +24,7 @@ from controller.decision import (
     Decision,
     View,
 )
+from controller.hosting_limit import HostingRoom
 from controller.manual_assignment import assignment_fault, consecutive_fault
 from controller.metadata_image import MetadataImage, ResourceType
 from controller.metadata_records import MetadataRecord
@@ -74,12 +75,13 @@ class ReplicationControl:
         if self._partitions_asked(topics) > MAX_PARTITIONS_PER_REQUEST:
             return Decision(TOO_MANY_PARTITIONS)
         names: dict[str, str] | None = None
+        room = HostingRoom(self._settings.hosting, view.image)
         records: list[MetadataRecord] = []
         results = []
         for topic in topics:
             if can_collide(topic.name) and names is None:
                 names = collision_index(view.image.topics.by_name)
-            new = self._create_topic(view.image, topic, names or {})
+            new = self._create_topic(view.image, topic, names or {}, room)
             if isinstance(new, ApiError):
                 results.append(refused_topic(topic.name, new))
                 continue
@@ -98,7 +100,11 @@ class ReplicationControl:
         )
 
     def _create_topic(
-        self, image: MetadataImage, topic: CreatableTopic, names: Mapping[str, str]
+        self,
+        image: MetadataImage,
+        topic: CreatableTopic,
+        names: Mapping[str, str],
+        room: HostingRoom,
     ) -> _NewTopic | ApiError:
         error = _name_error(image, topic.name, names)
         if error is not None:
@@ -112,6 +118,9 @@ class ReplicationControl:
         assignment = self._assignment(image, topic)
         if isinstance(assignment, ApiError):
             return assignment
+        error = room.take(assignment)
+        if error is not None:
+            return error
         topic_id = self._new_topic_id(image)
         partitions = [
             _partition_record(image, topic_id, index, replicas)
@@ -193,8 +202,9 @@ class ReplicationControl:
         """Add partitions to `topics`, each on its own."""
         records: list[MetadataRecord] = []
         results = []
+        room = HostingRoom(self._settings.hosting, view.image)
         for topic in topics:
-            added = self._add_partitions(view.image, topic)
+            added = self._add_partitions(view.image, topic, room)
             if isinstance(added, ApiError):
                 result = CreatePartitionsTopicResult(topic.name, added.code, added.message)
                 results.append(result)
@@ -206,7 +216,7 @@ class ReplicationControl:
         return Decision(results, [] if validate_only else records)
 
     def _add_partitions(
-        self, image: MetadataImage, topic: CreatePartitionsTopic
+        self, image: MetadataImage, topic: CreatePartitionsTopic, room: HostingRoom
     ) -> list[MetadataRecord] | ApiError:
         present = image.topics.get(topic.name)
         if present is None:
@@ -228,6 +238,9 @@ class ReplicationControl:
                     return fault
         if isinstance(assignment, ApiError):
             return assignment
+        error = room.take(assignment)
+        if error is not None:
+            return error
         return [
             _partition_record(image, present.id, index, replicas)
             for index, replicas in enumerate(assignment, count)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from controller.hosting_limit import HostingLimit
 from controller.metadata_version import (
     ELR_VERSION,
     KRAFT_VERSION,
@@ -63,6 +64,8 @@ class ControllerSettings:
     default_replication_factor: int = 1
     num_partitions: int = 1
     delete_topic_enable: bool = True
+    hosting: HostingLimit = field(default_factory=HostingLimit)
+    """What this node can hold as a broker."""
     server_config: Mapping[str, str] = field(default_factory=dict)
     """Texts that the server's configuration sets, by key: they give topics their defaults."""
     check_broker_config: BrokerConfigCheck = _accept

@@ -13,6 +13,7 @@ Follows Kafka's `AutoTopicCreationManager` and the configs that `GroupCoordinato
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 from broker.apis.context import Handle, RequestContext
@@ -26,6 +27,8 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+
+_log = logging.getLogger("ottla.topics")
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTION_TOPIC = "__transaction_state"
@@ -42,6 +45,7 @@ class AutoTopicCreation:
         self._config = config
         self._create_topics = create_topics
         self._under_way: dict[str, None] = {}
+        self._told = ""
 
     def create(self, names: Iterable[str], context: RequestContext) -> dict[str, ErrorCode]:
         """Begin to create `names`; what to tell the client of each meanwhile."""
@@ -61,7 +65,9 @@ class AutoTopicCreation:
     def _ask(self, names: list[str], context: RequestContext) -> None:
         self._under_way.update(dict.fromkeys(names))
 
-        def done(_: CreateTopicsResponse | None) -> None:
+        def done(response: CreateTopicsResponse | None) -> None:
+            if response is not None:
+                self._tell_refused(response)
             # Created or refused: either way the next request of a client may try again.
             for name in names:
                 self._under_way.pop(name, None)
@@ -80,6 +86,15 @@ class AutoTopicCreation:
             context.principal,
         )
         self._create_topics(asking, request, done)
+
+    def _tell_refused(self, response: CreateTopicsResponse) -> None:
+        """The client is told that the topic is unknown, and asks again at once, many times. Of a
+        limit that is reached somebody else has to hear, once."""
+        for topic in response.topics:
+            why = topic.error_message or ""
+            if topic.error_code == ErrorCode.POLICY_VIOLATION and why != self._told:
+                self._told = why
+                _log.warning("topic %s is not created: %s", topic.name, why)
 
     def _described(self, name: str) -> CreatableTopic:
         config = self._config

@@ -22,6 +22,7 @@ from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
+from storage.closed_files import UNLIMITED
 from storage.filesystem import LocalFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
@@ -51,13 +52,26 @@ class Reply:
 class Running:
     """A node that has come up. A later `life` draws other numbers, as for its incarnation."""
 
-    def __init__(self, folder: Path, *, life: int = 0, **overrides: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        open_files_max: int = UNLIMITED,
+        *,
+        life: int = 0,
+        **overrides: str,
+    ) -> None:
         self.scheduler = SimScheduler(life)
         blocking = SimBlocking(self.scheduler)
         config = BrokerConfig.single_node({"log.dirs": str(folder), **overrides})
         filesystem = LocalFilesystem()
         ports = NodePorts(
-            filesystem, self.scheduler, blocking, blocking, self.scheduler.random.randbytes, halt
+            filesystem,
+            self.scheduler,
+            blocking,
+            blocking,
+            self.scheduler.random.randbytes,
+            halt,
+            open_files_max=open_files_max,
         )
         storage = open_storage(config, filesystem, ports.random_bytes, self.scheduler.wall_ms())
         self.node = Node(config, ports, storage)

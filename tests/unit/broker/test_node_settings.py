@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from broker.config import BrokerConfig
-from broker.node_settings import controller_settings
+from broker.node_settings import controller_settings, divided
 from controller.storage_format import LogDirectories
 
 
@@ -17,7 +17,10 @@ def test_the_controller_is_told_what_the_file_says() -> None:
         }
     )
     storage = LogDirectories("cluster", 1, {"a": b"a" * 16, "b": b"b" * 16})
-    settings = controller_settings(config, storage)
+    settings = controller_settings(config, storage, divided(config, 1_000))
+    assert settings.hosting.replicas_max() == 1_000 - 112 - 250
+    assert settings.hosting.descriptors_max == 1_000
+    assert settings.hosting.descriptors_for(1_000) == 1_482
     assert (settings.node_id, settings.cluster_id, settings.voters) == (1, "cluster", (1,))
     assert (settings.metadata_log_dir, settings.directory_id) == ("b", b"b" * 16)
     assert settings.num_partitions == 7

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from broker.apis.context import RequestContext
+from broker.shared_server import LACK_TOLD_MS
+from broker.start_error import StartError
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumRequestPartitionData,
@@ -71,3 +77,46 @@ def test_a_failed_directory_goes_offline_and_is_counted(tmp_path: Path) -> None:
     running.node.failures.fail(str(second), "append", OSError("broken"))
     assert list(running.node.shared.failures.offline_dirs()) == [str(second)]
     assert running.create("t")[0] == ErrorCode.NONE
+
+
+@pytest.mark.parametrize(("reserve", "limit", "needed"), [("-1", 279, 280), ("100", 139, 140)])
+def test_a_start_with_more_partitions_than_descriptors_says_what_it_needs(
+    tmp_path: Path, reserve: str, limit: int, needed: int
+) -> None:
+    """A few moves under way have a share of their own."""
+    reserved = {"ottla.reserved.file.descriptors": reserve}
+    for name in ("fits", "does-not"):
+        folder = tmp_path / name
+        Running(folder).stop()
+        for index in range(40):
+            (folder / f"t-{index}").mkdir()
+        for index in range(5):
+            (folder / f"t-{index}.{'0' * 32}-future").mkdir()
+        (folder / f"t-0.{'0' * 32}-delete").mkdir()
+    text = rf"^40 partition\(s\) in log.dirs need ulimit -n {needed}, and it is {limit}: raise it"
+    with pytest.raises(StartError, match=text):
+        Running(tmp_path / "does-not", limit, **reserved)
+    Running(tmp_path / "fits", needed, **reserved)
+
+
+def test_a_lack_of_descriptors_is_said_once_a_minute(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    running = Running(tmp_path)
+    failures = running.node.shared.failures
+    for _ in range(3):
+        failures.fail(str(tmp_path), "roll", OSError(errno.ENFILE, "Too many open files in system"))
+    assert len([one for one in caplog.records if "descriptors are short" in one.message]) == 1
+    running.scheduler.run_for(LACK_TOLD_MS)
+    failures.fail(str(tmp_path), "roll", OSError(errno.ENFILE, "Too many open files in system"))
+    assert len([one for one in caplog.records if "descriptors are short" in one.message]) == 2
+    assert running.create("t") == [0]
+
+
+def test_a_node_of_one_refuses_exactly_what_it_cannot_hold(tmp_path: Path) -> None:
+    running = Running(tmp_path, open_files_max=244)  # 240 are kept
+    assert running.create("a", "b", "c", "d", "e") == [0, 0, 0, 0, ErrorCode.POLICY_VIOLATION]
+    assert running.produce("d", b"x").error_code == 0
+    running.ask(DeleteTopicsRequest(topic_names=["a"], timeout_ms=1_000), 5)
+    assert running.create("e", "f") == [0, ErrorCode.POLICY_VIOLATION]
+    assert running.produce("e", b"x").error_code == 0

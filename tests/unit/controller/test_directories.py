@@ -170,3 +170,17 @@ def test_an_only_replica_leads_where_it_was_found() -> None:
     lost = after(found, assign(found, LOST_DIRECTORY).records).topics.partition("foo", 0)
     assert lost is not None
     assert (lost.leader, lost.directory_of(1)) == (-1, LOST_DIRECTORY)
+
+
+def test_a_broker_that_has_no_room_for_a_replica_leads_it_no_more() -> None:
+    at = image_of(
+        m.FeatureLevelRecord("metadata.version", 30),
+        broker_record(1, directories=2),
+        broker_record(2),
+        *topic_records("foo", FOO, [1, 2], [1, 2]),
+    )
+    told = assign(at, LOST_DIRECTORY)
+    assert code_of(told) is ErrorCode.NONE
+    partition = after(at, told.records).topics.by_name["foo"].partitions[0]
+    assert (partition.leader, partition.isr) == (2, (2,))
+    assert partition.directory_of(1) == LOST_DIRECTORY

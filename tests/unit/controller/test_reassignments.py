@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from controller.hosting_limit import HostingLimit
 from controller.metadata_image import MetadataImage, PartitionRegistration
 from controller.reassignments import alter_reassignments, list_reassignments
 from protocol.errors import ErrorCode
@@ -23,6 +24,7 @@ from tests.unit.controller.controller_fixture import broker_record, image_of, to
 from tests.unit.controller.decisions import RULES, after, view
 
 FOO = b"f" * 16
+UNLIMITED = HostingLimit()
 LEVEL = m.FeatureLevelRecord("metadata.version", 30)
 
 
@@ -32,11 +34,14 @@ def image(*more: Any, isr: list[int] | None = None) -> MetadataImage:
 
 
 def move(
-    at: MetadataImage, replicas: list[int] | None, fixed: bool = False
+    at: MetadataImage,
+    replicas: list[int] | None,
+    fixed: bool = False,
+    hosting: HostingLimit = UNLIMITED,
 ) -> tuple[ErrorCode, MetadataImage]:
     topic = ReassignableTopic("foo", [ReassignablePartition(0, replicas)])
     request = AlterPartitionReassignmentsRequest(0, not fixed, [topic])
-    decision = alter_reassignments(view(at), request, RULES)
+    decision = alter_reassignments(view(at), request, RULES, hosting)
     (answer,) = decision.reply.responses[0].partitions
     return ErrorCode(answer.error_code), after(at, decision.records)
 
@@ -151,3 +156,11 @@ def test_list() -> None:
         (one,) = answer.topics[0].partitions
         assert (one.replicas, one.adding_replicas) == ([4, 2, 1, 3], [4])
         assert one.removing_replicas == [1, 3]
+
+
+def test_a_replica_that_this_node_cannot_hold_is_refused() -> None:
+    at = image()
+    full = HostingLimit(4, lambda: 0, 512)
+    assert move(at, [1, 2, 4], hosting=full)[0] is ErrorCode.POLICY_VIOLATION
+    assert move(at, [1, 2, 5], hosting=full)[0] is ErrorCode.NONE
+    assert move(at, [2, 1, 3], hosting=HostingLimit(1, lambda: 0, 512))[0] is ErrorCode.NONE

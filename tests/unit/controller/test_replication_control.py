@@ -6,6 +6,7 @@ import random
 
 from controller.configuration_control import ConfigurationControl
 from controller.decision import View
+from controller.hosting_limit import HostingLimit
 from controller.metadata_image import UNASSIGNED_DIRECTORY, MetadataImage
 from controller.partition_change import default_directory
 from controller.replication_control import ReplicationControl, usable_brokers
@@ -139,3 +140,20 @@ def test_deleting_what_is_not_there() -> None:
     decision = control().delete_topics(view(image), [FOO, b"x" * 16])
     assert decision.records == [m.RemoveTopicRecord(FOO)]
     assert decision.reply == {b"x" * 16: ApiError(ErrorCode.UNKNOWN_TOPIC_ID)}
+
+
+def test_more_than_this_node_can_hold_is_refused_and_the_rest_is_made() -> None:
+    hosting = HostingLimit(1, lambda: 5, 512)
+    image = image_of(broker_record(1), *topic_records("foo", FOO, [1]))
+    topics = [CreatableTopic(name, count, 1) for name, count in (("a", 2), ("b", 3), ("c", 2))]
+    for validate_only in (True, False):
+        decision = control(hosting=hosting).create_topics(view(image), topics, validate_only)
+        codes = [ErrorCode(one.error_code) for one in decision.reply]
+        assert codes == [ErrorCode.NONE, ErrorCode.POLICY_VIOLATION, ErrorCode.NONE]
+    partitions = [one for one in decision.records if isinstance(one, m.PartitionRecord)]
+    assert len(partitions) == 4
+    for count, code in ((5, ErrorCode.NONE), (6, ErrorCode.POLICY_VIOLATION)):
+        asked = [CreatePartitionsTopic("foo", count, None)]
+        decision = control(hosting=hosting).create_partitions(view(image), asked, False)
+        assert ErrorCode(decision.reply[0].error_code) is code
+        assert len(decision.records) == (0 if code else count - 1)

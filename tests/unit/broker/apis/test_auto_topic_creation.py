@@ -9,7 +9,11 @@ from broker.apis.context import RequestContext, Respond
 from broker.config import BrokerConfig
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from protocol.messages.create_topics import (
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from tests.unit.broker.apis.api_fixture import context
 
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -91,3 +95,15 @@ def test_internal_topics_have_their_own_configs(
         "retention.ms": "-1",
         "segment.bytes": "104857600",
     }
+
+
+def test_a_limit_that_is_reached_is_told_to_people_once(
+    creation: AutoTopicCreation, controller: Controller, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(3):  # the client asks again, many times
+        creation.create(["a"], context(ApiKey.METADATA, 13))
+        full = CreatableTopicResult(
+            "a", error_code=ErrorCode.POLICY_VIOLATION, error_message="full"
+        )
+        controller.asked[-1][2](CreateTopicsResponse(topics=[full]))
+    assert [one.getMessage() for one in caplog.records] == ["topic a is not created: full"]
