@@ -5,13 +5,15 @@ says that a move was begun, or why not. A partition that lives on other brokers 
 REPLICA_NOT_AVAILABLE, one that does not exist UNKNOWN_TOPIC_OR_PARTITION; either will be made in
 that directory should it come: `kafka-reassign-partitions` asks again until it is. A directory that
 no config names is LOG_DIR_NOT_FOUND, one that failed KAFKA_STORAGE_ERROR. To move a replica to
-where it lies ends a move that is under way.
+where it lies ends a move that is under way. A copy for which there is no descriptor left is
+POLICY_VIOLATION.
 
 Versions: v2 flexible.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from broker.apis.context import Api, RequestContext, Respond
@@ -25,7 +27,9 @@ from protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopicResult,
 )
 from storage.future_logs import NAME_LENGTH_MAX
-from storage.log_dir_failure import LogDirFailure
+from storage.log_dir_failure import DescriptorsLack, LogDirFailure
+
+_log = logging.getLogger("ottla.replicas")
 
 
 class AlterReplicaLogDirsApi:
@@ -71,6 +75,9 @@ class AlterReplicaLogDirsApi:
             return ErrorCode.KAFKA_STORAGE_ERROR
         try:
             replicas.mover.move(partition, log_dir)
+        except DescriptorsLack as lack:
+            _log.warning("%s", lack)
+            return ErrorCode.POLICY_VIOLATION
         except LogDirFailure:
             return ErrorCode.KAFKA_STORAGE_ERROR
         return ErrorCode.NONE

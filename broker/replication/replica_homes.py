@@ -114,6 +114,13 @@ class ReplicaHomes:
         if not self.is_known_as_gone(registration):
             self._assignments.lost(topic_id, partition.partition)
 
+    def held_back(self, topic_id: bytes, index: int, registration: PartitionRegistration) -> None:
+        """There is no descriptor for a log that is new. Where there are other replicas the
+        controller is to hear of it. An only one is nobody else's to lead, and is not to be taken
+        for lost: it is made at the next start, at the latest."""
+        if len(registration.replicas) > 1 and not self.is_known_as_gone(registration):
+            self._assignments.lost(topic_id, index)
+
     def tell(self) -> None:
         """All that was there at the start has been looked at: say what was not."""
         for line in self.lines():

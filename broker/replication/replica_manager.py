@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Protocol
 
 from broker.config import BrokerConfig
 from broker.dynamic_config import move_rate, topic_defaults
@@ -19,7 +18,9 @@ from broker.metrics import Metrics
 from broker.purgatory.purgatory import Purgatory
 from broker.replication.assignments_manager import AssignmentsManager
 from broker.replication.fetch_session_cache import FetchSessionCache
+from broker.replication.fetchers import Fetchers
 from broker.replication.followers import LeaderView
+from broker.replication.held_back_replicas import HeldBackReplicas
 from broker.replication.partition import Partition
 from broker.replication.replica_homes import ReplicaHomes
 from broker.replication.replica_mover import ReplicaMover
@@ -35,7 +36,7 @@ from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, PartitionRegistration, ResourceType
 from protocol.errors import ErrorCode
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailure, LogUnusable
+from storage.log_dir_failure import DescriptorsLack, LogDirFailure, LogUnusable
 from storage.log_manager import LogManager
 from storage.ports import Scheduler
 from storage.retention import Breaches
@@ -50,25 +51,6 @@ NO_METADATA = MetadataImage()
 
 # Not a config of Kafka's either: `ServerConfigs.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS`.
 SESSION_EVICTION_MS = 120_000
-
-
-class Fetchers(Protocol):
-    """What copies the partitions that other brokers lead (`ReplicaFetcherManager`)."""
-
-    def follow(self, partition: Partition) -> None:
-        """Copy it from the leader that it has now, under the epoch that it has now."""
-
-    def stop(self, partition: Partition) -> None:
-        """Copy it no more; nothing to do where it was not."""
-
-    def close_idle(self) -> None:
-        """All changes of one image were told."""
-
-    def brokers_changed(self) -> None:
-        """Some brokers have other addresses."""
-
-    def log_start_moved(self, partition: Partition) -> None:
-        """By retention here, not by its leader: the leader is to hear of it."""
 
 
 class ReplicaManager:
@@ -103,6 +85,7 @@ class ReplicaManager:
         self._by_topic_id: dict[tuple[bytes, int], Partition] = {}
         # Ours, but their logs cannot be opened or made: a log directory is offline.
         self._offline: dict[TopicPartition, None] = {}
+        self._held_back = HeldBackReplicas(log_manager.descriptors, scheduler, self._take_up)
         self._image: MetadataImage | None = None
         self._fetchers: Fetchers | None = None
         self._assignments: AssignmentsManager | None = None
@@ -134,7 +117,7 @@ class ReplicaManager:
         known = self._image.topics.get(topic) if self._image else None
         if known is None or index not in known.partitions:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if (topic, index) in self._offline:
+        if (topic, index) in self._offline or (topic, index) in self._held_back:
             return ErrorCode.KAFKA_STORAGE_ERROR
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
@@ -150,8 +133,10 @@ class ReplicaManager:
 
     @property
     def offline_count(self) -> int:
-        """Replicas of ours in a log directory that failed (Kafka's OfflineReplicaCount)."""
-        return len(self._offline) + sum(one.log.offline for one in self._partitions.values())
+        """Replicas of ours in a log directory that failed (Kafka's OfflineReplicaCount), and those
+        that there is no descriptor for."""
+        missing = len(self._offline) + len(self._held_back)
+        return missing + sum(one.log.offline for one in self._partitions.values())
 
     def on_leadership(self, listener: Callable[[Partition, bool], None]) -> None:
         """`listener(partition, leads now)` runs after each change: coordinators load and unload."""
@@ -177,13 +162,10 @@ class ReplicaManager:
             for (topic, topic_id, index), registration in kind.items():
                 if topic not in configs:
                     configs[topic] = self.topic_config(topic)
-                partition = self._hosted(
-                    topic, topic_id, index, configs[topic], at_start, registration
-                )
-                if partition is not None:
-                    self._change(partition, registration)
+                self._host(topic, topic_id, index, registration, configs[topic], at_start)
         if homes is not None:
             homes.tell()
+        self._held_back.take_up()
         self._tell_brokers(delta)
         self._apply_configs(delta, image)
 
@@ -202,36 +184,51 @@ class ReplicaManager:
             for topic in dict.fromkeys(topic for topic, _ in self._partitions):
                 self.log_manager.update_config(topic, self.topic_config(topic))
 
-    def _hosted(
+    def _host(
         self,
         topic: str,
         topic_id: bytes,
         index: int,
-        config: LogConfig,
-        at_start: bool,
         registration: PartitionRegistration,
-    ) -> Partition | None:
-        """The replica here, with its log made where it is new. None where the log is offline."""
+        config: LogConfig,
+        at_start: bool = False,
+    ) -> None:
+        """Bring the replica here to its registration, its log made where it is new. None is made
+        where its directory is offline or gone, or descriptors lack."""
         partition = self._partitions.get(key := TopicPartitionName(topic, index))
-        if partition is not None and partition.topic_id == topic_id:
-            return partition
-        is_new = not at_start and key not in self._offline
-        homes, log_dir = self._homes, None
-        try:
-            if homes is not None:
-                log_dir = homes.named_dir(registration)
-                if not is_new:
-                    homes.check(key, registration)
-            partition = self._create(topic, topic_id, index, config, is_new, log_dir)
-        except LogDirFailure as failure:
-            self._offline[key] = None
-            if homes is not None and isinstance(failure, LogUnusable):
-                homes.offline(key, topic_id, registration, failure.why)
-            else:
-                _log.error("%s is offline: %s", key, failure)
-            return None
-        self._offline.pop(key, None)
-        return partition
+        if partition is None or partition.topic_id != topic_id:
+            is_new = not at_start and key not in self._offline
+            homes, log_dir = self._homes, None
+            try:
+                if homes is not None:
+                    log_dir = homes.named_dir(registration)
+                    if not is_new:
+                        homes.check(key, registration)
+                partition = self._create(topic, topic_id, index, config, is_new, log_dir)
+            except DescriptorsLack as lack:
+                self._held_back.hold(topic, index, lack)
+                if homes is not None:
+                    homes.held_back(topic_id, index, registration)
+                return
+            except LogDirFailure as failure:
+                self._offline[key] = None
+                if homes is not None and isinstance(failure, LogUnusable):
+                    homes.offline(key, topic_id, registration, failure.why)
+                else:
+                    _log.error("%s is offline: %s", key, failure)
+                return
+            self._offline.pop(key, None)
+            self._held_back.forget(topic, index)
+        self._change(partition, registration)
+
+    def _take_up(self, topic: str, index: int) -> None:
+        """There is room for a replica that was held back."""
+        known = self.image.topics.get(topic)
+        if known is None or self.node_id not in known.partitions[index].replicas:
+            self._held_back.forget(topic, index)
+            return
+        registration, config = known.partitions[index], self.topic_config(topic)
+        self._host(topic, known.id, index, registration, config)
 
     def _change(self, partition: Partition, registration: PartitionRegistration) -> None:
         led, epoch = partition.is_leader, partition.leader_epoch
@@ -279,6 +276,9 @@ class ReplicaManager:
 
     def _delete(self, topic: str, topic_id: bytes, index: int) -> None:
         """The topic is gone, or this broker is none of the replicas any more: so goes the log."""
+        self._held_back.forget(topic, index)
+        if self._assignments is not None:
+            self._assignments.forget(topic_id, index)
         partition = self._by_topic_id.get((topic_id, index))
         if partition is None:
             if (topic, index) in self._offline:
@@ -287,8 +287,6 @@ class ReplicaManager:
             return
         if self._fetchers is not None:
             self._fetchers.stop(partition)
-        if self._assignments is not None:
-            self._assignments.forget(topic_id, index)
         del self._partitions[(topic, index)]
         del self._by_topic_id[(partition.topic_id, index)]
         self.mover.cancel(partition)
@@ -376,6 +374,7 @@ class ReplicaManager:
         registration = topic.partitions.get(partition.index) if topic is not None else None
         if self._assignments is not None and registration is not None:
             self._assignments.placed(partition, registration)
+        self._held_back.take_up()
 
     def _log_dir_failed(self, log_dir: str) -> None:
         """Its logs refuse everything already; the controller elects other leaders for them."""

@@ -22,7 +22,7 @@ from broker.replication.partition import Partition
 from broker.replication.replication_quota import UNLIMITED
 from protocol.errors import ErrorCode
 from storage.fetch_data import UNDEFINED_EPOCH, UNDEFINED_OFFSET
-from storage.log_dir_failure import LogDirFailure
+from storage.log_dir_failure import DescriptorsLack, LogDirFailure
 from storage.log_manager import LogManager
 from storage.ports import Blocking, Scheduler
 from storage.unified_log import UnifiedLog
@@ -69,7 +69,8 @@ class ReplicaMover:
     def move(self, partition: Partition, log_dir: str) -> None:
         """Begin to move `partition` to `log_dir`; a move elsewhere that is under way ends.
 
-        Nothing to do where it lies, or is on its way, there. Raises LogDirFailure.
+        Nothing to do where it lies, or is on its way, there. Raises LogDirFailure, DescriptorsLack
+        where there is no room for one more copy.
         """
         future = self._logs.future_logs.get((partition.topic, partition.index))
         if future is not None and future.log_dir != log_dir:
@@ -80,6 +81,10 @@ class ReplicaMover:
             self.cancel(partition)
             return
         if future is None:
+            descriptors = self._logs.descriptors
+            if not descriptors.has_room_for_move:
+                text = f"{len(self._moves)} moves are under way, ulimit -n {descriptors.limit}"
+                raise DescriptorsLack(log_dir, f"{partition!r} is not moved: {text}")
             future = self._logs.future_logs.create(log, log_dir, log.config)
             _log.info("%r moves from %s to %s", partition, log.log_dir, log_dir)
         self._begin(partition, future)

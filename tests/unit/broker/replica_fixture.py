@@ -23,6 +23,7 @@ from protocol.messages.metadata_records import (
     TopicRecord,
 )
 from protocol.records import Record, build_batch
+from storage.descriptors import Descriptors
 from storage.filesystem import LocalFilesystem
 from storage.log_dir_failure import LogDirFailureChannel
 from storage.log_manager import LogManager, LogManagerSettings
@@ -36,7 +37,12 @@ class Replicas:
     """One broker's replicas in a folder, in virtual time."""
 
     def __init__(
-        self, folder: str, *, verifies_transactions: bool = False, **overrides: str
+        self,
+        folder: str,
+        *,
+        verifies_transactions: bool = False,
+        descriptors: Descriptors | None = None,
+        **overrides: str,
     ) -> None:
         self.scheduler = SimScheduler()
         self.blocking = SimBlocking(self.scheduler)
@@ -49,6 +55,7 @@ class Replicas:
             self.blocking,
             self.failures,
             verifies_transactions=verifies_transactions,
+            descriptors=descriptors or Descriptors(),
         )
         self.logs = LogManager(
             environment,
@@ -88,6 +95,19 @@ class Replicas:
         **configs: str,
     ) -> Partition:
         """Make a topic whose id is its name; its first partition."""
+        self.replay_new(topic, partitions, replicas, isr, leader, **configs)
+        return self.partition(topic)
+
+    def replay_new(
+        self,
+        topic: str,
+        partitions: int = 1,
+        replicas: Sequence[int] = (NODE_ID,),
+        isr: Sequence[int] | None = None,
+        leader: int = NODE_ID,
+        **configs: str,
+    ) -> None:
+        """The same of one that may not be served here."""
         topic_id = topic_id_of(topic)
         records: list[MetadataRecord] = [TopicRecord(topic, topic_id)]
         for key, value in configs.items():
@@ -106,7 +126,6 @@ class Replicas:
                 )
             )
         self.replay(*records)
-        return self.partition(topic)
 
     def partition(self, topic: str, index: int = 0) -> Partition:
         partition = self.manager.partition(topic, index)

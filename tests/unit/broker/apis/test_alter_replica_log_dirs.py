@@ -103,3 +103,12 @@ def test_a_refusal_names_every_partition(broker: Broker) -> None:
     request = AlterReplicaLogDirsRequest([asked])
     response = refuse_alter_log_dirs(request, ErrorCode.UNKNOWN_SERVER_ERROR)
     assert error_of(response) is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_a_copy_that_there_is_no_descriptor_for_is_refused(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.replicas.logs.descriptors.moves = lambda: 10**10
+    assert broker.alter(broker.b) is ErrorCode.POLICY_VIOLATION
+    assert "is not moved" in caplog.text and "ulimit -n" in caplog.text
+    assert broker.shown() == [("a", 0, False, 0), ("b", 1, False, 0)]

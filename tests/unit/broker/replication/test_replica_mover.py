@@ -22,7 +22,7 @@ from protocol.messages.metadata_records import (
     TopicRecord,
 )
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailure, LogDirFailureChannel
+from storage.log_dir_failure import DescriptorsLack, LogDirFailure, LogDirFailureChannel
 from storage.log_environment import LogEnvironment
 from storage.log_manager import LogManager, LogManagerSettings
 from storage.unified_log import UnifiedLog
@@ -328,3 +328,17 @@ def test_what_the_log_cut_off_is_cut_off_the_copy() -> None:
         start = max(log.log_start_offset, future.log_start_offset)
         assert start == log.log_start_offset, seed
         assert read_all(future, start) == read_all(log, start), seed
+
+
+def test_a_copy_that_there_is_no_descriptor_for_is_not_begun() -> None:
+    broker = Broker()
+    descriptors = broker.logs.descriptors
+    descriptors.moves = lambda: 10**10
+    with pytest.raises(DescriptorsLack, match="is not moved"):
+        broker.move()
+    assert broker.folders(B) == [] and broker.logs.online_dirs == [A, B]
+    broker.move(A)  # to where it lies: nothing to do
+    descriptors.moves = lambda: 0
+    broker.move()
+    broker.run()
+    assert broker.partition.log.log_dir == B
