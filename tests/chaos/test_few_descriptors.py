@@ -134,7 +134,7 @@ def test_with_512_descriptors_all_that_was_made_is_served(broker: LimitedBroker)
             produce(client, "rest", rest, number)
         for number, client in enumerate(clients):
             produce(client, "rest", 1, number)
-        # Each reads 20 segments; 140 of them are closed and have at least 32 descriptors between them.
+        # Each reads 20 segments. 140 are closed: they have at least 32 descriptors between them.
         for number, client in enumerate(clients):
             offset = number % BATCHES
             assert read(client, "rolls", ROLLING, offset) == [b"%d" % offset] * ROLLING
