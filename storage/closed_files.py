@@ -44,6 +44,11 @@ class ClosedFiles:
         """Descriptors in use, those of slices that are being sent among them."""
         return len(self._open)
 
+    @property
+    def is_roomy(self) -> bool:
+        """Whether less than half of the room is used: for who would keep a file for a while."""
+        return 2 * len(self._open) < self.room()
+
     def open(self, holder: Holder, filesystem: Filesystem, path: str) -> File:
         """Open a file for `holder`. Raises OSError; EMFILE where all that there is room for are
         being sent."""

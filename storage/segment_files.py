@@ -100,9 +100,18 @@ class SegmentFiles:
         if type(file) is ClosedFile:
             file.release()
 
+    def _file_to_sync(self) -> File | None:
+        """The open file, which the job keeps: an error of the disk is sure to be told to it. Many
+        segments may be rolled before the first is synced: where that would take what readers
+        need, None, and the job opens the file itself."""
+        file = self.file
+        if type(file) is not ClosedFile:
+            return file
+        return file.current if self._files.is_roomy else None
+
     def sync_job(self) -> Callable[[], None]:
         """What makes this segment durable as it is now: for another thread, touches only files."""
-        file, filesystem = self.open_file, self.filesystem
+        file, filesystem = self._file_to_sync(), self.filesystem
         paths = [self.path(LOG_SUFFIX)] if file is None else []
         if self._indexes_unsynced:
             paths += [self.path(INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)]

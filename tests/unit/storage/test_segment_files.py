@@ -12,13 +12,13 @@ from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import NOW_MS, batch
 
 
-def segment_in(filesystem: MemoryFilesystem, files: ClosedFiles) -> LogSegment:
+def segment_in(filesystem: MemoryFilesystem, files: ClosedFiles, base: int = 0) -> LogSegment:
     filesystem.make_dirs("/log")
     segment = LogSegment(
-        filesystem, "/log", 0, LogConfig(), created_ms=NOW_MS, create=True, files=files
+        filesystem, "/log", base, LogConfig(), created_ms=NOW_MS, create=True, files=files
     )
-    data = batch(b"value")
-    segment.note(0, NOW_MS, segment.append(data), len(data))
+    data = batch(b"value", base_offset=base)
+    segment.note(base, NOW_MS, segment.append(data), len(data))
     return segment
 
 
@@ -66,3 +66,20 @@ def test_a_file_that_is_gone_needs_no_sync_unless_its_folder_went() -> None:
     sync_path(filesystem, "/log/gone")
     with pytest.raises(FileNotFoundError):
         sync_path(filesystem, "/elsewhere/gone")
+
+
+def test_syncs_that_are_late_keep_no_descriptors_from_readers() -> None:
+    filesystem, room = MemoryFilesystem(), 8
+    files = ClosedFiles(lambda: room)
+    segments, jobs = [], []
+    for base in range(20):
+        segment = segment_in(filesystem, files, base)
+        segment.become_inactive()
+        segments.append(segment)
+        jobs.append(segment.sync_job())
+    assert all(segment.read(base, 100, None, True) for base, segment in enumerate(segments))
+    filesystem.calls.clear()
+    for job in jobs:
+        job()
+    synced = [path for operation, path in filesystem.calls if operation == "sync"]
+    assert sum(path.endswith(".log") for path in synced) == 20
