@@ -61,6 +61,10 @@ def in_one_go(steps: Steps[T]) -> T:
         return value
 
 
+LOOKS_AT_ONCE = 8
+"""Short pieces of work that one request may have done in one slice."""
+
+
 class _Work(Generic[T]):
     """One piece, and how far it is."""
 
@@ -94,6 +98,16 @@ class SlicedWork:
         """Do all of it, later; then `done(result, error)`, once."""
         self._be_ready(_Work(steps, done))
 
+    def begin(self, steps: Steps[T], done: Callable[[T | None, Exception | None], None]) -> list[T]:
+        """What came of it, where it ends with its first slice; else nothing, and the rest is done
+        as by `run`."""
+        try:
+            job = next(steps)
+        except StopIteration as end:
+            return [end.value]
+        self._go_on(_Work(steps, done), job)
+        return []
+
     def _be_ready(self, work: _Work[Any]) -> None:
         self._ready.append(work)
         if not self._turn_is_due:
@@ -120,14 +134,17 @@ class SlicedWork:
         except Exception as failure:  # noqa: BLE001  its owner gets it as a value
             self._end(work, None, failure)
         else:
-            if job is None:
-                self._be_ready(work)
-            else:
-                work.job = job
-                if job.holds_bytes is not None:
-                    self._hold(work, 0)
-                self._with_job.append(work)
-                self._next_job()
+            self._go_on(work, job)
+
+    def _go_on(self, work: _Work[Any], job: Job | None) -> None:
+        if job is None:
+            self._be_ready(work)
+            return
+        work.job = job
+        if job.holds_bytes is not None:
+            self._hold(work, 0)
+        self._with_job.append(work)
+        self._next_job()
 
     def _end(self, work: _Work[Any], result: Any, error: Exception | None) -> None:
         self._hold(work, 0)

@@ -14,6 +14,7 @@ Kafka's class: `UnifiedLog` 4.3. KIP-98 (idempotence), KIP-101 (epochs), KIP-734
 
 from __future__ import annotations
 
+from functools import partial
 from struct import Struct
 
 from protocol.control_records import read_transaction_marker
@@ -32,7 +33,8 @@ from storage.log_validator import Look, LookedAt, look_before_append, validate
 from storage.plain_append import PlainAppend
 from storage.recoverable_log import LogEnvironment
 from storage.refusal import Refusal
-from storage.time_lookup import find_by_timestamp, find_max_timestamp
+from storage.sliced_work import Steps, in_one_go
+from storage.time_lookup import Candidate, batch_by_timestamp, batch_of_max_timestamp, look_up
 from storage.transactional_log import OFFLINE
 from storage.verification_state import VerificationGuard
 
@@ -298,6 +300,10 @@ class UnifiedLog(PlainAppend):
     def fetch_offset_by_timestamp(
         self, timestamp: int, leader_epoch: int = -1
     ) -> TimestampAndOffset | None:
+        """`look_up_by_time` in one go."""
+        return in_one_go(self.look_up_by_time(timestamp))
+
+    def look_up_by_time(self, timestamp: int) -> Steps[TimestampAndOffset | None]:
         """ListOffsets: -1 the log's end, -2 and -4 its start, -3 the record with the largest
         timestamp, -5 and -6 nothing (no tiered storage), else the first record at or after it.
 
@@ -305,18 +311,23 @@ class UnifiedLog(PlainAppend):
         The caller bounds the result by the high watermark or the last stable offset, and answers
         the latest offset with its own leader epoch.
         """
+        start = self.log_start_offset
         if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
-            start = self.log_start_offset
             return TimestampAndOffset(-1, start, self.leader_epochs.epoch_for(start))
         if timestamp == LATEST_TIMESTAMP:
             return TimestampAndOffset(-1, self.log_end_offset, self.leader_epochs.latest)
         if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
             return TimestampAndOffset(-1, -1, -1)
+        find = partial(self._batch_by_time, timestamp)
+        return (yield from look_up(find, start, self._environment.allocate))
+
+    def _batch_by_time(self, timestamp: int, start_offset: int) -> Candidate | None:
         segments = self._local.segments
+        start_offset = max(start_offset, self.log_start_offset)
         try:
             if timestamp == MAX_TIMESTAMP:
-                return find_max_timestamp(segments, self.log_start_offset)
-            return find_by_timestamp(segments, timestamp, self.log_start_offset)
+                return batch_of_max_timestamp(segments, start_offset)
+            return batch_by_timestamp(segments, timestamp, start_offset)
         except OSError as error:
             raise self._failed("look-up by time", error) from error
 

@@ -14,6 +14,8 @@ v10 a time-out for remote look-ups.
 
 from __future__ import annotations
 
+import logging
+
 from broker.apis.context import Api, RequestContext, Respond
 from broker.config import BrokerConfig
 from broker.replication.partition import Partition
@@ -34,6 +36,9 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from storage.fetch_data import TimestampAndOffset
+from storage.sliced_work import LOOKS_AT_ONCE, Steps
+
+_log = logging.getLogger(__name__)
 
 LATEST = -1
 EARLIEST = -2
@@ -73,9 +78,26 @@ class ListOffsetsApi:
         if request.isolation_level not in CONSUMER_ISOLATIONS:
             respond(refuse_list_offsets(request, ErrorCode.INVALID_REQUEST))
             return
+
+        def done(response: ListOffsetsResponse | None, error: Exception | None) -> None:
+            if response is None:
+                _log.error("a look-up by time failed", exc_info=error)
+                response = refuse_list_offsets(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+            respond(response)
+
+        # Only a look into a batch that unpacks to much takes longer than one slice.
+        for response in self._replicas.log_manager.sliced.begin(
+            self._answer(context, request), done
+        ):
+            respond(response)
+
+    def _answer(
+        self, context: RequestContext, request: ListOffsetsRequest
+    ) -> Steps[ListOffsetsResponse]:
         twice = _asked_twice(request)
         told: dict[tuple[str, int], None] = {}
         topics = []
+        look_ups = 0
         for topic in request.topics:
             answers = []
             for asked in topic.partitions:
@@ -85,9 +107,13 @@ class ListOffsetsApi:
                         answers.append(_failed(asked.partition_index, ErrorCode.INVALID_REQUEST))
                     told[key] = None
                     continue
-                answers.append(self._partition(context, request, topic.name, asked))
+                answers.append((yield from self._partition(context, request, topic.name, asked)))
+                look_ups += asked.timestamp >= 0 or asked.timestamp == MAX_TIMESTAMP
+                if look_ups == LOOKS_AT_ONCE:
+                    look_ups = 0
+                    yield None
             topics.append(ListOffsetsTopicResponse(topic.name, answers))
-        respond(ListOffsetsResponse(0, topics))
+        return ListOffsetsResponse(0, topics)
 
     def _partition(
         self,
@@ -95,7 +121,7 @@ class ListOffsetsApi:
         request: ListOffsetsRequest,
         topic: str,
         asked: ListOffsetsPartition,
-    ) -> ListOffsetsPartitionResponse:
+    ) -> Steps[ListOffsetsPartitionResponse]:
         index = asked.partition_index
         if asked.timestamp < EARLIEST:
             since = NAMED_FROM.get(asked.timestamp)
@@ -109,7 +135,7 @@ class ListOffsetsApi:
         if error:
             return _failed(index, error)
         isolation = request.isolation_level if request.replica_id == CONSUMER else READ_LOG_END
-        found = _look_up(partition, asked.timestamp, isolation)
+        found = yield from _look_up(partition, asked.timestamp, isolation)
         if found is ErrorCode.OFFSET_NOT_AVAILABLE and context.api_version < NOT_AVAILABLE_FROM:
             return _failed(index, ErrorCode.LEADER_NOT_AVAILABLE)
         if isinstance(found, ErrorCode):
@@ -121,7 +147,7 @@ class ListOffsetsApi:
 
 def _look_up(
     partition: Partition, timestamp: int, isolation: int
-) -> TimestampAndOffset | ErrorCode:
+) -> Steps[TimestampAndOffset | ErrorCode]:
     log = partition.log
     end = partition.upper_offset(isolation)
     # A new leader that has not heard of its followers yet does not know how far it was read
@@ -136,7 +162,7 @@ def _look_up(
         return TimestampAndOffset(NO_TIMESTAMP, start, log.leader_epochs.epoch_for(start))
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return NOT_FOUND
-    found = partition.offset_by_time(timestamp)
+    found = yield from partition.offset_by_time(timestamp)
     if isinstance(found, ErrorCode):
         return found
     if found is None or found.offset >= end:

@@ -17,7 +17,7 @@ from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from storage.log_validator import Look, LookedAt
-from storage.sliced_work import Steps, first_slice
+from storage.sliced_work import LOOKS_AT_ONCE, Steps, first_slice
 
 Looked: TypeAlias = dict[int, LookedAt]
 """By the identity of the partition's part of the request."""
@@ -54,7 +54,7 @@ class RecordLooks:
 
         looked: Looked = {}
         for data, look in looks():
-            outcome = first_slice(look.steps)
+            outcome = first_slice(look.steps) if len(looked) < LOOKS_AT_ONCE else []
             if not outcome:
                 keep_records(request)
                 self._replicas.log_manager.sliced.run(_all_of(looks()), done)
@@ -75,6 +75,7 @@ def _all_of(looks: Iterator[tuple[PartitionProduceData, Look]]) -> Steps[Looked]
     for data, look in looks:
         outcome = yield from look.steps
         looked[id(data)] = LookedAt(look.config, outcome)
+        yield None
     return looked
 
 

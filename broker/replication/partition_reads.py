@@ -17,6 +17,7 @@ from protocol.record_batch import CorruptBatch
 from storage.fetch_data import TimestampAndOffset
 from storage.file_records import FileRecords
 from storage.log_dir_failure import LogDirFailure
+from storage.sliced_work import Steps
 from storage.transaction_index import AbortedTxn
 from storage.unified_log import UnifiedLog
 
@@ -253,10 +254,10 @@ class PartitionReads:
             read.withheld = max(max_bytes, 0)
         return read
 
-    def offset_by_time(self, timestamp: int) -> TimestampAndOffset | None | ErrorCode:
+    def offset_by_time(self, timestamp: int) -> Steps[TimestampAndOffset | None | ErrorCode]:
         """The first record at or after `timestamp` (ms), or by one of ListOffsets' names."""
         try:
-            return self.log.fetch_offset_by_timestamp(timestamp)
+            return (yield from self.log.look_up_by_time(timestamp))
         except LogDirFailure:
             return ErrorCode.KAFKA_STORAGE_ERROR
         except CorruptBatch:

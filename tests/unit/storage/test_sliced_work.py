@@ -170,3 +170,23 @@ def test_the_first_slice_and_all_of_them() -> None:
     assert first_slice(steps()) == [[]]
     assert first_slice(steps(None)) == []
     assert in_one_go(steps(None, Job(lambda: 5), None)) == [None, 5, None]
+
+
+def test_what_begins_may_end_at_once() -> None:
+    bench = Bench()
+
+    def steps(slices: int) -> Steps[str]:
+        for number in range(slices):
+            bench.log.append(f"slice {number}")
+            yield None
+        return "done"
+
+    def done(result: str | None, _error: Exception | None) -> None:
+        bench.log.append(str(result))
+
+    assert bench.work.begin(steps(0), done) == ["done"]
+    assert bench.log == [] and bench.soon == []
+    assert bench.work.begin(steps(2), done) == []
+    assert bench.log == ["slice 0"]
+    bench.turns()
+    assert bench.log == ["slice 0", "slice 1", "done"]

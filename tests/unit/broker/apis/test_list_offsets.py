@@ -7,6 +7,7 @@ import pytest
 from broker.apis.context import RequestContext
 from broker.apis.list_offsets import ListOffsetsApi, refuse_list_offsets
 from broker.replication.transaction_marker import TransactionMarkerRequest
+from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -15,6 +16,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from protocol.records import Record, build_batch
 from tests.unit.broker.replica_fixture import Replicas
 
 
@@ -162,3 +164,75 @@ def test_a_new_leader_does_not_tell_an_end_that_lies_behind_what_was_read(
     replicas.partition("t").read_for_follower(2, 1, 3, 1, True, epoch, epoch)
     replicas.partition("t").follower_fetched(2, 3, 0, 1)
     assert offsets.at(-1) == (0, -1, 3)
+
+
+# --- in slices -----------------------------------------------------------------------------------
+
+
+class Later(ListOffsets):
+    """Takes answers when they come."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.answers: list[ListOffsetsResponse] = []
+
+    def send(self, *asked: ListOffsetsPartition) -> None:
+        context = RequestContext(2, 10, 1, "me", "here", "PLAINTEXT", "c")
+        request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic("t", list(asked))])
+        self.api.handle(context, request, self.answers.append)
+
+    def found(self, count: int) -> list[int]:
+        self.replicas.scheduler.run_until(lambda: len(self.answers) == count, 60_000)
+        return [one.offset for one in self.answers[-1].topics[0].partitions]
+
+
+@pytest.fixture
+def later(tmp_path: Path) -> Later:
+    """Two records in a batch that unpacks to three million bytes, and one of a later time."""
+    later = Later(tmp_path)
+    partition = later.replicas.create("t", partitions=20)
+    large = [Record(-1, 5, None, bytes(3_000_000)), Record(-1, 7, None, b"")]
+    for records in (large, [Record(-1, 9, None, b"")]):
+        batch = memoryview(build_batch(records, compression=Codec.GZIP))
+        assert not partition.append_as_leader(batch, 1, 10).error
+    return later
+
+
+def test_a_look_into_a_batch_that_unpacks_to_much_is_answered_later(later: Later) -> None:
+    later.send(ListOffsetsPartition(0, timestamp=6))
+    assert later.answers == []
+    assert later.at(8) == (0, 9, 2), "others are served meanwhile"
+    assert later.found(1) == [1]
+
+
+def test_a_topic_that_goes_meanwhile_is_answered_as_it_was(later: Later) -> None:
+    later.replicas.partition("t").delete_records(1)
+    later.send(ListOffsetsPartition(0, timestamp=1))
+    later.replicas.delete("t")
+    assert later.found(1) == [1]
+
+
+def test_the_batch_behind_it_is_looked_at_where_the_first_has_no_such_record(later: Later) -> None:
+    later.replicas.partition("t").delete_records(2)
+    assert later.at(6) == (0, 9, 2)
+
+
+def test_many_look_ups_leave_others_their_turn(later: Later) -> None:
+    for index in range(20):
+        batch = memoryview(build_batch([Record(-1, 3, None, b"")]))
+        assert not later.replicas.partition("t", index).append_as_leader(batch, 1, 10).error
+    later.send(*[ListOffsetsPartition(index, timestamp=3) for index in range(1, 20)])
+    assert later.answers == []
+    assert later.found(1) == [0] * 19
+
+
+def test_a_bug_of_ours_is_answered(later: Later, monkeypatch: pytest.MonkeyPatch) -> None:
+    later.send(ListOffsetsPartition(0, timestamp=6))
+
+    def fails(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("storage.batch_body.unpack_into", fails)
+    later.found(1)
+    (answer,) = later.answers[0].topics[0].partitions
+    assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR

@@ -133,3 +133,17 @@ def test_a_bug_of_ours_is_answered(produce: Produce, monkeypatch: pytest.MonkeyP
 def test_topics_that_do_not_look_take_it_as_it_is(produce: Produce) -> None:
     produce.replicas.create("t")
     assert produce.one(records=large(key=None)).error_code == 0
+
+
+def test_many_short_looks_of_one_request_leave_others_their_turn(produce: Produce) -> None:
+    produce.replicas.create("t", partitions=20, **COMPACT)
+    produce.send(request(*[large(size=100) for _ in range(8)]))
+    assert len(produce.answers) == 1
+    produce.send(request(*[large(size=100) for _ in range(20)]))
+    assert len(produce.answers) == 1
+    answered(produce, 2)
+    ((*offsets,),) = [
+        [one.base_offset for one in topic.partition_responses]
+        for topic in produce.answers[1].responses
+    ]
+    assert offsets == [1] * 8 + [0] * 12
