@@ -96,7 +96,13 @@ class ControllerNode:
             self._log.read_voters([])
             return
         latest = self._log.snapshots[-1]
-        content = decode_snapshot(self._log.read_snapshot(latest))
+        try:
+            content = decode_snapshot(self._log.read_snapshot(latest))
+        except MetadataRecordError as error:
+            path = f"{self._log.directory}/{latest.file_name}"
+            older = len(self._log.snapshots) > 1 or not self._log.start_offset
+            how = "remove it and start again" if older else "restore it from a backup"
+            raise MetadataRecordError(f"{path}: {error}; {how}") from error
         self._log.read_voters(content.control)
         self.loader.load_snapshot(image_of(content, latest))
         logger.info("metadata loaded from snapshot %s", latest.file_name)

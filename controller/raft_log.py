@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 
 from controller.epoch_index import EpochIndex
+from controller.metadata_log_check import check_whole
 from controller.metadata_records import MetadataRecordError
 from controller.metadata_snapshot import SnapshotId, snapshot_id_of
-from controller.quorum_state import ElectionState, decode_quorum_state
+from controller.quorum_state import ElectionState, QuorumStateError, decode_quorum_state
 from controller.quorum_voters import ControlRecords, QuorumVoters
 from controller.settings import ControllerSettings
 from controller.topic_names import CLUSTER_METADATA_TOPIC
@@ -61,14 +62,16 @@ class RaftLog:
 
     def __init__(self, settings: ControllerSettings, environment: LogEnvironment) -> None:
         """Open the log, made when missing. Raises OSError, and MetadataRecordError where its
-        beginning is missing."""
-        self._filesystem = environment.filesystem
-        self._environment = environment
+        beginning is missing, or a quorum of one would lose what it has decided."""
+        self._filesystem, self._environment = environment.filesystem, environment
         self.voters = QuorumVoters(settings)
+        self._alone = settings.voters == (settings.node_id,)
         self.directory = f"{settings.metadata_log_dir}/{METADATA_PARTITION}"
         self._make_directory(settings.metadata_log_dir)
         self.snapshots = self._find_snapshots()
         latest = self.snapshots[-1].end_offset if self.snapshots else 0
+        if self._alone:
+            check_whole(self._filesystem, self.directory, latest)
         config = LogConfig(
             segment_bytes=settings.metadata_log_segment_bytes,
             segment_ms=settings.metadata_log_segment_ms,
@@ -86,14 +89,9 @@ class RaftLog:
             recovery_point=latest,
             log_start_offset=0,
         )
-        if self._log.recovery.bytes_cut or self._log.recovery.segments_removed:
-            logger.warning(
-                "%s: cut off %d bytes, removed %d segment(s); log end offset %d",
-                METADATA_PARTITION,
-                self._log.recovery.bytes_cut,
-                self._log.recovery.segments_removed,
-                self._log.log_end_offset,
-            )
+        line = self._log.recovery.line(self._log.log_end_offset)
+        if line:
+            logger.warning("%s: %s", METADATA_PARTITION, line)
         if self.snapshots and self._is_behind(self.snapshots[-1]):
             # The snapshot came from the leader and the log did not follow before the end.
             self._begin_at(self.snapshots[-1])
@@ -221,7 +219,11 @@ class RaftLog:
         """
         path, election = f"{self.directory}/{_QUORUM_STATE}", ElectionState()
         if self._filesystem.exists(path):
-            election = decode_quorum_state(self._filesystem.read(path))
+            try:
+                election = decode_quorum_state(self._filesystem.read(path))
+            except QuorumStateError as error:
+                how = "it" if self._alone else "the whole folder, while others lead,"
+                raise QuorumStateError(f"{path}: {error}; remove {how} and start again") from error
         last_epoch = self.epoch_index().last_epoch
         if election.epoch < last_epoch:
             logger.warning("%s: epoch %d, the log has %d", path, election.epoch, last_epoch)

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from controller.feature_control import INITIAL_FEATURES, feature_records
-from controller.metadata_records import MetadataRecord
+from controller.metadata_records import MetadataRecord, MetadataRecordError
 from controller.metadata_snapshot import decode_snapshot, encode_snapshot
 from controller.metadata_version import LATEST_LEVEL, METADATA_VERSION
 from controller.random_ids import RandomBytes, random_uuid
@@ -137,4 +137,8 @@ def read_bootstrap(filesystem: Filesystem, metadata_log_dir: str) -> list[Metada
     path = f"{metadata_log_dir}/{BOOTSTRAP_CHECKPOINT}"
     if not filesystem.exists(path):
         return feature_records(INITIAL_FEATURES)
-    return decode_snapshot(filesystem.read(path)).records
+    try:
+        return decode_snapshot(filesystem.read(path)).records
+    except MetadataRecordError as error:
+        how = "where the node has run before, remove it and start again"
+        raise MetadataRecordError(f"{path}: {error}; {how}") from error

@@ -23,7 +23,7 @@ from protocol.messages.metadata import MetadataRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
 from storage.closed_files import UNLIMITED
-from storage.filesystem import LocalFilesystem
+from storage.filesystem import Filesystem, LocalFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
 
@@ -54,16 +54,17 @@ class Running:
 
     def __init__(
         self,
-        folder: Path,
+        folder: Path | str,
         open_files_max: int = UNLIMITED,
         *,
         life: int = 0,
+        filesystem: Filesystem | None = None,
         **overrides: str,
     ) -> None:
         self.scheduler = SimScheduler(life)
         blocking = SimBlocking(self.scheduler)
         config = BrokerConfig.single_node({"log.dirs": str(folder), **overrides})
-        filesystem = LocalFilesystem()
+        filesystem = filesystem or LocalFilesystem()
         ports = NodePorts(
             filesystem,
             self.scheduler,
