@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from broker.apis.api_versions import ApiVersionsApi
-from broker.apis.auto_topic_creation import AutoTopicCreation
+from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC, AutoTopicCreation
 from broker.apis.context import Api
 from broker.apis.deferred import DeferredApis
 from broker.apis.fetch import FetchApi
-from broker.apis.find_coordinator import FindCoordinatorApi
+from broker.apis.find_coordinator import Coordinators, FindCoordinatorApi
 from broker.apis.group_membership import GroupMembershipApi
 from broker.apis.group_offsets import GroupOffsetsApi
 from broker.apis.init_producer_id import InitProducerIdApi
@@ -89,9 +89,13 @@ def node_apis(node: BrokerServer) -> list[Api]:
         ),
         FindCoordinatorApi(
             node,
-            groups.partition_for,
-            lambda name, context: auto_creation.create([name], context),
-            node.transactions.partition_for,
+            config.node_id,
+            node.ports.scheduler,
+            Coordinators(OFFSETS_TOPIC, groups.partition_for, groups.serves),
+            Coordinators(
+                TRANSACTION_TOPIC, node.transactions.partition_for, node.transactions.serves
+            ),
+            auto_creation.create_internal,
         ),
         GroupMembershipApi(groups),
         GroupOffsetsApi(node, groups),

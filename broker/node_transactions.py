@@ -118,6 +118,10 @@ class NodeTransactions:
         """The partition of `__transaction_state` that holds `transactional_id`."""
         return partition_for(transactional_id, self._partition_count())
 
+    def serves(self, transactional_id: str) -> bool:
+        """Whether this broker's coordinator answers for `transactional_id`."""
+        return self._coordinates and self.coordinator.serves(transactional_id)
+
     def _partition_count(self) -> int:
         topic = self._node.image.topics.get(TRANSACTION_TOPIC)
         if topic is None:

@@ -14,7 +14,7 @@ Follows Kafka's `AutoTopicCreationManager` and the configs that `GroupCoordinato
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from broker.apis.context import Handle, RequestContext
 from broker.config import BrokerConfig
@@ -35,6 +35,9 @@ TRANSACTION_TOPIC = "__transaction_state"
 SHARE_TOPIC = "__share_group_state"
 
 _CREATE_TOPICS_VERSION = 7
+_MADE = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
+
+Refused = Callable[[], None]
 
 
 class AutoTopicCreation:
@@ -44,8 +47,16 @@ class AutoTopicCreation:
         """`create_topics` answers CreateTopics: here, or wherever the controller is."""
         self._config = config
         self._create_topics = create_topics
-        self._under_way: dict[str, None] = {}
         self._told = ""
+        self._under_way: dict[str, list[Refused]] = {}
+        """Those who are to hear of it where a topic is not made."""
+
+    def create_internal(self, name: str, context: RequestContext, refused: Refused) -> None:
+        """Begin to create one of the internal topics; `refused()` where the controller does not."""
+        if name in self._under_way:
+            self._under_way[name].append(refused)
+        else:
+            self._ask([name], context, refused)
 
     def create(self, names: Iterable[str], context: RequestContext) -> dict[str, ErrorCode]:
         """Begin to create `names`; what to tell the client of each meanwhile."""
@@ -62,15 +73,19 @@ class AutoTopicCreation:
             self._ask(wanted, context)
         return answers
 
-    def _ask(self, names: list[str], context: RequestContext) -> None:
-        self._under_way.update(dict.fromkeys(names))
+    def _ask(self, names: list[str], context: RequestContext, *refused: Refused) -> None:
+        self._under_way.update((name, list(refused)) for name in names)
 
         def done(response: CreateTopicsResponse | None) -> None:
             if response is not None:
                 self._tell_refused(response)
             # Created or refused: either way the next request of a client may try again.
+            topics = response.topics if response is not None else ()
+            made = [one.name for one in topics if one.error_code in _MADE]
             for name in names:
-                self._under_way.pop(name, None)
+                for hear in self._under_way.pop(name, ()):
+                    if name not in made:
+                        hear()
 
         request = CreateTopicsRequest(
             [self._described(name) for name in names], self._config.request_timeout_ms

@@ -1,8 +1,12 @@
 """FindCoordinator: v0-6. Which broker coordinates a group or a transactional id.
 
 Behaviour: the leader of the partition of `__consumer_offsets` that the group's id hashes to, or of
-`__transaction_state` for a transactional id. The topic is created when it is asked for first;
-COORDINATOR_NOT_AVAILABLE, which clients retry, until the partition has a leader.
+`__transaction_state` for a transactional id. COORDINATOR_NOT_AVAILABLE, which clients retry, while
+the partition has no leader.
+
+The topic is created when it is asked for first, and the answer is held meanwhile, until the
+coordinator serves: librdkafka would ask again a second later. It is looked for every few
+milliseconds, since much has to come together: metadata, a leader, its shard.
 
 Versions: v1 key types and messages, v3 flexible, v4 several keys at once (KIP-699), v5
 TRANSACTION_ABORTABLE (KIP-890), v6 share groups (KIP-932: refused, INVALID_REQUEST).
@@ -10,9 +14,11 @@ TRANSACTION_ABORTABLE (KIP-890), v6 share groups (KIP-932: refused, INVALID_REQU
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
-from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.apis.cluster_view import BrokerAddress, ClusterView, ImageSource
 from broker.apis.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
@@ -22,34 +28,65 @@ from protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+from storage.ports import Scheduler
 
 GROUP = 0
 TRANSACTION = 1
 
 BATCHED_FROM = 4
+MADE_WITHIN_MS = 1_000
+"""For how long an answer is held while the topic is made; then the client has to ask again."""
+LOOK_AGAIN_MS = 3
 _NOBODY = BrokerAddress(-1, "", -1, None, False)
 
 
-class FindCoordinatorApi:
-    """Finds coordinators in the metadata image.
+class Coordinators(NamedTuple):
+    """One kind of coordinator, of all brokers."""
 
-    `partition_for(group_id)` and `transaction_partition_for(transactional_id)` are the
-    coordinators'; `create_topic(name, context)` asks the controller for an internal topic and may
-    be called again and again.
-    """
+    topic: str
+    partition_for: Callable[[str], int]
+    """Key → partition of the topic."""
+    serves: Callable[[str], bool]
+    """Whether this broker's coordinator answers for a key."""
+
+
+CreateTopic = Callable[[str, RequestContext, Callable[[], None]], object]
+"""(name, context, refused): asks the controller for an internal topic, and may be called again and
+again; `refused()` where the controller made none."""
+
+
+@dataclass(slots=True)
+class _Search:
+    """One request; `until_ms` is 0 where nothing has to be waited for."""
+
+    context: RequestContext
+    request: FindCoordinatorRequest
+    respond: Respond
+    until_ms: float = 0
+
+    def give_up(self) -> None:
+        """There will be no topic."""
+        self.until_ms = 0
+
+
+class FindCoordinatorApi:
+    """Finds coordinators in the metadata image."""
 
     def __init__(
         self,
         metadata: ImageSource,
-        partition_for: Callable[[str], int],
-        create_topic: Callable[[str, RequestContext], object],
-        transaction_partition_for: Callable[[str], int],
+        node_id: int,
+        scheduler: Scheduler,
+        groups: Coordinators,
+        transactions: Coordinators,
+        create_topic: CreateTopic,
     ) -> None:
         self._metadata = metadata
-        self._topics = {
-            GROUP: (OFFSETS_TOPIC, partition_for),
-            TRANSACTION: (TRANSACTION_TOPIC, transaction_partition_for),
-        }
+        self._node_id = node_id
+        self._scheduler = scheduler
+        self._kinds = {GROUP: groups, TRANSACTION: transactions}
+        self._made_until_ms = {GROUP: 0.0, TRANSACTION: 0.0}
+        """Until then a coordinator of the kind may be about to serve for the first time."""
         self._create_topic = create_topic
 
     def apis(self) -> list[Api]:
@@ -60,9 +97,28 @@ class FindCoordinatorApi:
         self, context: RequestContext, request: FindCoordinatorRequest, respond: Respond
     ) -> None:
         """Answer for one key, or from v4 on for several."""
-        if context.api_version < BATCHED_FROM:
-            error, node = self._find(context, request.key_type, request.key)
-            respond(
+        search = _Search(context, request, respond)
+        kind = self._kinds.get(request.key_type)
+        keys = [request.key] if context.api_version < BATCHED_FROM else request.coordinator_keys
+        if kind is not None and keys:
+            now_ms = self._scheduler.monotonic_ms()
+            if kind.topic not in self._metadata.image.topics.by_name:
+                self._made_until_ms[request.key_type] = now_ms + MADE_WITHIN_MS
+                search.until_ms = now_ms + MADE_WITHIN_MS
+                self._create_topic(kind.topic, context, search.give_up)
+            elif now_ms < self._made_until_ms[request.key_type]:
+                search.until_ms = self._made_until_ms[request.key_type]
+        self._look(search, keys)
+
+    def _look(self, search: _Search, keys: Sequence[str]) -> None:
+        found = [self._find(search, key) for key in keys]
+        waited_for = not all(serves for _, _, serves in found)
+        if waited_for and self._scheduler.monotonic_ms() < search.until_ms:
+            self._scheduler.call_later(LOOK_AGAIN_MS, partial(self._look, search, keys))
+            return
+        if search.context.api_version < BATCHED_FROM:
+            ((error, node, _),) = found
+            search.respond(
                 FindCoordinatorResponse(
                     error_code=error,
                     error_message=_words(error),
@@ -73,11 +129,10 @@ class FindCoordinatorApi:
             )
             return
         coordinators = []
-        for key in request.coordinator_keys:
-            error, node = self._find(context, request.key_type, key)
+        for key, (error, node, _) in zip(keys, found, strict=True):
             message = "" if error is ErrorCode.NONE else _words(error)
             coordinators.append(Coordinator(key, node.id, node.host, node.port, error, message))
-        respond(FindCoordinatorResponse(coordinators=coordinators))
+        search.respond(FindCoordinatorResponse(coordinators=coordinators))
 
     @staticmethod
     def refuse(request: FindCoordinatorRequest, code: ErrorCode) -> FindCoordinatorResponse:
@@ -92,28 +147,21 @@ class FindCoordinatorApi:
             ],
         )
 
-    def _find(
-        self, context: RequestContext, key_type: int, key: str
-    ) -> tuple[ErrorCode, BrokerAddress]:
+    def _find(self, search: _Search, key: str) -> tuple[ErrorCode, BrokerAddress, bool]:
+        """What to answer, and whether that coordinator serves: of another broker's, that there is
+        one is all that is known here."""
+        kind = self._kinds.get(search.request.key_type)
+        if kind is None:
+            return ErrorCode.INVALID_REQUEST, _NOBODY, False
         image = self._metadata.image
-        view = ClusterView(image, context.listener_name)
-        if key_type not in self._topics:
-            return ErrorCode.INVALID_REQUEST, _NOBODY
-        name, partition_for = self._topics[key_type]
-        topic = image.topics.get(name)
-        if topic is None:
-            self._create_topic(name, context)
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NOBODY
-        partition = topic.partitions.get(partition_for(key))
+        topic = image.topics.get(kind.topic)
+        partition = topic.partitions.get(kind.partition_for(key)) if topic is not None else None
         if partition is None:
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NOBODY
-        return self._reachable(view, partition.leader)
-
-    def _reachable(self, view: ClusterView, node_id: int) -> tuple[ErrorCode, BrokerAddress]:
-        address = view.address(node_id)
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NOBODY, False
+        address = ClusterView(image, search.context.listener_name).address(partition.leader)
         if address is None or address.fenced:
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NOBODY
-        return ErrorCode.NONE, address
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NOBODY, False
+        return ErrorCode.NONE, address, address.id != self._node_id or kind.serves(key)
 
 
 _WORDS = {

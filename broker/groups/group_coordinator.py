@@ -128,6 +128,10 @@ class GroupCoordinator:
         """The partition of `__consumer_offsets` that holds `group_id`."""
         return partition_for(group_id, self._partition_count())
 
+    def serves(self, group_id: str) -> bool:
+        """Whether `group_id` is answered for here: its partition is led here, and loaded."""
+        return not isinstance(self.shard_for(group_id), ErrorCode)
+
     def shard_for(self, group_id: str) -> GroupShard | ErrorCode:
         """The shard that serves `group_id`, or what to answer."""
         if self._stopped:

@@ -134,6 +134,10 @@ class TransactionCoordinator:
         """The partition of `__transaction_state` that holds `transactional_id`."""
         return partition_for(transactional_id, self._partition_count())
 
+    def serves(self, transactional_id: str) -> bool:
+        """Whether `transactional_id` is answered for here: its partition is loaded."""
+        return not isinstance(self._shard_for(transactional_id), ErrorCode)
+
     def _shard_for(self, transactional_id: str) -> TransactionShard | ErrorCode:
         if not transactional_id:
             return ErrorCode.INVALID_REQUEST

@@ -107,3 +107,28 @@ def test_a_limit_that_is_reached_is_told_to_people_once(
         )
         controller.asked[-1][2](CreateTopicsResponse(topics=[full]))
     assert [one.getMessage() for one in caplog.records] == ["topic a is not created: full"]
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ErrorCode.NONE, 0),
+        (ErrorCode.TOPIC_ALREADY_EXISTS, 0),
+        (ErrorCode.INVALID_REPLICATION_FACTOR, 2),
+        (None, 2),
+    ],
+)
+def test_all_who_wait_for_an_internal_topic_hear_that_it_is_not_made(
+    creation: AutoTopicCreation, controller: Controller, error: ErrorCode | None, told: int
+) -> None:
+    heard: list[str] = []
+    for _ in range(2):
+        creation.create_internal(
+            "__consumer_offsets",
+            context(ApiKey.FIND_COORDINATOR, 6),
+            lambda: heard.append("refused"),
+        )
+    ((_, _, respond),) = controller.asked
+    topic = CreatableTopicResult("__consumer_offsets", error_code=error or 0)
+    respond(None if error is None else CreateTopicsResponse(topics=[topic]))
+    assert len(heard) == told

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from broker.apis.find_coordinator import LOOK_AGAIN_MS, MADE_WITHIN_MS
 from broker.replication.coordinator_partitions import partition_for
 from controller.metadata_image import TopicsImage
 from protocol.errors import ErrorCode
@@ -31,11 +32,58 @@ def test_the_leader_of_the_groups_partition(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(7))
-def test_the_topic_is_asked_for_when_it_is_needed_first(version: int) -> None:
+def test_the_answer_is_held_while_the_topic_is_made_until_the_coordinator_serves(
+    version: int,
+) -> None:
+    """Kafka 4.3 says COORDINATOR_NOT_AVAILABLE at once; librdkafka then waits for a second."""
+    node = GroupNode()
+    made, node.image = node.image, node.image._replace(topics=TopicsImage())
+    partition = partition_for("g", PARTITIONS)
+    node.coordinator.on_resigned(partition)
+    client = node.connect()
+    request = FindCoordinatorRequest(key="g", coordinator_keys=["g"])
+    client.send(request, version)
+    node.scheduler.run_for(100)
+    assert node.created == [OFFSETS_TOPIC]
+    node.image = made
+    later = node.connect()
+    later.send(request, version)
+    node.scheduler.run_for(100)
+    assert (client.waiting, later.waiting) == (1, 1), "its shard is not loaded"
+    node.coordinator.on_elected(partition, 9)
+    for one in (client.receive(), later.receive()):
+        found = one if version < 4 else one.coordinators[0]
+        assert (found.error_code, found.node_id) == (ErrorCode.NONE, 1)
+
+
+def test_a_coordinator_that_is_loaded_again_is_named_at_once() -> None:
+    """As in Kafka: held is only the first answer, while the topic is made."""
+    node = GroupNode()
+    node.coordinator.on_resigned(partition_for("g", PARTITIONS))
+    client = node.connect()
+    client.send(FindCoordinatorRequest(coordinator_keys=["g"]), 6)
+    assert client.answered
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_the_topic_is_asked_for_and_waited_for_with_a_bound(version: int) -> None:
     node = GroupNode()
     node.image = node.image._replace(topics=TopicsImage())
+    began_ms = node.scheduler.monotonic_ms()
     assert _ask(node, version) == NOT_YET
     assert node.created == [OFFSETS_TOPIC]
+    waited_ms = node.scheduler.monotonic_ms() - began_ms
+    assert MADE_WITHIN_MS <= waited_ms <= MADE_WITHIN_MS + LOOK_AGAIN_MS
+
+
+def test_where_the_controller_makes_no_topic_the_answer_is_not_held() -> None:
+    node = GroupNode()
+    node.image = node.image._replace(topics=TopicsImage())
+    client = node.connect()
+    client.send(FindCoordinatorRequest(coordinator_keys=["g"]), 6)
+    node.refused[0]()
+    node.scheduler.run_until(lambda: client.answered, limit_ms=LOOK_AGAIN_MS)
+    assert client.receive().coordinators[0].error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 def test_a_partition_without_a_leader_or_with_one_that_is_gone() -> None:

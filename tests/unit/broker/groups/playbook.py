@@ -12,8 +12,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from broker.apis.auto_topic_creation import TRANSACTION_TOPIC
 from broker.apis.context import Api, RequestContext
-from broker.apis.find_coordinator import FindCoordinatorApi
+from broker.apis.find_coordinator import Coordinators, FindCoordinatorApi
 from broker.apis.group_admin import GroupAdminApi
 from broker.apis.group_membership import GroupMembershipApi
 from broker.apis.group_offsets import GroupOffsetsApi
@@ -79,6 +80,8 @@ class GroupNode:
             conversation=(TOPIC_ID, 2), **{OFFSETS_TOPIC: (OFFSETS_TOPIC_ID, PARTITIONS)}
         )
         self.created: list[str] = []
+        self.refused: list[Callable[[], None]] = []
+        """Says that the controller makes none of them."""
         self.epoch = 0
         self._random = random.Random(7)
         self.coordinator: GroupCoordinator
@@ -104,9 +107,13 @@ class GroupNode:
     def _make_apis(self) -> list[Api]:
         finder = FindCoordinatorApi(
             self,
-            self.coordinator.partition_for,
-            lambda name, _: self.created.append(name),
-            self.coordinator.partition_for,
+            1,
+            self.scheduler,
+            Coordinators(OFFSETS_TOPIC, self.coordinator.partition_for, self.coordinator.serves),
+            Coordinators(
+                TRANSACTION_TOPIC, self.coordinator.partition_for, self.coordinator.serves
+            ),
+            self._create,
         )
         return [
             *finder.apis(),
@@ -115,6 +122,10 @@ class GroupNode:
             *GroupAdminApi(self.coordinator).apis(),
             *TxnOffsetCommitApi(self, self.coordinator).apis(),
         ]
+
+    def _create(self, name: str, _: RequestContext, refused: Callable[[], None]) -> None:
+        self.created.append(name)
+        self.refused.append(refused)
 
     def end_transaction(self, group: str, producer_id: int, *, committed: bool) -> None:
         """Write a marker to the group's partition, as WriteTxnMarkers does."""
