@@ -232,7 +232,7 @@ CLUSTER_MUTANTS: dict[str, tuple[Mutant, tuple[str, ...], Story | None]] = {
     "no epoch fence on Fetch": (no_epoch_fence, ("I5",), None),
     "a voter votes twice": (votes_twice, ("I12", "assertion"), None),
     "vote not fsynced": (votes_not_fsynced, ("I12", "assertion"), voters_die_after_their_votes),
-    "followers do not know producers": (followers_do_not_know_producers, ("I3", "I4"), None),
+    "followers do not know producers": (followers_do_not_know_producers, ("I3", "I4", "I9"), None),
     "offsets acknowledged before replication": (
         offsets_acknowledged_before_replication,
         ("I16", "I17"),
