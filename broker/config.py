@@ -11,7 +11,8 @@ Follows `kafka.server.KafkaConfig` 4.3 and its defaults.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import cast
 
 from broker.config_checks import check_all
@@ -56,6 +57,7 @@ class BrokerConfig(BrokerConfigFields):
     listener_security_protocol_map: Mapping[str, str]
     inter_broker_listener_name: str
     controller_quorum_voters: tuple[QuorumVoter, ...]
+    """As set; where only `controller.quorum.bootstrap.servers` is, empty until they are known."""
     log_dirs: tuple[str, ...]
     """Folders of logs, as written; the shell makes them absolute."""
     metadata_log_dir: str
@@ -99,6 +101,12 @@ class BrokerConfig(BrokerConfigFields):
     def with_overrides(self, overrides: Mapping[str, str]) -> BrokerConfig:
         """The same node with some keys set otherwise."""
         return BrokerConfig({**self.originals, **overrides}, self.profile_name)
+
+    def with_voters(self, voters: Sequence[QuorumVoter]) -> BrokerConfig:
+        """The same node, whose quorum was found out (`broker.quorum_discovery`)."""
+        found = copy(self)
+        found.__dict__["controller_quorum_voters"] = tuple(voters)
+        return found
 
     @property
     def is_broker(self) -> bool:

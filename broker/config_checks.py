@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker.endpoints import NON_ROUTABLE_HOST, check_ports_differ
+from broker.endpoints import NON_ROUTABLE_HOST, check_ports_differ, parse_servers
 from broker.group_configs import check_group_defaults
 from storage.config_def import ConfigError
 
@@ -60,11 +60,15 @@ def _check_roles(config: BrokerConfig) -> None:
         "You must set `node.id` to the same value as `broker.id`.",
     )
     voters = [voter.node_id for voter in config.controller_quorum_voters]
+    servers = parse_servers(config.controller_quorum_bootstrap_servers)
     _require(
-        bool(voters),
+        bool(voters or servers),
         "controller.quorum.voters",
-        "controller.quorum.voters must contain a parseable set of controllers.",
+        "Either controller.quorum.bootstrap.servers must contain the set of bootstrap controllers "
+        "or controller.quorum.voters must contain a parseable set of controllers.",
     )
+    if not voters:
+        return  # `broker.quorum_discovery` finds them
     shown = ",".join(map(str, voters))
     if config.is_controller:
         _require(

@@ -29,10 +29,6 @@ _REFUSED: dict[str, str] = {
     "alter.config.policy.class.name": "Java classes cannot be loaded",
     "config.providers": "config providers are not served",
     "security.inter.broker.protocol": "TLS and SASL are not served yet",
-    "controller.quorum.bootstrap.servers": (
-        "adding and removing voters is not served yet; set controller.quorum.voters=ID@HOST:PORT "
-        "for each controller instead, also for a folder whose quorum is dynamic"
-    ),
     "controller.quorum.auto.join.enable": "a dynamic quorum is not served yet",
     "remote.log.storage.system.enable": "tiered storage is not served",
     "transaction.two.phase.commit.enable": "two-phase commit is not served",
@@ -70,6 +66,7 @@ SERVED = (
     "compression.zstd.level",
     "connections.max.idle.ms",
     "controller.listener.names",
+    "controller.quorum.bootstrap.servers",
     "controller.quorum.election.backoff.max.ms",
     "controller.quorum.election.timeout.ms",
     "controller.quorum.fetch.max.bytes",

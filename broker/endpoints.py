@@ -127,6 +127,18 @@ def parse_voters(entries: Sequence[str]) -> tuple[QuorumVoter, ...]:
     return tuple(voters.values())
 
 
+def parse_servers(entries: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """Host and port of each of `controller.quorum.bootstrap.servers`. Raises ConfigError."""
+    name = "controller.quorum.bootstrap.servers"
+    found = []
+    for entry in entries:
+        match = _VOTER.fullmatch(entry)
+        if not match or not 0 < int(match[2]) <= _PORT_MAX:
+            raise ConfigError.invalid(name, entry, "It is not host:port")
+        found.append((match[1], int(match[2])))
+    return tuple(found)
+
+
 def _each_its_own_name(key: str, endpoints: Sequence[EndPoint]) -> None:
     names = [endpoint.listener_name for endpoint in endpoints]
     twice = [one for one in endpoints if names.count(one.listener_name) > 1]

@@ -12,8 +12,10 @@ from collections.abc import Callable
 
 from broker.config import BrokerConfig
 from broker.start_error import StartError
+from controller.quorum_voters import METADATA_FOLDER
 from controller.storage_format import (
     BOOTSTRAP_CHECKPOINT,
+    FIRST_SNAPSHOT,
     FormatError,
     LogDirectories,
     format_directories,
@@ -82,7 +84,11 @@ def format_storage(
         )
     for log_dir in _all_dirs(config):
         if filesystem.exists(log_dir):
-            found = [name for name in filesystem.list_dir(log_dir) if name not in _NOTHING]
+            found = [
+                name
+                for name in filesystem.list_dir(log_dir)
+                if name not in _NOTHING and not _is_begun(filesystem, log_dir, name)
+            ]
             if found:
                 raise StartError(
                     f"{log_dir} is not a data folder of a broker, and is not empty (it has "
@@ -97,11 +103,28 @@ def format_storage(
             config.node_id,
             random_bytes,
             now_ms,
+            standalone=_standalone(config),
         )
     except FormatError as error:
         raise StartError(str(error)) from error
     _log.info("formatted %s for cluster %s", ", ".join(config.log_dirs), directories.cluster_id)
     return directories
+
+
+def _is_begun(filesystem: Filesystem, log_dir: str, name: str) -> bool:
+    """Whether a folder is that of a metadata log that formatting began, with nothing in it yet."""
+    if name != METADATA_FOLDER:
+        return False
+    inside = filesystem.list_dir(f"{log_dir}/{name}")
+    return all(one in (FIRST_SNAPSHOT, f"{FIRST_SNAPSHOT}.tmp") for one in inside)
+
+
+def _standalone(config: BrokerConfig) -> tuple[str, str, int] | None:
+    """The listener of a controller that is its own quorum, and of no voters that somebody set."""
+    if "controller.quorum.voters" in config.originals or not config.is_controller:
+        return None
+    (itself,) = config.controller_quorum_voters
+    return config.controller_listeners[0].listener_name, itself.host, itself.port
 
 
 def is_formatted(

@@ -100,8 +100,11 @@ async def _serve(config: BrokerConfig, on_ready: OnReady) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if is_heard(number):
             loop.add_signal_handler(number, stopping.set)
-    server = Server(config)
     asked_to_stop = asyncio.create_task(stopping.wait())
+    known = await _with_voters(config, asked_to_stop)
+    if known is None:
+        return
+    server = Server(known)
     starting = asyncio.create_task(server.start())
     try:
         # A signal may come before the node is up; it stops then too, and as cleanly.
@@ -114,6 +117,29 @@ async def _serve(config: BrokerConfig, on_ready: OnReady) -> None:
         asked_to_stop.cancel()
         await asyncio.wait((starting, asked_to_stop))
         await server.stop()
+
+
+async def _with_voters(
+    config: BrokerConfig, asked_to_stop: asyncio.Task[bool]
+) -> BrokerConfig | None:
+    """The configuration with the quorum's voters, which a broker may have to ask for until a
+    controller leads; None where it is asked to stop meanwhile."""
+    if config.controller_quorum_voters:
+        return config
+    from broker.quorum_discovery import ASKED_AGAIN_S, ask_for_voters, with_known_voters
+
+    found = with_known_voters(config, LocalFilesystem())
+    if found is None and not is_formatted(config, LocalFilesystem()):
+        return config  # refused by who opens the folders
+    told = False
+    while found is None and not asked_to_stop.done():
+        found = await asyncio.to_thread(ask_for_voters, config)
+        if found is None:
+            if not told:
+                _log.warning("waiting for one of controller.quorum.bootstrap.servers that leads")
+            told = True
+            await asyncio.wait((asked_to_stop,), timeout=ASKED_AGAIN_S)
+    return found
 
 
 class Server:
@@ -365,6 +391,10 @@ def _on_loop_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any])
 def format_folders(config: BrokerConfig, cluster_id: str | None) -> list[str]:
     """What `ottla format` does; lines that say it."""
     filesystem = LocalFilesystem()
+    if not config.controller_quorum_voters:
+        from broker.quorum_discovery import with_known_voters
+
+        config = with_known_voters(config, filesystem) or config
     folders = ", ".join(config.log_dirs)
     if is_formatted(config, filesystem, cluster_id):
         return [f"ottla: {folders}: formatted before, left as it is"]

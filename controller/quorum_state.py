@@ -132,6 +132,15 @@ def decode_quorum_state(data: bytes) -> ElectionState:
         raise QuorumStateError("quorum-state is damaged") from error
 
 
+def decode_static_voters(data: bytes) -> list[int]:
+    """The voters that a file of a static quorum names; nothing in a dynamic one. Raises
+    QuorumStateError."""
+    try:
+        return [int(one["voterId"]) for one in json.loads(data).get("currentVoters") or ()]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise QuorumStateError("quorum-state is damaged") from error
+
+
 def _optional(node_id: object) -> int | None:
     if not isinstance(node_id, int):
         raise TypeError("a node id is a number")

@@ -18,21 +18,74 @@ Follows KIP-853 and Kafka's `KRaftControlRecordStateMachine`, `VoterSet`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from controller.control_records import decode_control_record
 from controller.metadata_records import MetadataRecordError
+from controller.metadata_snapshot import snapshot_id_of
 from controller.quorum_state import ElectionState, encode_quorum_state
 from controller.settings import ControllerSettings
 from protocol.control_records import ControlRecordType
-from protocol.messages.consumer_protocol import KRaftVersionRecord, VotersRecord
+from protocol.messages.consumer_protocol import (
+    Endpoint,
+    KRaftVersionFeature,
+    KRaftVersionRecord,
+    VotersRecord,
+    VotersRecordVoter,
+)
 from protocol.primitives import ZERO_UUID, uuid_to_string
 from protocol.record_batch import CorruptBatch, iterate_batches
 from protocol.records import iterate_records
+from storage.filesystem import Filesystem
 
 ControlRecords = Sequence[tuple[ControlRecordType, Any]]
 
 KNOWN_KRAFT_VERSION = 1
+METADATA_FOLDER = "__cluster_metadata-0"
+
+
+def voters_on_disk(
+    filesystem: Filesystem, metadata_log_dir: str, listener_name: str
+) -> list[tuple[int, str, int]]:
+    """Id, host and port of each voter that the metadata log of a stopped node names, from its
+    latest snapshot and what is behind it; nothing where it names none. Raises OSError.
+
+    A damaged file tells what it has before the damage: to open the log is to judge it.
+    """
+    folder = f"{metadata_log_dir}/{METADATA_FOLDER}"
+    if not filesystem.exists(folder):
+        return []
+    names = sorted(filesystem.list_dir(folder))
+    snapshots = [name for name in names if snapshot_id_of(name) is not None]
+    newest: VotersRecord | None = None
+    for name in [*snapshots[-1:], *(one for one in names if one.endswith(".log"))]:
+        data = memoryview(filesystem.read(f"{folder}/{name}"))
+        with suppress(CorruptBatch, MetadataRecordError):
+            for position, header in iterate_batches(data):
+                for record in iterate_records(data, position) if header.is_control else ():
+                    kind, message = decode_control_record(record)
+                    if kind is ControlRecordType.KRAFT_VOTERS:
+                        newest = message
+    found = []
+    for voter in newest.voters if newest is not None else ():
+        endpoint = _endpoint_of(voter, listener_name)
+        if endpoint is not None:
+            found.append((voter.voter_id, endpoint.host, endpoint.port))
+    return found
+
+
+def standalone_voter(
+    node_id: int, directory_id: bytes, listener_name: str, host: str, port: int
+) -> ControlRecords:
+    """What the log of a dynamic quorum of one begins with (`kafka-storage format --standalone`)."""
+    endpoints = [Endpoint(listener_name, host, port)]
+    levels = KRaftVersionFeature(0, KNOWN_KRAFT_VERSION)
+    voter = VotersRecordVoter(node_id, directory_id, endpoints, levels)
+    return [
+        (ControlRecordType.KRAFT_VERSION, KRaftVersionRecord(0, KNOWN_KRAFT_VERSION)),
+        (ControlRecordType.KRAFT_VOTERS, VotersRecord(0, [voter])),
+    ]
 
 
 class QuorumVoters:
@@ -140,11 +193,15 @@ class QuorumVoters:
         assert self._record is not None
         voters = []
         for voter in self._record.voters:
-            name = self._settings.controller_listener_name
-            ours = [one for one in voter.endpoints if one.name == name] or voter.endpoints
-            host, port = (ours[0].host, ours[0].port) if ours else ("HOST", "PORT")
+            ours = _endpoint_of(voter, self._settings.controller_listener_name)
+            host, port = (ours.host, ours.port) if ours is not None else ("HOST", "PORT")
             voters.append(f"{voter.voter_id}@{host}:{port}")
         return ",".join(voters)
+
+
+def _endpoint_of(voter: VotersRecordVoter, listener_name: str) -> Endpoint | None:
+    ours = [one for one in voter.endpoints if one.name == listener_name] or voter.endpoints
+    return ours[0] if ours else None
 
 
 def _shown(ids: Sequence[int]) -> str:

@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 from controller.feature_control import INITIAL_FEATURES, feature_records
 from controller.metadata_records import MetadataRecord, MetadataRecordError
-from controller.metadata_snapshot import decode_snapshot, encode_snapshot
+from controller.metadata_snapshot import SnapshotId, decode_snapshot, encode_snapshot
 from controller.metadata_version import LATEST_LEVEL, METADATA_VERSION
+from controller.quorum_voters import METADATA_FOLDER, standalone_voter
 from controller.random_ids import RandomBytes, random_uuid
 from protocol.primitives import uuid_to_string
 from storage.checkpoints import META_PROPERTIES, MetaProperties
@@ -26,6 +27,8 @@ from storage.filesystem import Filesystem
 from storage.log_dirs import read_meta_properties, write_meta_properties
 
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
+FIRST_SNAPSHOT = SnapshotId(0, 0).file_name
+"""With which the log of a dynamic quorum begins."""
 
 
 class FormatError(Exception):
@@ -90,8 +93,10 @@ def format_directories(
     random_bytes: RandomBytes,
     now_ms: int,
     features: Mapping[str, int] = INITIAL_FEATURES,
+    standalone: tuple[str, str, int] | None = None,
 ) -> LogDirectories:
-    """Format `log_dirs`, of which `metadata_log_dir` is one or an extra one.
+    """Format `log_dirs`, of which `metadata_log_dir` is one or an extra one. `standalone`, a
+    listener's name, host and port, begins a dynamic quorum with this node as its only voter.
 
     Raises FormatError where one is formatted already, and OSError.
     """
@@ -107,6 +112,12 @@ def format_directories(
             filesystem.replace_atomically(
                 f"{log_dir}/{BOOTSTRAP_CHECKPOINT}", encode_bootstrap(features, now_ms)
             )
+            if standalone is not None:
+                voters = standalone_voter(node_id, ids[log_dir], *standalone)
+                first = encode_snapshot((), LATEST_LEVEL, 0, 0, now_ms, voters)
+                folder = f"{log_dir}/{METADATA_FOLDER}"
+                _make_durable(filesystem, folder)
+                filesystem.replace_atomically(f"{folder}/{FIRST_SNAPSHOT}", first)
         write_meta_properties(
             filesystem, log_dir, MetaProperties(cluster_id, node_id, ids[log_dir])
         )

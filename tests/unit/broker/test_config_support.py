@@ -23,7 +23,6 @@ from storage.config_def import ConfigError
         ("sasl.jaas.config", "secret"),
         ("ssl.keystore.location", "/k"),
         ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
-        ("controller.quorum.bootstrap.servers", "localhost:9093"),
         ("create.topic.policy.class.name", "a.B"),
         ("security.inter.broker.protocol", "SSL"),
         ("remote.log.storage.system.enable", "true"),

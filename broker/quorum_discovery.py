@@ -1,0 +1,116 @@
+"""Who votes, where the configuration names only `controller.quorum.bootstrap.servers`.
+
+A node whose metadata log names the voters (kraft.version 1) takes those. A node with a controller's
+role and an empty folder is its own quorum, where the only server named is itself; the format then
+writes it down. A broker that knows nobody asks the servers named who leads, until one says so.
+
+Owns nothing. Never: changes who votes, which is not served yet. Follows KIP-853 and Kafka's
+`kafka-storage format --standalone`.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+
+from broker.config import BrokerConfig
+from broker.endpoints import QuorumVoter, parse_servers
+from broker.network.blocking_client import ApiNotServed, BlockingClient
+from broker.node_storage import is_formatted
+from broker.start_error import StartError
+from controller.quorum_state import QuorumStateError, decode_static_voters
+from controller.quorum_voters import METADATA_FOLDER, voters_on_disk
+from protocol.errors import ErrorCode, ProtocolError
+from protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestPartitionData,
+    DescribeQuorumRequestTopicData,
+)
+from storage.filesystem import Filesystem
+
+ASKED_AGAIN_S = 0.2
+_ANSWER_WITHIN_S = 2.0
+_SET = "set controller.quorum.voters=ID@HOST:PORT for each controller"
+
+
+def with_known_voters(config: BrokerConfig, filesystem: Filesystem) -> BrokerConfig | None:
+    """`config` with the voters that this node knows by itself; None where it has to ask.
+
+    Raises StartError where there is nobody to ask either, and OSError.
+    """
+    if config.controller_quorum_voters:
+        return config
+    name = next(iter(config.controller_listener_names))
+    found = voters_on_disk(filesystem, config.metadata_log_dir, name)
+    if found:
+        return config.with_voters([QuorumVoter(*one) for one in found])
+    if not config.is_controller:
+        return None
+    servers = parse_servers(config.controller_quorum_bootstrap_servers)
+    ports = [one.port for one in config.controller_listeners]
+    itself = len(servers) == 1 and servers[0][1] in ports and _is_here(servers[0][0])
+    if itself and _was_alone(config, filesystem):
+        return config.with_voters([QuorumVoter(config.node_id, *servers[0])])
+    formatted = is_formatted(config, filesystem)
+    lacking = "does not say where all voters are" if formatted else "is not formatted"
+    raise StartError(
+        f"{config.metadata_log_dir} {lacking}, and controller.quorum.bootstrap.servers="
+        f"{','.join(config.controller_quorum_bootstrap_servers)} is not this node alone: {_SET}"
+    )
+
+
+def _was_alone(config: BrokerConfig, filesystem: Filesystem) -> bool:
+    """Whether no static quorum of more than this node is on the disk."""
+    path = f"{config.metadata_log_dir}/{METADATA_FOLDER}/quorum-state"
+    try:
+        before = decode_static_voters(filesystem.read(path)) if filesystem.exists(path) else []
+    except QuorumStateError as error:
+        raise StartError(f"{path}: {error}") from error
+    return before in ([], [config.node_id])
+
+
+def ask_for_voters(config: BrokerConfig) -> BrokerConfig | None:
+    """`config` with the voters that a server of `controller.quorum.bootstrap.servers` tells; None
+    where none of them leads now."""
+    for host, port in parse_servers(config.controller_quorum_bootstrap_servers):
+        try:
+            voters = _told_by(host, port)
+        except (OSError, ProtocolError, ApiNotServed):
+            continue
+        if voters:
+            return config.with_voters(voters)
+    return None
+
+
+def _told_by(host: str, port: int) -> Sequence[QuorumVoter]:
+    """Nothing by a controller that does not lead."""
+    asked = DescribeQuorumRequestTopicData(
+        "__cluster_metadata", [DescribeQuorumRequestPartitionData(0)]
+    )
+    with BlockingClient(host, port, _ANSWER_WITHIN_S) as client:
+        answer = client.call(DescribeQuorumRequest([asked]))
+    partition = next((one for topic in answer.topics for one in topic.partitions), None)
+    if partition is None or answer.error_code != ErrorCode.NONE or partition.error_code:
+        return ()
+    at = {node.node_id: node.listeners[0] for node in answer.nodes if node.listeners}
+    return [
+        QuorumVoter(one.replica_id, at[one.replica_id].host, at[one.replica_id].port)
+        for one in partition.current_voters
+        if one.replica_id in at
+    ]
+
+
+def _is_here(host: str) -> bool:
+    """Whether a name or address is this machine's: only then can a socket be bound to it."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return False
+    for family, kind, _, _, address in found:
+        try:
+            with socket.socket(family, kind) as probe:
+                probe.bind((address[0], 0, *address[2:]))
+        except OSError:
+            continue
+        return True
+    return False
