@@ -10,8 +10,11 @@ Owns nothing. Never: changes who votes, which is not served yet. Follows KIP-853
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import socket
 from collections.abc import Sequence
+from typing import Any
 
 from broker.config import BrokerConfig
 from broker.endpoints import QuorumVoter, parse_servers
@@ -28,9 +31,30 @@ from protocol.messages.describe_quorum import (
 )
 from storage.filesystem import Filesystem
 
+_log = logging.getLogger("ottla.server")
+
 ASKED_AGAIN_S = 0.2
 _ANSWER_WITHIN_S = 2.0
 _SET = "set controller.quorum.voters=ID@HOST:PORT for each controller"
+
+
+async def find_voters(
+    config: BrokerConfig, filesystem: Filesystem, asked_to_stop: asyncio.Future[Any]
+) -> BrokerConfig | None:
+    """`config` with the voters, which a broker may have to ask for until a controller leads; None
+    where it is to stop meanwhile. Raises StartError and OSError."""
+    found = with_known_voters(config, filesystem)
+    if found is None and not is_formatted(config, filesystem):
+        return config  # refused by who opens the folders
+    told = False
+    while found is None and not asked_to_stop.done():
+        found = await asyncio.to_thread(ask_for_voters, config)
+        if found is None:
+            if not told:
+                _log.warning("waiting for one of controller.quorum.bootstrap.servers that leads")
+            told = True
+            await asyncio.wait((asked_to_stop,), timeout=ASKED_AGAIN_S)
+    return found
 
 
 def with_known_voters(config: BrokerConfig, filesystem: Filesystem) -> BrokerConfig | None:

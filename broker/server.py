@@ -101,10 +101,14 @@ async def _serve(config: BrokerConfig, on_ready: OnReady) -> None:
         if is_heard(number):
             loop.add_signal_handler(number, stopping.set)
     asked_to_stop = asyncio.create_task(stopping.wait())
-    known = await _with_voters(config, asked_to_stop)
-    if known is None:
-        return
-    server = Server(known)
+    if not config.controller_quorum_voters:
+        from broker.quorum_discovery import find_voters  # not loaded where they are set
+
+        found = await find_voters(config, LocalFilesystem(), asked_to_stop)
+        if found is None:
+            return
+        config = found
+    server = Server(config)
     starting = asyncio.create_task(server.start())
     try:
         # A signal may come before the node is up; it stops then too, and as cleanly.
@@ -117,29 +121,6 @@ async def _serve(config: BrokerConfig, on_ready: OnReady) -> None:
         asked_to_stop.cancel()
         await asyncio.wait((starting, asked_to_stop))
         await server.stop()
-
-
-async def _with_voters(
-    config: BrokerConfig, asked_to_stop: asyncio.Task[bool]
-) -> BrokerConfig | None:
-    """The configuration with the quorum's voters, which a broker may have to ask for until a
-    controller leads; None where it is asked to stop meanwhile."""
-    if config.controller_quorum_voters:
-        return config
-    from broker.quorum_discovery import ASKED_AGAIN_S, ask_for_voters, with_known_voters
-
-    found = with_known_voters(config, LocalFilesystem())
-    if found is None and not is_formatted(config, LocalFilesystem()):
-        return config  # refused by who opens the folders
-    told = False
-    while found is None and not asked_to_stop.done():
-        found = await asyncio.to_thread(ask_for_voters, config)
-        if found is None:
-            if not told:
-                _log.warning("waiting for one of controller.quorum.bootstrap.servers that leads")
-            told = True
-            await asyncio.wait((asked_to_stop,), timeout=ASKED_AGAIN_S)
-    return found
 
 
 class Server:
