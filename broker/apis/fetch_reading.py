@@ -42,8 +42,7 @@ CURRENT_LEADER_FROM = 16
 
 # After these a client looks for the leader elsewhere (KIP-951).
 _LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
-# Kafka sorts these out before it reads: they come last, in this order, each with an empty list of
-# aborted transactions, where other errors have none.
+# Kafka sorts these out before it reads: they come last, with a list of aborted transactions.
 _UNKNOWN_ERRORS = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 Reads = dict[FetchKey, tuple[FetchPartition, PartitionRead]]
@@ -83,8 +82,7 @@ class ConsumerFetch:
         self.session_epoch = session.epoch if session is not None else FINAL_EPOCH
 
     def _known_to_session(self, request: FetchRequest) -> dict[FetchKey, FetchPartition]:
-        """All partitions that this fetch is for. Which it both names and forgets the session knows
-        no more, and a session that has none any more is closed."""
+        """All partitions of this fetch. A session that forgets its last one is closed."""
         session = self.session
         if session is not None:
             for key, wanted in self.named.items():
@@ -109,10 +107,8 @@ class ConsumerFetch:
 
     def read(self) -> bool:
         """Read what there is now; whether it is enough to answer."""
-        if self.session is None or self.full:
-            candidates = list(self.wanted.values())
-        else:
-            candidates = self.session.to_look_at()
+        session = None if self.full else self.session
+        candidates = list(self.wanted.values()) if session is None else session.to_look_at()
         self.reads = {}
         left, withheld, enough = self.max_bytes, 0, False
         may_skip = left > 0 and not (self.full or self.looks_at_all)
@@ -375,6 +371,10 @@ class FollowerFetch(ConsumerFetch):
         ):
             self.is_urgent = True  # a DeleteRecords waits for it, or a consumer of the follower
         return read
+
+    def _name_leaders(self, response: FetchResponse) -> None:
+        super()._name_leaders(response)
+        response.node_endpoints = []  # a broker knows where the others are
 
     def _is_throttled(self, partition: Partition) -> bool:
         """A replica in sync goes unthrottled: it would only be thrown out."""

@@ -228,7 +228,10 @@ class PartitionReads:
             if diverging is not None:
                 return diverging
         if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
-            return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
+            diverging = None
+            if last_fetched_epoch != NO_EPOCH:  # of this very epoch it has more than there is
+                diverging = self._diverging_epoch(fetch_offset, last_fetched_epoch)
+            return diverging or PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
         records: FileRecords | bytes = b""
         size, starved = 0, False
         if fetch_offset < upper:

@@ -293,6 +293,32 @@ def test_forgotten_partitions_are_not_told(fetch: Fetch) -> None:
     assert fetch.partitions() == {}
 
 
+def test_who_has_more_of_this_epoch_than_there_is_is_told_where_it_ends(fetch: Fetch) -> None:
+    """What an Apache Kafka 4.3.0 answers: another history, not an offset out of range."""
+    partition = fetch.replicas.create("t")
+    for value in (b"a", b"b", b"c"):
+        fetch.replicas.append("t", value)
+    partition.delete_records(1)
+    told = {}
+    for epoch, offset in ((0, 9), (0, 3), (0, 0), (-1, 9)):
+        asked = FetchPartition(0, 0, offset, epoch, partition_max_bytes=MIB)
+        request = FetchRequest(max_bytes=MIB, topics=[FetchTopic("t", partitions=[asked])])
+        context = RequestContext(1, 12, 1, "me", "here", "PLAINTEXT", "c")
+        fetch.api.handle(context, request, fetch.answers.append)
+        one, diverging = fetch.one(), fetch.one().diverging_epoch
+        told[epoch, offset] = (
+            one.error_code,
+            diverging and (diverging.epoch, diverging.end_offset),
+        )
+    out_of_range = (ErrorCode.OFFSET_OUT_OF_RANGE, None)
+    assert told == {
+        (0, 9): (0, (0, 3)),
+        (0, 3): (0, None),
+        (0, 0): out_of_range,
+        (-1, 9): out_of_range,
+    }
+
+
 def test_leader_epochs_are_checked_and_a_negative_one_is_none(fetch: Fetch) -> None:
     """What an Apache Kafka 4.3.0 answers to each."""
     fetch.replicas.create("t")

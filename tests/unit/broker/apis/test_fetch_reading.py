@@ -381,12 +381,14 @@ def test_a_follower_answers_consumers_up_to_its_own_watermark(leader: Leader) ->
 
 def test_who_asks_the_wrong_broker_is_told_the_leader(leader: Leader) -> None:
     leader.replicas.move_leader(TOPIC, 2)
-    follower = Fetcher(leader, 3)
+    follower, consumer = Fetcher(leader, 3), Fetcher(leader)
+    consumer.fetch(0, leader_epoch=0)
     follower.fetch(0)
-    told, response = follower.one().current_leader, follower.answers[-1]
+    told, response = follower.one().current_leader, consumer.answers[-1]
     assert follower.one().error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert told is not None
     assert (told.leader_id, told.leader_epoch) == (2, leader.partition.leader_epoch)
+    assert follower.answers[-1].node_endpoints == []  # as in an Apache Kafka 4.3.0
     (node,) = response.node_endpoints
     assert (node.node_id, node.host, node.port) == (2, "host-2", 9092)
     follower.fetch(0, version=15)

@@ -218,7 +218,7 @@ def test_what_is_refused_or_unknown_goes_the_long_way(leader: Leader) -> None:
         )
         for wanted, options in (
             ({7: 0}, {}),
-            ({0: 5}, {}),
+            ({0: 5}, {"fetched_epoch": -1}),
             ({0: 0}, {"leader_epoch": 9}),
             ({0: 0}, {"broker_epoch": 0}),
         )
