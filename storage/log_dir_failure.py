@@ -22,6 +22,13 @@ def is_lack_of_descriptors(error: Exception | None) -> bool:
     return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
 
 
+def is_of_one_file(error: Exception | None) -> bool:
+    """Whether a file is in the way rather than the disk: one of another owner, or a folder of its
+    name. At a start that costs one partition; Kafka takes the directory offline."""
+    of_one = (errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.ELOOP)
+    return isinstance(error, OSError) and error.errno in of_one
+
+
 class LogDirFailure(Exception):
     """A log directory is offline, or cannot do this now: the answer is KAFKA_STORAGE_ERROR."""
 

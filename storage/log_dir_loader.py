@@ -20,6 +20,7 @@ from typing import NamedTuple
 from storage.checkpoints import PARTITION_METADATA, decode_partition_metadata
 from storage.filesystem import Filesystem
 from storage.log_config import LogConfig
+from storage.log_dir_failure import is_of_one_file
 from storage.log_dir_state import LogDirState
 from storage.log_dirs import take_clean_marker
 from storage.log_environment import LogEnvironment
@@ -50,6 +51,8 @@ class FoundLog:
     """0 after a clean stop."""
     is_future: bool = False
     """Whether it is a copy on its way into this directory (AlterReplicaLogDirs)."""
+    fault: OSError | None = None
+    """Why not even a look into it was possible."""
 
 
 @dataclass(slots=True)
@@ -131,11 +134,29 @@ def survey(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
         directory = f"{path}/{name}"
         if not filesystem.is_dir(directory):
             continue
-        recovery_point = found.recovery_points.get(partition, 0)
-        to_scan = 0 if clean else _bytes_from(filesystem, directory, recovery_point)
-        topic_id = _read_topic_id(filesystem, directory)
-        found.logs.append(FoundLog(partition, directory, topic_id, to_scan, is_future))
+        recovery_point = None if clean else found.recovery_points.get(partition, 0)
+        found.logs.append(_look(filesystem, directory, partition, recovery_point, is_future))
     return found
+
+
+def _look(
+    filesystem: Filesystem,
+    directory: str,
+    partition: TopicPartition,
+    recovery_point: int | None,
+    is_future: bool,
+) -> FoundLog:
+    """One folder; nothing of it is scanned where there is no recovery point."""
+    to_scan, topic_id, fault = 0, None, None
+    try:
+        topic_id = _read_topic_id(filesystem, directory)
+        if recovery_point is not None:
+            to_scan = _bytes_from(filesystem, directory, recovery_point)
+    except OSError as error:
+        if not is_of_one_file(error):
+            raise
+        fault = error
+    return FoundLog(partition, directory, topic_id, to_scan, is_future, fault)
 
 
 def _read_topic_id(filesystem: Filesystem, directory: str) -> bytes | None:
@@ -233,6 +254,8 @@ class LogDirLoader:
         flushed = 0 if one.is_future else found.recovery_points.get(one.partition, 0)
 
         def job() -> UnifiedLog:
+            if one.fault is not None:
+                raise one.fault
             log = UnifiedLog(
                 environment,
                 log_dir,
@@ -260,7 +283,7 @@ class LogDirLoader:
         self.logs_opened += 1
         if self._done is None:
             return  # another one failed
-        if log is None and (error is None or isinstance(error, OSError)):
+        if isinstance(error, OSError) and not is_of_one_file(error):
             self._finish(error)
             return
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from storage.log_config import LogConfig
@@ -153,6 +155,34 @@ def test_what_cannot_be_opened_costs_its_partition(monkeypatch: pytest.MonkeyPat
     assert b"\nt 0 2\n" in filesystem.read("/a/recovery-point-offset-checkpoint")
     assert filesystem.exists("/a/.kafka_cleanshutdown") is False
     assert filesystem.exists("/b/.kafka_cleanshutdown")
+
+
+@pytest.mark.parametrize(
+    ("operation", "path"),
+    [
+        ("open", f"/a/t-2/{0:020d}.log"),
+        ("read", "/a/t-2/partition.metadata"),
+        ("list_dir", "/a/t-2"),
+    ],
+)
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EISDIR, errno.EIO])
+def test_a_file_that_is_in_the_way_costs_its_partition_a_failing_disk_more(
+    operation: str, path: str, number: int
+) -> None:
+    """Kafka takes the directory offline for both."""
+    filesystem = disk()
+    filesystem.inject(operation, number, path_part=path, count=99)
+    node = Node(filesystem)
+    node.load()
+    node.jobs.run()
+    assert node.done == [None]
+    if number == errno.EIO:
+        assert (node.logs.online_dirs, list(node.logs.unopened)) == (["/b"], [])
+        return
+    assert node.logs.online_dirs == ["/a", "/b"]
+    assert (len(node.logs.logs), list(node.logs.unopened)) == (5, [("t", 2)])
+    (line,) = [line for line in node.logs.report if "t-2" in line]
+    assert line.startswith("t-2 is offline: /a/t-2 cannot be opened: ") and path in line
 
 
 def test_a_stop_in_the_midst_leaves_no_marker_and_opens_nothing_more() -> None:
