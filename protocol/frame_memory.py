@@ -26,3 +26,20 @@ class Memory(Protocol):
 
     def free(self, size: int) -> None:
         """What was claimed or held is let go of."""
+
+
+class Uncounted:
+    """Memory for readers whose peers are trusted."""
+
+    def claim(self, size: int) -> bool:
+        """See `Memory`."""
+        return True
+
+    def hold(self, size: int) -> None:
+        """See `Memory`."""
+
+    def free(self, size: int) -> None:
+        """See `Memory`."""
+
+
+UNCOUNTED = Uncounted()

@@ -22,8 +22,9 @@ Where the bytes are, and for how long a frame is good:
   pages only as bytes arrive, whatever the size header says.
 * A buffer of at most `KEPT_BYTES` is kept for the next large frame, also if `keep` gave it away and
   nobody looks at it any more (where nobody counts); `release()` drops it when the connection is
-  idle. A larger one is released as soon as its frame is handled (`is_large`), and `close()` drops
-  all that there is.
+  idle. A larger one (`is_large`) is never used again: it is released as soon as its frame is
+  handled, or lent to it where that goes on, so that a view of it may be kept. `close()` drops all
+  that there is.
 * Before control goes back to the loop, either `next_frame` has answered None, or nothing is unread
   (`has_unread`), or the caller has called `detach()` (and paused reading), which moves the unread
   bytes out of the scratch; `attach()` once they are taken. Kafka answers a connection's requests
@@ -40,7 +41,7 @@ from collections.abc import Iterator
 from struct import Struct
 
 from protocol.errors import ProtocolError
-from protocol.frame_memory import Allocate, Buffer, Memory
+from protocol.frame_memory import UNCOUNTED, Allocate, Buffer, Memory
 
 SCRATCH_BYTES = 128 * 1024
 """A good size for a scratch buffer: a socket's default receive buffer fits."""
@@ -53,23 +54,6 @@ _FIRST_RESERVE_BYTES = 1024
 _EMPTY = memoryview(b"")
 
 
-class Uncounted:
-    """Memory for readers whose peers are trusted."""
-
-    def claim(self, size: int) -> bool:
-        """See `Memory`."""
-        return True
-
-    def hold(self, size: int) -> None:
-        """See `Memory`."""
-
-    def free(self, size: int) -> None:
-        """See `Memory`."""
-
-
-UNCOUNTED = Uncounted()
-
-
 class FrameReader:
     """The receiving half of one connection: see the module for the calls and their order.
 
@@ -77,7 +61,7 @@ class FrameReader:
 
     To be read only, and plain for being read at each request: `position` and `end` bound what is
     unread (`has_unread`), `filled` bytes of an incomplete frame have arrived (`in_progress`), and
-    nothing may be received while it is `starved`.
+    nothing may be received while it is `starved`. Of `lent` bytes a `settle` is owed.
     """
 
     __slots__ = (
@@ -88,6 +72,7 @@ class FrameReader:
         "_expected",
         "_first",
         "_given",
+        "lent",
         "_memory",
         "_need",
         "_own",
@@ -114,6 +99,7 @@ class FrameReader:
         self._allocate = allocate
         self._claimed = 0  # bytes of the own buffer, as `memory` counts them
         self._detached = 0  # bytes of a detached copy
+        self.lent = 0  # bytes of a buffer that whoever handles its frame may have kept
         self._scratch = memoryview(scratch)
         self._first = self._scratch  # where the first bytes of a frame are received
         self._expected = 0  # bytes of the last frame, where that was larger than the scratch
@@ -275,10 +261,26 @@ class FrameReader:
     def release(self) -> None:
         """Drop the buffer kept for the next large frame, unless a frame is in it or unread."""
         if not self.filled and self.position == self.end:
-            self.close()
+            self._drop()
+
+    def lend(self) -> None:
+        """The large buffer is its frame's, whose handling goes on: counted until `settle`."""
+        if not self.filled and self.position == self.end:
+            self.lent, self._claimed = self.lent + self._claimed, 0
+            self._drop()
+
+    def settle(self) -> None:
+        """The frame that was lent is done with."""
+        if self.lent:
+            self._memory.free(self.lent)
+            self.lent = 0
 
     def close(self) -> None:
-        """Drop all, whatever is in it: the connection is gone, or idle."""
+        """Drop all, whatever is in it: the connection is gone."""
+        self.settle()
+        self._drop()
+
+    def _drop(self) -> None:
         self._given = None
         self._first = self._scratch
         self.filled = self._expected = 0
@@ -353,7 +355,7 @@ class FrameReader:
         )
         # No size passes any more, and nothing is held for a stream that is at its end.
         self.max_bytes = -1
-        self.close()
+        self._drop()
         raise ProtocolError(self._error)
 
     def _take_back(self) -> None:

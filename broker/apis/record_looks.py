@@ -11,10 +11,11 @@ Never: appends, or answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
+from protocol.framing import KEPT_BYTES
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from storage.log_validator import Look, LookedAt
 from storage.sliced_work import LOOKS_AT_ONCE, Steps, first_slice
@@ -80,8 +81,11 @@ def _all_of(looks: Iterator[tuple[PartitionProduceData, Look]]) -> Steps[Looked]
 
 
 def keep_records(request: ProduceRequest) -> None:
-    """Copy the records: they lie in a buffer that is used for the next request."""
+    """Copy the records: they lie in a buffer that is used for the next request. A large one is not
+    (`protocol.framing`), and to copy it would take long."""
     for topic in request.topic_data:
         for data in topic.partition_data:
             if isinstance(data.records, memoryview):
-                data.records = memoryview(bytearray(data.records))
+                buffer: Any = data.records.obj
+                if len(buffer) <= KEPT_BYTES:
+                    data.records = memoryview(bytearray(data.records))

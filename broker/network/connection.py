@@ -196,6 +196,8 @@ class Connection(asyncio.BufferedProtocol):
         if self.state is not _PENDING:
             return
         self.state = _READY
+        if self.reader.lent:
+            self.reader.settle()
         if parts is not None:
             self._out.append(parts)
             if isinstance(parts, (bytes, bytearray, memoryview)):
@@ -406,6 +408,8 @@ class Connection(asyncio.BufferedProtocol):
         if reader.starved:
             self._pause()
             self._memory.wait(reader.wanted_bytes, self._memory_granted)
+        elif self.state is _PENDING:
+            reader.lend()
         else:
             reader.release()
 

@@ -19,8 +19,7 @@ from typing import Any, Protocol
 from broker.network.file_send import Bytes
 from broker.network.file_slice import FileSlice
 from protocol.errors import ProtocolError
-from protocol.frame_memory import Memory
-from protocol.framing import UNCOUNTED
+from protocol.frame_memory import UNCOUNTED, Memory
 
 ResponseParts = Bytes | Sequence[Bytes | FileSlice]
 """A whole response as it goes on the wire, its int32 size first: one piece, or parts in order.
@@ -118,8 +117,9 @@ class Responder:
 
 
 Handle = Callable[[ConnectionContext, memoryview, Responder], None]
-"""Handles one frame, answering through the responder. The frame is good during the call only. May
-raise ProtocolError: the connection is closed."""
+"""Handles one frame, answering through the responder. The frame is good during the call only; for
+longer where its buffer has more than `protocol.framing.KEPT_BYTES`. May raise ProtocolError: the
+connection is closed."""
 
 
 HandleAtOnce = Callable[[ConnectionContext, memoryview, Later], AtOnceAnswer | None]

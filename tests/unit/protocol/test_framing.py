@@ -226,6 +226,22 @@ def test_what_keep_gives_is_counted_by_whoever_keeps_it() -> None:
     assert kept == b"x" * 5_000
 
 
+def test_a_large_buffer_is_lent_to_its_frame_and_counted_until_that_is_done_with() -> None:
+    memory = Granted(20_000)
+    frames = counted(memory)
+    found = received_in_parts(frames, b"x")
+    frames.lend()
+    assert frames.lent and frames.reserved_bytes == 0 and memory.free_bytes == 14_996
+    feed(frames, frame(b"y" * 5_000))
+    assert found == b"x" * 5_000, "its buffer is not used again"
+    frames.settle()
+    frames.settle()
+    assert memory.free_bytes == 14_996, "the one of the second frame is kept"
+    frames.lend()
+    frames.close()
+    assert memory.free_bytes == 20_000 and not frames.lent
+
+
 def test_a_buffer_above_what_is_kept_says_so() -> None:
     frames = FrameReader(10 * KEPT_BYTES, bytearray(256))
     feed(frames, frame(bytes(KEPT_BYTES - 4)))

@@ -9,6 +9,7 @@ import pytest
 
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
+from protocol.framing import KEPT_BYTES
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import read_header
 from protocol.records import Record, build_batch
@@ -147,3 +148,16 @@ def test_many_short_looks_of_one_request_leave_others_their_turn(produce: Produc
         for topic in produce.answers[1].responses
     ]
     assert offsets == [1] * 8 + [0] * 12
+
+
+def test_a_large_request_is_not_copied(produce: Produce) -> None:
+    produce.replicas.create("t", **COMPACT)
+    frame = memoryview(bytearray(KEPT_BYTES + 1))
+    sent = large()
+    frame[: len(sent)] = sent
+    asked = request(frame[: len(sent)], large())
+    produce.send(asked)
+    first, second = asked.topic_data[0].partition_data
+    assert first.records.obj is frame.obj
+    answered(produce, 1)
+    assert read_all(produce.replicas.partition("t").log) == frame[: len(sent)]

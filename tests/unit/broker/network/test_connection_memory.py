@@ -91,7 +91,8 @@ async def test_nor_a_whole_request_answered_or_not(rig: Rig, buffers: Buffers) -
     for client in clients:
         client.send(bytes(LARGE))
     await until(lambda: len(waiting) == 4)
-    assert buffers.live_bytes == server.memory.held_bytes == 0, "it is handled"
+    assert buffers.live_bytes == 0, "nobody has kept a view"
+    assert server.memory.held_bytes == 4 * (LARGE + 4), "but one may be: it is not answered"
     for client in clients:
         client.writer.write(framed(b"next") + framed(bytes(LARGE)))
     await until(lambda: sum(processor.paused_count for processor in server.processors) == 4)
@@ -186,3 +187,25 @@ async def test_brokers_do_not_wait_for_clients(rig: Rig, buffers: Buffers) -> No
     await until(lambda: server.memory.waiting_count == 1)
     broker = await rig.client(server, "BETWEEN")
     assert await asyncio.wait_for(broker.ask(bytes(LARGE)), 10) == str(LARGE).encode()
+
+
+async def test_a_large_frame_may_be_kept_until_it_is_answered(rig: Rig, buffers: Buffers) -> None:
+    kept: list[tuple[memoryview, Responder]] = []
+    server = await rig.serve(lambda _context, frame, respond: kept.append((frame, respond)))
+    client = await rig.client(server)
+    client.send(b"a" * LARGE)
+    await until(lambda: len(kept) == 1)
+    other = await rig.client(server)
+    other.send(b"b" * LARGE)
+    await until(lambda: len(kept) == 2)
+    assert buffers.live_bytes == server.memory.held_bytes == 2 * (LARGE + 4)
+    (first, respond), (second, _) = kept
+    assert first[::1000] == b"a" * (LARGE // 1000 + 1) and second[-1] == ord("b")
+    kept.clear()
+    del first, second
+    respond(framed(b"done"))
+    assert await client.receive() == b"done"
+    assert server.memory.held_bytes == LARGE + 4
+    other.writer.transport.abort()
+    await until(lambda: server.connection_count == 1)
+    assert buffers.live_bytes == server.memory.held_bytes == 0
