@@ -170,12 +170,7 @@ class RequestHandler:
         if served is None:
             raise ProtocolError(f"API key {api_key} is not served")
         if not served.oldest <= version <= served.latest:
-            if api_key != _API_VERSIONS:
-                raise ProtocolError(f"{served.api.key.name} version {version} is not served")
-            served.metrics.requests += 1
-            context = _context(connection, api_key, 0, correlation_id, client_id)
-            respond = partial(_unsupported, partial(_respond, served.encode, context, reply))
-            self._ask(served, context, messages_of(served.api.key).request(), respond)
+            self._say_range(served, connection, frame, reply)
             return
         served.metrics.requests += 1
         if served.decode is None:
@@ -197,6 +192,20 @@ class RequestHandler:
             the_long_way(frame, error)
         else:
             _note(done, connection, served.metrics, partial(the_long_way, frame))
+
+    def _say_range(
+        self, served: _Served, connection: Connection, frame: memoryview, reply: Reply
+    ) -> None:
+        """Answer a version that is not served: of ApiVersions alone, with our range."""
+        api_key, version, correlation_id, client_id, pos = read_request_header(frame)
+        if api_key != _API_VERSIONS:
+            raise ProtocolError(f"{served.api.key.name} version {version} is not served")
+        if version > served.latest:
+            skip_header_tags(frame, pos)  # a newer header has them, too
+        served.metrics.requests += 1
+        context = _context(connection, api_key, 0, correlation_id, client_id)
+        respond = partial(_unsupported, partial(_respond, served.encode, context, reply))
+        self._ask(served, context, messages_of(served.api.key).request(), respond)
 
     def _read_and_ask(
         self,

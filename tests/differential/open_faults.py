@@ -12,25 +12,18 @@ GOES_ON = ("aborted", "authorized", "text", "log start", "timestamp", "without a
 """Those after which both brokers have the same state; after the others a sequence ends."""
 OPEN = (
     (r"FETCH .*aborted_transactions", "aborted transactions of partitions with an error"),
-    (r"CREATE_\w+ \S+error_code 7 |DELETE_TOPICS \S+error_code 7 ", "time-outs of 0"),
-    (r"ELECT_LEADERS \S*error_code 7 ", "time-outs of 0"),
     (r"FETCH .*session_id <session", "a session of no partitions"),
-    (r"\w+ALTER_CONFIGS \S+error_code 40 3|^ALTER_CONFIGS \S+error_code 40 3", "unknown topic"),
-    (r"JOIN_GROUP protocol_name None", "a protocol without a name"),
     (r"PRODUCE .*log_start_offset -1 0", "the log start of a refused batch"),
     (r"PRODUCE .*log_append_time_ms \d+ -1", "the timestamp of a duplicate"),
     (r"PRODUCE .*list of", "a partition twice"),
-    (r"authorized_operations", "authorized operations of invalid names"),
     (r"PRODUCE \S+ 47 49", "which of two wrongs is told"),
     (r"PRODUCE \S+ 3 21", "acks 2 on an unknown topic"),
     (r"PRODUCE \S+base_offset", "a partition twice"),
     (r"PRODUCE the answer|PRODUCE  no answer", "null records"),
-    (r"ALTER_PARTITION_REASSIGNMENTS", "the echo, and time-outs of 0"),
     (r"(FETCH|LIST_OFFSETS) .*-1 0", "isolation levels that are none"),
     (r"FETCH responses", "small limits"),
     (r"LIST_OFFSETS ", "isolation levels, epochs below -1"),
     (r"FETCH ", "sessions"),
-    (r"ALTER_CONFIGS \S+error_(code 40 0|message <text> None)", "bounds of group configs"),
 )
 
 

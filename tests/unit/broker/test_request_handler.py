@@ -98,12 +98,14 @@ def test_an_unknown_key_or_version_closes_the_connection() -> None:
 
 @pytest.mark.parametrize("version", [5, 32767])
 def test_api_versions_from_the_future_is_told_our_range_in_version_0(version: int) -> None:
-    frame = b"\0\x12" + version.to_bytes(2, "big") + b"\0\0\0\x09\xff\xff whatever"
+    frame = b"\0\x12" + version.to_bytes(2, "big") + b"\0\0\0\x09\xff\xff\0 whatever"
     reply = Server().send_frame(memoryview(frame))
     correlation_id, response = decoded(reply, ApiKey.API_VERSIONS, 0)
     assert correlation_id == 9
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == [(18, 0, 4)]
+    with pytest.raises(ProtocolError):  # no tagged fields: Kafka closes, too
+        Server().send_frame(memoryview(frame[:10]))
 
 
 def test_bytes_that_end_too_soon_close_the_connection() -> None:
