@@ -272,6 +272,7 @@ class LogDirLoader:
                 watermark = found.high_watermarks.get(one.partition, 0)
                 if max(flushed, watermark) > log.log_end_offset:
                     report.lost(log.log_end_offset, max(flushed, watermark), "the end")
+                    report.lacks_its_end = True
                 log.update_high_watermark(watermark)
             return log
 

@@ -17,6 +17,8 @@ class RecoveryReport:
     bytes_cut: int = 0
     segments_removed: int = 0
     notes: list[str] = field(default_factory=list)
+    lacks_its_end: bool = False
+    """Whether it ends before what the checkpoints say was flushed, or committed."""
 
     @property
     def did_something(self) -> bool:

@@ -4,7 +4,8 @@ A replica whose log is not here was lost, or lies in a folder that left `log.dir
 An empty log in its place would stand for what it held: with one replica its records would be gone,
 with more it might lead, and the others would cut theirs. So it is not made anew, and nobody leads
 it, until its folder is back. Where another broker leads, it is copied from there, as Kafka does,
-once the controller knows that nothing here is proof any more.
+once the controller knows that nothing here is proof any more. So is what its log lacks at its end,
+by the checkpoints.
 
 Owns: that decision, and the lines that tell of it. Never: makes a log.
 
@@ -66,7 +67,11 @@ class ReplicaHomes:
         self, partition: TopicPartition, registration: PartitionRegistration
     ) -> str | None:
         """Why a log that is not new and not here must not be made; None where it may be."""
-        if self._logs.get(partition) is not None or partition in self._logs.unopened:
+        log = self._logs.get(partition)
+        if log is not None and log.recovery.lacks_its_end and len(registration.replicas) > 1:
+            # It goes on as a replica that is not in sync, once the controller has heard of it.
+            return None if self.is_known_as_gone(registration) else "its log lacks its end"
+        if log is not None or partition in self._logs.unopened:
             return None
         named = registration.directory_of(self._node_id)
         if named in self._paths and partition not in self._logs.lacking:
@@ -109,7 +114,7 @@ class ReplicaHomes:
         named = registration.directory_of(self._node_id)
         if named in self._missing:
             self._missing[named].append(str(partition))
-        elif partition not in self._logs.unopened:
+        elif partition not in self._logs.unopened and self._logs.get(partition) is None:
             self._told.setdefault(why, []).append(str(partition))
         if not self.is_known_as_gone(registration):
             self._assignments.lost(topic_id, partition.partition)

@@ -6,6 +6,7 @@ import pytest
 
 from controller.metadata_image import NO_LEADER
 from protocol.errors import ErrorCode
+from tests.simulation.plans import Layout
 from tests.simulation.scenario import Scenario
 from tests.simulation.sim_broker import SimBroker
 
@@ -129,3 +130,28 @@ def test_the_folder_of_a_partition_is_gone(last: bool, caplog: pytest.LogCapture
 
     story.run(tell)
     assert any("its folder is gone from /data" in one.getMessage() for one in caplog.records)
+
+
+def test_who_lost_the_end_of_its_log_does_not_lead_those_who_have_it() -> None:
+    """All were stopped cleanly, it last. So Kafka: it leads, and the others cut theirs."""
+    story = Scenario(5, layout=Layout.apart(3, 3))
+
+    def tell() -> None:
+        story.producers()
+        story.run_for(2_000)
+        last = story.leader()
+        others = story.followers()
+        for broker in (*others, last):
+            gone: list[bool] = []
+            broker.stop(lambda gone=gone: gone.append(True))  # type: ignore[misc]
+            story.run_until(lambda gone=gone: bool(gone), 30_000)  # type: ignore[misc]
+        path = f"/data/orders-0/{0:020d}.log"
+        last.disk.replace_atomically(path, last.disk.read(path)[:-100])
+        last.start()
+        story.run_until(lambda: last.serving, 20_000)
+        story.run_for(2_000)
+        story.start(*others)
+        assert story.leader() is not last
+        story.in_sync(last)
+
+    story.run(tell)
