@@ -127,13 +127,13 @@ class ServerLevels:
 
 
 def describe_topic(overrides: Mapping[str, str], server: ServerLevels) -> list[ConfigEntry]:
-    """Every public config of a topic with these overrides."""
+    """Every config of a topic with these overrides; an internal one where it is overridden."""
     defaults = server_defaults(
         {**server.config.originals, **server.dynamic_default, **server.dynamic}
     )
     config = LogConfig.from_overrides(overrides, defaults)
     entries = []
-    for name, key in _public(LOG_CONFIG_DEF):
+    for name, key in _public(LOG_CONFIG_DEF, overrides):
         synonyms: list[ConfigSynonym] = []
         if name in config.overridden:
             text = _text(key, overrides[name])
@@ -191,8 +191,12 @@ def is_dynamic(name: str) -> bool:
     return name in DYNAMIC_SERVER_KEYS
 
 
-def _public(keys: ConfigDef) -> Iterator[tuple[str, ConfigKey]]:
-    return ((name, keys[name]) for name in sorted(keys) if not keys[name].internal)
+def _public(
+    keys: ConfigDef, overrides: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, ConfigKey]]:
+    """Keys to tell of: an internal one only where `overrides` sets it."""
+    known = overrides or {}
+    return ((name, keys[name]) for name in sorted(keys) if not keys[name].internal or name in known)
 
 
 def _entry(

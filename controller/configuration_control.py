@@ -84,7 +84,7 @@ class ConfigurationControl:
         # What topics without a value of their own have, while these are the configs.
         self._inherited_of: object = None
         self._inherited: dict[str, EffectiveConfig] = {}
-        self._described = sorted(key for key, one in LOG_CONFIG_DEF.items() if not one.internal)
+        self._described = {key for key, one in LOG_CONFIG_DEF.items() if not one.internal}
 
     # --- changes -------------------------------------------------------------------------------
 
@@ -238,7 +238,7 @@ class ConfigurationControl:
             EffectiveConfig(key, overrides[key], ConfigSource.TOPIC_CONFIG)
             if key in overrides
             else self._inherited_config(image, key)
-            for key in self._described
+            for key in sorted(self._described.union(overrides))
         ]
 
     def topic_config(self, image: MetadataImage, topic: str, key: str) -> str | None:

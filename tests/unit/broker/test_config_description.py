@@ -73,6 +73,13 @@ def test_a_topic(server: ServerLevels) -> None:
     assert sorted(lines("TOPIC", "t", entries)) == wanted("TOPIC|t|")
 
 
+def test_an_internal_config_is_told_where_it_is_set(server: ServerLevels) -> None:
+    name = "internal.segment.bytes"
+    told = {one.name: one for one in describe_topic({name: "2000000"}, server)}
+    assert (told[name].value, told[name].source) == ("2000000", ConfigSource.TOPIC_CONFIG)
+    assert name not in {one.name for one in describe_topic({}, server)}
+
+
 def test_a_server(server: ServerLevels) -> None:
     assert sorted(lines("BROKER", "1", describe_server(server))) == wanted("BROKER|1|")
 

@@ -235,6 +235,18 @@ def test_sources_in_their_order() -> None:
     assert effective(none, {}) == ("604800000", ConfigSource.DEFAULT_CONFIG)
 
 
+def test_an_internal_config_is_told_where_it_is_set() -> None:
+    """As Apache Kafka 4.3 does."""
+    name = "internal.segment.bytes"
+
+    def told(overrides: dict[str, str]) -> list[str]:
+        configs = control().effective_topic_configs(MetadataImage(), overrides)
+        return [one.name for one in configs]
+
+    assert name not in told({"retention.ms": "5"})
+    assert told({name: "2000000"}) == sorted([*told({}), name])
+
+
 def test_a_topic_s_value() -> None:
     assert control().topic_config(IMAGE, "foo", "retention.ms") == "5"
     assert control().topic_config(IMAGE, "foo", "min.insync.replicas") == "1"
