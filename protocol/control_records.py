@@ -19,11 +19,13 @@ from protocol.record_batch import (
     CONTROL_FLAG,
     CRC_OFFSET,
     CURRENT_MAGIC,
+    LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
     NO_SEQUENCE,
     TRANSACTIONAL_FLAG,
     Bytes,
     CorruptBatch,
+    TimestampType,
     crc_of,
 )
 from protocol.records import iterate_records
@@ -38,6 +40,8 @@ _MARKER_BATCH = Struct(">qiibIhiqqqhii5shhBhiB")
 _RECORD_BEFORE_KEY = bytes((2 * 16, 0, 0, 0, 2 * _KEY.size))
 _VALUE_LENGTH = 2 * _MARKER.size
 _CRC = Struct(">I")
+_ATTRIBUTES = TRANSACTIONAL_FLAG | CONTROL_FLAG
+_LOG_TIME_ATTRIBUTES = _ATTRIBUTES | LOG_APPEND_TIME_FLAG
 
 
 class ControlRecordType(IntEnum):
@@ -114,6 +118,7 @@ def build_transaction_marker(
     timestamp_ms: int,
     leader_epoch: int = -1,
     base_offset: int = 0,
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME,
 ) -> bytearray:
     """The batch that ends a producer's transaction in one partition: COMMIT or ABORT.
 
@@ -127,7 +132,7 @@ def build_transaction_marker(
             leader_epoch,
             CURRENT_MAGIC,
             0,
-            TRANSACTIONAL_FLAG | CONTROL_FLAG,
+            _LOG_TIME_ATTRIBUTES if timestamp_type else _ATTRIBUTES,
             0,
             timestamp_ms,
             timestamp_ms,

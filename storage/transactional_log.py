@@ -19,12 +19,12 @@ from protocol.control_records import (
     read_transaction_marker,
 )
 from protocol.errors import ErrorCode
-from protocol.record_batch import RecordBatchHeader
+from protocol.record_batch import RecordBatchHeader, TimestampType
 from storage.file_records import FileRecords
 from storage.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log_dir_failure import LogDirFailure
 from storage.recoverable_log import RecoverableLog
-from storage.refusal import Refusal
+from storage.refusal import LOG_APPEND_TIME, Refusal
 from storage.transaction_index import AbortedTxn
 from storage.verification_state import VerificationGuard
 
@@ -124,6 +124,7 @@ class TransactionalLog(RecoverableLog):
             timestamp_ms=now_ms,
             leader_epoch=leader_epoch,
             base_offset=offset,
+            timestamp_type=TimestampType(self.config.message_timestamp_type == LOG_APPEND_TIME),
         )
         size = len(batch)
         try:

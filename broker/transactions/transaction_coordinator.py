@@ -271,7 +271,8 @@ class TransactionCoordinator:
                 return ListTransactionsResponse(
                     error_code=int(ErrorCode.INVALID_REGULAR_EXPRESSION)
                 )
-        unknown = [name for name in request.state_filters if state_named(name) is None]
+        filters = dict.fromkeys(request.state_filters)
+        unknown = [name for name in filters if state_named(name) is None]
         now = self._scheduler.wall_ms()
 
         def wanted(name: str, metadata: TransactionMetadata) -> bool:

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from protocol.errors import ErrorCode
-from protocol.record_batch import CorruptBatch
+from protocol.record_batch import CorruptBatch, crc_is_valid, read_header
 from storage.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log_config import LogConfig
 from storage.log_environment import LogEnvironment
@@ -121,6 +121,20 @@ def test_a_slice_tells_of_what_it_may_hold() -> None:
     assert log.aborted_in(7, log.read(7, 1, min_one_message=True).records) == BOTH[1:]
     assert log.aborted_in(9, log.read(9, 1000).records) == []
     assert log.aborted_in(10, b"") == []
+
+
+@pytest.mark.parametrize(("kind", "attributes"), [("CreateTime", 48), ("LogAppendTime", 56)])
+def test_a_marker_has_the_topic_s_kind_of_time(kind: str, attributes: int) -> None:
+    """As Apache Kafka 4.3 writes it."""
+    log = open_log(config=LogConfig(message_timestamp_type=kind))
+    producer = Producer(log, 1)
+    producer.send()
+    producer.end(commit=True)
+    commit_all(log)
+    data = read_all(log, 1)
+    marker = read_header(data)
+    assert (marker.attributes, marker.max_timestamp) == (attributes, NOW_MS)
+    assert crc_is_valid(data, 0, marker)
 
 
 def test_a_marker_segments_away_is_found() -> None:
