@@ -71,7 +71,7 @@ def test_the_three_nodes_are_one_cluster() -> None:
 
 def test_the_table_of_differing_defaults_is_whole() -> None:
     """Whatever the profile sets to something else than Kafka's default, and every key of ours."""
-    text = (ROOT / "ARCHITECTURE.md").read_text()
+    text = (ROOT / "docs" / "differences.md").read_text()
     differing = [
         name
         for name, value in SINGLE_NODE_PROFILE.items()

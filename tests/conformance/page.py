@@ -36,7 +36,7 @@ CLIENTS_HEAD = """\
 | --- | --- | --- | --- |
 """
 
-DIFFERENCES = "[ARCHITECTURE.md](../ARCHITECTURE.md#what-differs-from-kafka)"
+DIFFERENCES = "[differences.md](differences.md)"
 
 
 def page() -> str:

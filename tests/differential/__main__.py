@@ -22,12 +22,14 @@ from tests.differential.grids import GRIDS, all_grids
 from tests.differential.pair import both_brokers
 from tests.differential.sequence import Sequence
 from tests.differential.served import versions_of
+from tests.differential.shrink import RUNS_MAX
 
 
 def main() -> int:
     options = _options()
     with both_brokers(texts=options.texts) as pair:
-        campaign = Campaign(pair, shrinks=not options.no_shrink, skip=options.skip)
+        runs_max = 0 if options.no_shrink else RUNS_MAX
+        campaign = Campaign(pair, runs_max=runs_max, skip=options.skip)
         report = campaign.run(_sequences(options, versions_of(pair)))
     gone = [] if _is_partial(options) else stale(report.rows)
     show(report, gone, options.folder)

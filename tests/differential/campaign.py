@@ -11,10 +11,14 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tests.differential.pair import Found, Pair
 from tests.differential.sequence import Sequence
-from tests.differential.shrink import Shrinker
+from tests.differential.shrink import RUNS_MAX, Shrinker
+
+LONG_S = 10.0
+"""After a sequence that took longer it is asked whether both brokers are well."""
 
 
 @dataclass
@@ -52,25 +56,38 @@ class Campaign:
     """Runs sequences and keeps the report."""
 
     def __init__(
-        self, pair: Pair, *, shrinks: bool = True, spoil: object = None, skip: str | None = None
+        self,
+        pair: Pair,
+        *,
+        runs_max: int = RUNS_MAX,
+        spoil: object = None,
+        skip: str | None = None,
     ) -> None:
+        """`runs_max`: of a sequence that is made short; 0 leaves it as it is."""
         self.report = Report()
         self._pair = pair
-        self._shrinks = shrinks
+        self._runs_max = runs_max
         self._spoil = spoil
         self._skip = re.compile(skip) if skip else None
 
     def run(self, sequences: Iterable[Sequence]) -> Report:
         started = time.monotonic()
         for sequence in sequences:
-            self._one(sequence)
+            self.report.sequences += 1
+            left: Sequence | None = sequence
+            while left is not None:
+                ended = self._one(left)
+                left = None if ended is None else left.after_case(ended)
         self.report.seconds += time.monotonic() - started
         return self.report
 
-    def _one(self, sequence: Sequence) -> None:
+    def _one(self, sequence: Sequence) -> int | None:
+        """Run it; the step that ended it."""
         report = self.report
+        started = time.monotonic()
         run = self._pair.run(sequence, self._spoil)
-        report.sequences += 1
+        if time.monotonic() - started > LONG_S:
+            self._pair.check(sequence.name)
         report.asked += run.asked
         report.rows += run.rows
         report.skipped += run.open
@@ -90,15 +107,17 @@ class Campaign:
                 short = self._short(sequence, found)
                 report.findings[signature] = Finding(found, short)
                 print(report.findings[signature], flush=True)
+        return run.ended
 
     def _shows(self, sequence: Sequence, signature: tuple[str, ...]) -> bool:
         found = self._pair.run(sequence, self._spoil).found
         return any(one.signature == signature for one in found)
 
     def _short(self, sequence: Sequence, found: Found) -> Sequence:
-        if not self._shrinks:
+        if not self._runs_max:
             return sequence
         until = replace(sequence, steps=sequence.steps[: found.index + 1])
         if self._shows(until, found.signature):
             sequence = until
-        return Shrinker(sequence, lambda one: self._shows(one, found.signature)).shortest()
+        still = partial(self._shows, signature=found.signature)
+        return Shrinker(sequence, still, self._runs_max).shortest()

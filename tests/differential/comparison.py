@@ -156,7 +156,7 @@ def batches_of(data: bytes) -> list[dict[str, Any]]:
             if end > len(data):
                 raise CorruptBatch("cut")
         except CorruptBatch:
-            found.append({"cut": len(data) - position})
+            found.append({"cut": True})
             break
         fields = header._asdict()
         for name in ("crc", "size_in_bytes", "length", "batch_length"):

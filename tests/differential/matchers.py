@@ -6,6 +6,7 @@ Never asks a broker; says no where it is not sure.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -94,7 +95,7 @@ def produced_odd(met: Met) -> bool:
 # --- records -------------------------------------------------------------------------------------
 
 
-@matches("checks-produced-records")
+@matches("records-not-decoded")
 def checks_produced_records(met: Met) -> bool:
     """What Kafka refuses after a look at the records is taken; later reads may show it."""
     if not produced_odd(met):
@@ -107,25 +108,59 @@ def checks_produced_records(met: Met) -> bool:
     ] in (-3, 0)
 
 
-@matches("message-timestamp-after-max-ms")
+@matches("max-timestamp-by-header")
+def max_timestamp_by_header(met: Met) -> bool:
+    if not produced_odd(met):
+        return False
+    if met.api == "FETCH":
+        return met.difference.place.endswith("records[].max_timestamp")
+    return met.api == "LIST_OFFSETS" and met.field in ("timestamp", "offset", "leader_epoch")
+
+
+@matches("text-of-refused-batch")
+def text_of_refused_batch(met: Met) -> bool:
+    kafka, ottla = met.codes
+    return met.api == "PRODUCE" and met.field == "error_message" and kafka == ottla != 0
+
+
+@matches("size-of-a-packed-batch")
+def packed_batch(met: Met) -> bool:
+    """Under a small limit another batch is the last."""
+    packed = '"compression.type"' in json.dumps([step.body for step, _, _ in met.before])
+    limits = re.findall(r'max_bytes": (-?\d+)', json.dumps(met.step.body))
+    small = any(int(one) < 1 << 16 for one in limits)
+    return met.api == "FETCH" and packed and small and "records" in met.difference.place
+
+
+@matches("partition-twice-in-produce")
+def partition_twice(met: Met) -> bool:
+    named = [
+        (topic.get("name"), part.get("index", 0))
+        for topic in met.step.body.get("topic_data") or ()
+        for part in topic.get("partition_data") or ()
+    ]
+    return met.api == "PRODUCE" and len(set(named)) < len(named)
+
+
+@matches("timestamp-after-by-header")
 def timestamp_after(met: Met) -> bool:
     kafka, ottla = met.codes
     return met.api == "PRODUCE" and produced_odd(met) and (kafka, ottla) == (0, 32)
 
 
-@matches("batch-unknown-codec-length-past")
+@matches("unknown-codec")
 def unknown_codec(met: Met) -> bool:
     kafka, ottla = met.codes
     return met.api == "PRODUCE" and kafka == -1 and ottla in (76, 87)
 
 
-@matches("null-records-produce")
+@matches("null-records")
 def null_records(met: Met) -> bool:
     nothing = met.difference.path == "" and met.kafka == Outcome.NOTHING.value
     return met.api == "PRODUCE" and nothing and {} in batches_sent(met.step)
 
 
-@matches("batch-transaction-produce-without-transactional")
+@matches("batch-without-transactional-id")
 def batch_without_transactional_id(met: Met) -> bool:
     if met.api != "PRODUCE" or met.step.body.get("transactional_id"):
         return False
@@ -133,7 +168,7 @@ def batch_without_transactional_id(met: Met) -> bool:
     return kafka == 53 and ottla != 53
 
 
-@matches("listoffsets-greatest-timestamp-after-deleterecords")
+@matches("greatest-timestamp-after-delete-records")
 def greatest_timestamp(met: Met) -> bool:
     deleted = any(step.api == "DELETE_RECORDS" for step, _, _ in met.before)
     return (
@@ -143,7 +178,7 @@ def greatest_timestamp(met: Met) -> bool:
     )
 
 
-@matches("parked-joingroup-syncgroup-whose-member")
+@matches("parked-join-answered")
 def parked(met: Met) -> bool:
     waits = met.api in ("JOIN_GROUP", "SYNC_GROUP") and met.kafka == Outcome.NOTHING.value
     return waits and isinstance(met.ottla, dict) and met.ottla["error_code"] in (25, 27, 82)
@@ -156,29 +191,118 @@ def takes_an_instance_id(met: Met) -> bool:
     return met.api == "JOIN_GROUP" and named and kafka == -1 and ottla in (25, 82)
 
 
+@matches("subscription-is-not-read")
+def no_subscription(met: Met) -> bool:
+    kafka, ottla = met.codes
+    sent = json.dumps([met.step.body, *(step.body for step, _, _ in met.before)])
+    return met.api in ("JOIN_GROUP", "SYNC_GROUP") and "ff" * 40 in sent and kafka == -1 != ottla
+
+
 @matches("joingroup-protocol-twice")
 def protocol_twice(met: Met) -> bool:
     names = [one.get("name") for one in met.step.body.get("protocols") or ()]
     return met.api == "JOIN_GROUP" and len(set(names)) < len(names)
 
 
+@matches("refused-commit-makes-no-group")
+def refused_commit(met: Met) -> bool:
+    """Kafka knows a group of which nothing was committed."""
+    commits = [
+        answer
+        for step, answer, _ in met.before
+        if step.api in ("OFFSET_COMMIT", "TXN_OFFSET_COMMIT") and isinstance(answer, dict)
+    ]
+    if not any(_is_refused(one) for one in commits):
+        return False
+    kafka, ottla = met.codes
+    if met.api in ("DELETE_GROUPS", "OFFSET_DELETE"):
+        return ottla == 69 != kafka
+    return met.api in ("DESCRIBE_GROUPS", "LIST_GROUPS")
+
+
+def _is_refused(answer: Any) -> bool:
+    codes = [part["error_code"] for topic in answer["topics"] for part in topic["partitions"]]
+    return bool(codes) and all(codes)
+
+
+# --- fetches -------------------------------------------------------------------------------------
+
+
+@matches("isolation-level-unknown")
+def isolation_level(met: Met) -> bool:
+    level = met.step.body.get("isolation_level", 0)
+    return met.api in ("FETCH", "LIST_OFFSETS") and level not in (0, 1)
+
+
+@matches("fetch-session-id-beyond")
+def session_id_beyond(met: Met) -> bool:
+    named = met.step.body.get("session_id", 0)
+    return met.api == "FETCH" and isinstance(named, int) and named > 1 << 30
+
+
+@matches("zero-id-in-fetch")
+def zero_id_in_fetch(met: Met) -> bool:
+    return met.api == "FETCH" and met.kafka["error_code"] == -1 and met.ottla["error_code"] == 0
+
+
+@matches("aborted-transactions-without-records")
+def aborted_without_records(met: Met) -> bool:
+    return (
+        met.field == "aborted_transactions"
+        and met.difference.ottla == [] == met.beside("records")[1]
+    )
+
+
+@matches("aborted-transactions-behind")
+def aborted_behind(met: Met) -> bool:
+    one = met.difference
+    if met.field != "aborted_transactions" or not isinstance(one.kafka, list):
+        return False
+    return isinstance(one.ottla, list) and all(each in one.kafka for each in one.ottla)
+
+
+# --- markers -------------------------------------------------------------------------------------
+
+
+@matches("partition-twice-in-marker")
+def partition_twice_in_marker(met: Met) -> bool:
+    return met.api == "WRITE_TXN_MARKERS" and met.kafka == Outcome.NOTHING.value
+
+
+@matches("marker-of-no-producer")
+def marker_of_no_producer(met: Met) -> bool:
+    kafka, ottla = met.codes
+    return met.api == "WRITE_TXN_MARKERS" and kafka == -1 != ottla
+
+
 # --- exceptions of Kafka's own -------------------------------------------------------------------
 
 
-@matches("topic-zero-id-metadata-unknown")
+@matches("exceptions-as-refusals")
 def zero_id(met: Met) -> bool:
     kafka, ottla = met.codes
-    wanted = {"METADATA": 42, "INCREMENTAL_ALTER_CONFIGS": 42, "CREATE_PARTITIONS": 44}
+    wanted = {"METADATA": 42, "DESCRIBE_TOPIC_PARTITIONS": 17, "CREATE_PARTITIONS": 44}
     return kafka == -1 and ottla == wanted.get(met.api)
 
 
-@matches("negative-partition-max-bytes-fetch")
+@matches("negative-max-bytes")
 def negative_max_bytes(met: Met) -> bool:
     return met.api == "FETCH" and any(
-        part.get("partition_max_bytes", 0) < 0
+        part.get("partition_max_bytes", 0) < 0 or met.step.body.get("max_bytes", 0) < 0
         for topic in met.step.body.get("topics") or ()
         for part in topic.get("partitions") or ()
     )
+
+
+@matches("too-many-partitions-first")
+def too_many_partitions(met: Met) -> bool:
+    counts = [one.get("num_partitions", 0) for one in met.step.body.get("topics") or ()]
+    return met.api == "CREATE_TOPICS" and max(counts, default=0) > 10_000
+
+
+@matches("texts-of-describe-configs")
+def texts_of_configs(met: Met) -> bool:
+    return met.field == "documentation"
 
 
 @matches("describe-topic-partitions-cursor-overflow")
@@ -190,19 +314,19 @@ def cursor_overflow(met: Met) -> bool:
 # --- what is named and told ----------------------------------------------------------------------
 
 
-@matches("controller-listener-single-node")
+@matches("controller-listener-not-bound")
 def controller_listener(met: Met) -> bool:
     return met.api == "DESCRIBE_QUORUM" and met.difference.place.startswith("nodes[].listeners[].")
 
 
-@matches("tls-sasl-acls-delegation-tokens")
+@matches("security-not-served")
 def apis_not_served(met: Met) -> bool:
     if met.api != "API_VERSIONS" or met.difference.path != "api_keys":
         return False
     return all(one in met.difference.kafka for one in met.difference.ottla)
 
 
-@matches("groups-new-protocol-kip-848")
+@matches("new-groups-not-served")
 def features_not_known(met: Met) -> bool:
     if met.api != "API_VERSIONS" or met.difference.path != "supported_features":
         return False

@@ -72,6 +72,8 @@ class Run:
     found: list[Found] = field(default_factory=list)
     rows: Counter[str] = field(default_factory=Counter)
     open: Counter[str] = field(default_factory=Counter)
+    ended: int | None = None
+    """The step that ended it, before the last."""
     asked: Counter[tuple[str, int]] = field(default_factory=Counter)
     answers: list[tuple[Step, Any, Any]] = field(default_factory=list)
 
@@ -96,6 +98,17 @@ class Pair:
     def run(self, sequence: Sequence, spoil: Any = None) -> Run:
         """The whole sequence. `spoil(step, answer)` may change Ottla's answers: for a test."""
         return _Runner(*self.sides(), spoil).run(sequence)
+
+    def check(self, after: str) -> None:
+        """RuntimeError where a broker makes no topics any more: what follows would say nothing."""
+        topic = {"name": "~t0", "num_partitions": 1, "replication_factor": 1}
+        step = Step(
+            "CREATE_TOPICS", 5, {"topics": [topic], "timeout_ms": 5000, "validate_only": True}
+        )
+        for name, side in zip(("Apache Kafka", "Ottla"), self.sides(), strict=True):
+            answer = side.receive(side.send(step))
+            if isinstance(answer, Outcome) or answer.topics[0].error_code != 0:
+                raise RuntimeError(f"{name} is not well after {after}: {answer}")
 
     def close(self) -> None:
         self.kafka.close()
@@ -155,17 +168,16 @@ class _Runner:
         self._held: list[tuple[int, Sent, Sent]] = []
         self._run = Run()
         self._over = False
-        self._goes_on = False
 
     def run(self, sequence: Sequence) -> Run:
         steps = list(sequence.steps)
-        self._goes_on = sequence.goes_on
         for index, step in enumerate(steps):
             self._step(index, step)
             self._collect(0)
             if self._over:
+                self._run.ended = index
                 break
-        if not self._over and not self._run.found and sequence.probes:
+        if not self._over and sequence.probes:
             self._probe(len(steps), steps)
         self._end(steps)
         return self._run
@@ -223,7 +235,7 @@ class _Runner:
                 self._unexplained(Found(sent.step, index, difference))
             else:
                 self._run.rows[row.id] += 1
-                self._over = self._over or (row.parts_ways and not self._goes_on)
+                self._over = self._over or row.parts_ways
 
     def _unexplained(self, found: Found) -> None:
         fault = open_fault_of(found.signature)
@@ -231,8 +243,7 @@ class _Runner:
             self._run.found.append(found)
         else:
             self._run.open[fault] += 1
-        goes_on = self._goes_on or (fault is not None and goes_on_after(fault))
-        self._over = self._over or not goes_on
+        self._over = self._over or fault is None or not goes_on_after(fault)
 
     def _probe(self, index: int, steps: list[Step]) -> None:
         self._collect(0)

@@ -15,7 +15,7 @@ is data of JSON, so that a sequence can be kept in a file. Owns no connection an
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -70,8 +70,15 @@ class Sequence:
     steps: list[Step]
     probes: bool = True
     """Whether the state is compared at the end, too."""
-    goes_on: bool = False
-    """Whether the steps are cases of their own: a difference does not end it."""
+    setup: int | None = None
+    """After so many steps the rest are cases of their own: where one differs, those behind it are
+    run after the same first steps, anew. None: one story, which ends with its first difference."""
+
+    def after_case(self, index: int) -> Sequence | None:
+        """What is left to run where step `index` ended a run."""
+        if self.setup is None or not self.setup <= index < len(self.steps) - 1:
+            return None
+        return replace(self, steps=self.steps[: self.setup] + self.steps[index + 1 :])
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=1)

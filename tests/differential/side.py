@@ -26,7 +26,7 @@ from tests.differential.connection import Connection, Outcome
 from tests.differential.learning import learn
 from tests.differential.sequence import Learned, Resolver, Step, frame_of
 
-ANSWER_S = 5.0
+ANSWER_S = 3.0
 REST_S = 5.0
 POLL_S = 0.003
 # A config is seen by DescribeConfigs a little before the logs have it.

@@ -25,7 +25,7 @@ def test_a_stale_page_is_told(monkeypatch: pytest.MonkeyPatch, capsys: object) -
 def test_a_row_that_nothing_meets_is_stale() -> None:
     met = dict.fromkeys(MATCHERS, 1)
     assert stale(met) == []
-    assert stale({**met, "null-records-produce": 0}) == ["null-records-produce"]
+    assert stale({**met, "null-records": 0}) == ["null-records"]
     assert set(stale({})) == set(MATCHERS)
 
 
@@ -33,16 +33,12 @@ def test_every_matcher_has_its_row() -> None:
     assert set(MATCHERS) <= {row.id for row in rows()}
 
 
-def met(api: str, body: Body, path: str, kafka: object, ottla: object, whole: object = None) -> Met:
-    return Met(Step(api, 9, body), Difference(path, kafka, ottla), whole, whole, [])
-
-
 def test_a_row_explains_its_difference_and_no_other() -> None:
-    one = met("PRODUCE", {"topic_data": []}, "responses[0].error_message", None, "<text>")
-    assert row_of(one).id == "text-where-kafka-has-none"  # type: ignore[union-attr]
-    other = met("PRODUCE", {"topic_data": []}, "responses[0].error_message", "<text>", None, {})
-    other = Met(other.step, other.difference, {"a": 1}, {"a": 2}, [])
-    assert row_of(other) is None
+    step = Step("FIND_COORDINATOR", 4)
+    more = Met(step, Difference("error_message", None, "<text>"), {"a": 1}, {"a": 2}, [])
+    assert row_of(more).id == "text-where-kafka-has-none"  # type: ignore[union-attr]
+    less = Met(step, Difference("error_message", "<text>", None), {"a": 1}, {"a": 2}, [])
+    assert row_of(less) is None
 
 
 def test_a_topic_named_twice_may_be_grouped_but_not_answered_otherwise() -> None:

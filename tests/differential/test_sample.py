@@ -60,7 +60,7 @@ def test_a_changed_answer_is_found_and_its_sequence_made_short(
                     part["end_offset"] += part["end_offset"] >= 3
         return answer
 
-    campaign = Campaign(pair, spoil=spoil)
+    campaign = Campaign(pair, spoil=spoil, runs_max=40)
     campaign.run([_long_sequence(versions)])
     [finding] = campaign.report.findings.values()
     assert finding.found.difference.place == "topics[].partitions[].end_offset"

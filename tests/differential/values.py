@@ -24,8 +24,8 @@ ODD_TEXTS = ("", " ", "x", f"~{NOT_UTF8}", "café", {"$long": 300}, "~t0", "~g0"
 ODD_INTS = (-1, 0, 1, 2, -2, 5, 99, 32_767, 2**31 - 1, -(2**31))
 ODD_LONGS = (*ODD_INTS, 2**63 - 1, -(2**63), NOW_MS)
 ODD_BYTES = ({"$hex": ""}, {"$hex": "00"}, {"$hex": "ff" * 40})
-# Fields that get these when they get something odd: others would make a sequence wait, or would
-# keep a broker busy for long.
+# Fields that get these when they get something odd: others would make a sequence wait, or keep a
+# broker busy for long, or end it: a config operation that is none costs Kafka its controller.
 ODD_VALUES = {
     "num_partitions": (-1, 0, -2, 2, 2**31 - 1),
     "count": (-1, 0, 1, 2, 3, 2**31 - 1),
@@ -35,6 +35,7 @@ ODD_VALUES = {
     "max_bytes": (0, 1, 100, 2**31 - 1, -1),
     "partition_max_bytes": (0, 1, 100, 2**31 - 1),
     "acks": (0, 1, -1, 2, -2),
+    "config_operation": (0, 1, 2, 3),
 }
 KEPT = (
     *("max_wait_ms", "min_bytes", "rebalance_timeout_ms", "validate_only", "resource_type", "n"),

@@ -41,13 +41,11 @@ def _keys(package: str, name: str) -> list[str]:
 def grid(versions: Versions) -> Iterator[Sequence]:
     latest = versions["INCREMENTAL_ALTER_CONFIGS"][1]
     for key in _keys("storage", "topic-configs.json"):
-        yield Sequence(
-            f"created with {key}", [_created(key, value) for value in VALUES], goes_on=True
-        )
+        yield Sequence(f"created with {key}", [_created(key, value) for value in VALUES], setup=0)
         yield Sequence(f"altered {key}", [create("~t0"), *_altered(TOPIC, "~t0", key, latest)],
-                       goes_on=True)  # fmt: skip
+                       setup=1)  # fmt: skip
     for key in _keys("broker", "group-configs.json"):
-        yield Sequence(f"altered {key}", _altered(GROUP, "~g0", key, latest), goes_on=True)
+        yield Sequence(f"altered {key}", _altered(GROUP, "~g0", key, latest), setup=0)
         for value in VALUES:
             steps = [_alter(GROUP, "~g0", key, 0, value, latest), _describe(GROUP, "~g0")]
             yield Sequence(f"group config {key}={value}", steps)
@@ -80,8 +78,7 @@ def _altered(kind: int, name: str, key: str, version: int) -> list[Step]:
         resource = {"resource_type": kind, "resource_name": name, "configs": configs}
         steps.append(Step("ALTER_CONFIGS", 2, {"resources": [resource], "validate_only": True}))
         steps += [
-            _alter(kind, name, key, operation, value, version, True)
-            for operation in (0, 1, 2, 3, 4)
+            _alter(kind, name, key, operation, value, version, True) for operation in (0, 1, 2, 3)
         ]
     return steps
 
@@ -113,4 +110,4 @@ def _described(versions: tuple[int, int]) -> Iterator[Sequence]:
             for name in ("~t0", "~t9", "", "1", "2", "x", "root"):
                 keys = ["no.such", "retention.ms", "num.partitions"]
                 steps.append(_describe(kind, name, version, configuration_keys=keys))
-    yield Sequence("configs described", steps, goes_on=True)
+    yield Sequence("configs described", steps, setup=1)

@@ -76,7 +76,7 @@ def _limits(versions: tuple[int, int]) -> Iterator[Sequence]:
             )
             for order, each, most, least in itertools.product(orders, LIMITS, LIMITS, (0, 1))
         ]
-        yield Sequence(f"fetch limits v{version}", [*_filled(), *steps], goes_on=True)
+        yield Sequence(f"fetch limits v{version}", [*_filled(), *steps], setup=len(_filled()))
 
 
 def _offsets(versions: tuple[int, int]) -> Iterator[Sequence]:
@@ -100,10 +100,12 @@ def _offsets(versions: tuple[int, int]) -> Iterator[Sequence]:
         delete = Step(
             "DELETE_RECORDS", 2, {"topics": [{"name": "~t0", **deletion}], "timeout_ms": 5000}
         )
-        yield Sequence(f"fetch offsets v{version}", [*_filled(), *steps], goes_on=True)
+        yield Sequence(f"fetch offsets v{version}", [*_filled(), *steps], setup=len(_filled()))
         steps = [s for s in steps if s.body["topics"][0]["topic"] == "~t0"]
         yield Sequence(
-            f"fetch offsets of a shorter log v{version}", [*_filled(), delete, *steps], goes_on=True
+            f"fetch offsets of a shorter log v{version}",
+            [*_filled(), delete, *steps],
+            setup=len(_filled()) + 1,
         )
 
 
@@ -118,7 +120,7 @@ def _lists(versions: tuple[int, int]) -> Iterator[Sequence]:
                 topics = [{"name": name, "partitions": [part]}]
                 body = {"replica_id": -1, "isolation_level": level, "topics": topics}
                 steps.append(Step("LIST_OFFSETS", version, body))
-        yield Sequence(f"list offsets v{version}", [*_filled(), *steps], goes_on=True)
+        yield Sequence(f"list offsets v{version}", [*_filled(), *steps], setup=len(_filled()))
     steps = []
     epochs = (-2, -1, 0, 1, 2**31 - 1)
     for version, current, epoch, replica in itertools.product(
@@ -127,7 +129,7 @@ def _lists(versions: tuple[int, int]) -> Iterator[Sequence]:
         part = {"partition": 0, "current_leader_epoch": current, "leader_epoch": epoch}
         body = {"replica_id": replica, "topics": [{"topic": "~t0", "partitions": [part]}]}
         steps.append(Step("OFFSET_FOR_LEADER_EPOCH", version, body))
-    yield Sequence("offsets for epochs", [*_filled(), *steps], goes_on=True)
+    yield Sequence("offsets for epochs", [*_filled(), *steps], setup=len(_filled()))
 
 
 def _walk(number: int, versions: tuple[int, int]) -> Sequence:

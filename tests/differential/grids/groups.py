@@ -85,6 +85,7 @@ def _commits(versions: Versions) -> Iterator[Sequence]:
     for version in range(versions["OFFSET_COMMIT"][0], versions["OFFSET_COMMIT"][1] + 1):
         for stable in (False, True):
             steps = [create("~t0"), *(stable_group() if stable else [])]
+            setup = len(steps)
             for generation, member in itertools.product((-2, -1, 0, 1, 5), ("", "x", None)):
                 who = {"$": "member", "of": "~g0/0"} if member is None else member
                 for topic, part, meta in (("~t0", 0, "m"), ("~t9", 0, ""), ("~t0", 9, "y" * 5000)):
@@ -103,7 +104,7 @@ def _commits(versions: Versions) -> Iterator[Sequence]:
                     made = {"group_id": "~g0", "member_id": who, "topics": topics}
                     made["generation_id_or_member_epoch"] = generation
                     steps.append(Step("OFFSET_COMMIT", version, made))
-            yield Sequence(f"commits v{version} stable {stable}", steps, goes_on=True)
+            yield Sequence(f"commits v{version} stable {stable}", steps, setup=setup)
     for topic, part in (("~t9", 0), ("~t0", 9), ("~t0", 0)):
         listed = [{"name": topic, "partitions": [{"partition_index": part, "committed_offset": 1}]}]
         commit = Step("OFFSET_COMMIT", 8, {"group_id": "~g0", "topics": listed})

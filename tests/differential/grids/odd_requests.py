@@ -45,7 +45,9 @@ def _of(api: str, version: int) -> Iterator[Sequence]:
         steps = [one for one in _with(step, path) if can_be_sent(one)]
         if steps:
             where = ".".join(str(part) for part in path)
-            yield Sequence(f"odd {api} v{version} {where}", [*_before(), *steps], goes_on=True)
+            yield Sequence(
+                f"odd {api} v{version} {where}", [*_before(), *steps], setup=len(_before())
+            )
 
 
 def _with(step: Step, path: tuple[Any, ...]) -> Iterator[Step]:
