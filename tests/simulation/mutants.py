@@ -138,8 +138,14 @@ def reads_above_the_high_watermark() -> Iterator[None]:
                 max(self.log.high_watermark, self.log.log_end_offset - 1)
             )
 
+    real = Partition._read
+
+    def read(self: Partition, offset: int, max_bytes: int, _upper: int, *more: Any) -> Any:
+        return real(self, offset, max_bytes, self.log.log_end_offset, *more)
+
     with (
         patch.object(Partition, "_advance_high_watermark", behind),
+        patch.object(Partition, "_read", read),
         patch.object(Partition, "upper_offset", lambda self, isolation: self.log.log_end_offset),
     ):
         yield
@@ -291,7 +297,12 @@ MUTANTS: dict[str, tuple[Mutant, tuple[str, ...], tuple[int, ...]]] = {
         ("I13", "I20"),
         ANY_SEEDS,
     ),
-    "metadata not fsynced": (metadata_not_fsynced, ("I13", "I15", "I5"), POWER_LOSS_SEEDS),
+    # "crash": the node itself refuses to start with a hole in its metadata log.
+    "metadata not fsynced": (
+        metadata_not_fsynced,
+        ("I13", "I15", "I5", "crash"),
+        POWER_LOSS_SEEDS,
+    ),
     "groups not loaded at start": (groups_not_loaded, ("I17", "I16"), ANY_SEEDS),
     "producer ids given twice": (producer_ids_start_anew, ("I15",), ANY_SEEDS),
     "log end too early after a restart": (
