@@ -1,7 +1,8 @@
 """One log through a random life, beside a list: appends, retries, cuts, deaths, restarts.
 
 Seed in, verdict out. After every step the log answers as the list does; after the loss of power it
-holds a prefix that reaches at least to what was flushed.
+holds a prefix that reaches at least to what was flushed. Every other life has hardly a descriptor
+for its closed segments.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches, read_header
 from protocol.records import iterate_records
 from storage import next_segment
+from storage.closed_files import UNLIMITED
 from storage.file_records import FileRecords
 from storage.log_config import LogConfig
 from storage.unified_log import UnifiedLog
@@ -35,6 +37,7 @@ class Life:
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
+        self.descriptors_for_closed = 3 + seed % 3 if seed % 2 else UNLIMITED
         self.filesystem = MemoryFilesystem()
         self.batches: list[Batch] = []
         self.start = 0
@@ -46,6 +49,7 @@ class Life:
 
     def opened(self, *, clean: bool, recovery_point: int = 0) -> UnifiedLog:
         self.ports = environment(self.filesystem)
+        self.ports.descriptors.closed_files.room = lambda: self.descriptors_for_closed
         log = open_log(
             config=CONFIG,
             ports=self.ports,
