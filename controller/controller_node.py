@@ -69,7 +69,7 @@ class ControllerNode:
         self._checked_features: object = None
         self._kept: list[str] = []
         self._leader_listeners: list[Callable[[int | None], None]] = []
-        self._log = RaftLog(settings, environment)
+        self._log = RaftLog(settings, environment.apart())
         self._load_snapshot()
         scheduler = environment.scheduler
         quorum_network = _quorum_network(settings, network, scheduler, self._log.voters)

@@ -21,6 +21,7 @@ from controller.metadata_records import MetadataRecordError
 from controller.metadata_snapshot import SnapshotId, decode_snapshot, image_of
 from controller.quorum_voters import ControlRecords
 from controller.raft_log import RaftLog
+from storage.log_dir_failure import is_lack_of_descriptors
 from storage.ports import Scheduler
 
 logger = logging.getLogger(__name__)
@@ -62,7 +63,9 @@ class SnapshotDownload:
         snapshot_id = SnapshotId(*part.snapshot)
 
         def written(whole: bool | None, error: Exception | None) -> None:
-            if error is not None:
+            if is_lack_of_descriptors(error):
+                self._unusable(snapshot_id, str(error))
+            elif error is not None:
                 self._fail(error)
             elif not whole:
                 self._unusable(snapshot_id, "a part does not follow the one before")
@@ -72,7 +75,7 @@ class SnapshotDownload:
                 self._log.store_snapshot(snapshot_id, _load(snapshot_id), stored)
 
         def stored(loaded: _Loaded | None, error: Exception | None) -> None:
-            if isinstance(error, MetadataRecordError):
+            if isinstance(error, MetadataRecordError) or is_lack_of_descriptors(error):
                 self._unusable(snapshot_id, str(error))
             elif error is not None:
                 self._fail(error)

@@ -6,7 +6,7 @@ Does nothing: it is handed from the node to each log.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from protocol.frame_memory import Allocate
 from storage.descriptors import Descriptors
@@ -33,3 +33,8 @@ class LogEnvironment:
     """Makes buffers for what large batches unpack to."""
     write_back: WriteBack = field(default_factory=WriteBack)
     descriptors: Descriptors = field(default_factory=Descriptors)
+
+    def apart(self) -> LogEnvironment:
+        """The same for a log that waits for no descriptor that others have taken: the metadata's,
+        whose failure ends the node."""
+        return replace(self, descriptors=Descriptors())

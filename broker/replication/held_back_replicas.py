@@ -84,13 +84,13 @@ class HeldBackReplicas:
         descriptors = self._descriptors
         _log.error(
             "%d partition(s), as %s-%d, are not served here: ulimit -n is %d, and %d would be "
-            "needed for all (%s). The %d that are here go on; the others follow when some leave.",
+            "needed for all%s. The %d that are here go on; the others follow when some leave.",
             untold,
             topic,
             index,
             descriptors.limit,
             descriptors.limit_for(descriptors.logs() + len(self), descriptors.moves()),
-            self._why,
+            f" ({self._why})" if descriptors.has_room else "",
             descriptors.logs(),
         )
 

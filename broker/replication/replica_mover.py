@@ -22,7 +22,7 @@ from broker.replication.partition import Partition
 from broker.replication.replication_quota import UNLIMITED
 from protocol.errors import ErrorCode
 from storage.fetch_data import UNDEFINED_EPOCH, UNDEFINED_OFFSET
-from storage.log_dir_failure import DescriptorsLack, LogDirFailure
+from storage.log_dir_failure import DescriptorsLack, LogDirFailure, is_lack_of_descriptors
 from storage.log_manager import LogManager
 from storage.ports import Blocking, Scheduler
 from storage.unified_log import UnifiedLog
@@ -142,6 +142,8 @@ class ReplicaMover:
                 self._flush(move)
             else:
                 self._exchange(move)
+        except DescriptorsLack:
+            self._again(move, RETRY_MS)
         except LogDirFailure as failure:
             _log.error("%r: the move ends: %s", move.partition, failure)
             self._moves.pop(move.partition, None)
@@ -176,7 +178,7 @@ class ReplicaMover:
     def _take(self, move: _Move, data: bytes) -> None:
         log, future = move.partition.log, move.future
         info = future.append_as_follower(memoryview(bytearray(data)), log.latest_epoch)
-        if info.error is ErrorCode.KAFKA_STORAGE_ERROR:
+        if info.error is ErrorCode.KAFKA_STORAGE_ERROR and future.offline:
             self._moves.pop(move.partition, None)
             return
         if info.error or not info.size:
@@ -195,7 +197,7 @@ class ReplicaMover:
     def _flush(self, move: _Move) -> None:
         def done(error: Exception | None) -> None:
             move.flushed = error is None
-            self._step(move)
+            self._again(move, RETRY_MS if is_lack_of_descriptors(error) else 0)
 
         move.future.flush(done)
 
@@ -205,8 +207,8 @@ class ReplicaMover:
         if log.log_start_offset > future.log_start_offset:
             future.increment_log_start_offset(log.log_start_offset)
         future.update_config(log.config)
-        del self._moves[partition]
         self._logs.replace_with_future((partition.topic, partition.index))
+        del self._moves[partition]
         partition.replace_log(future)
         _log.info("%r has moved to %s", partition, future.log_dir)
         self._moved(partition)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from controller import raft_messages as m
@@ -142,3 +144,15 @@ def test_a_snapshot_of_a_dynamic_quorum_says_who_votes() -> None:
         else:
             with pytest.raises(MetadataRecordError):
                 download.download.image(SNAPSHOT)
+
+
+@pytest.mark.parametrize("operation", ["open", "sync_dir"])
+def test_without_a_descriptor_it_begins_anew_a_little_later(operation: str) -> None:
+    download = Download()
+    download.filesystem.inject(operation, errno.EMFILE)
+    download.part(0, 1_000)
+    download.scheduler.run_for(AGAIN_AFTER_MS)
+    assert not download.failures and not download.filesystem.faults_left
+    assert download.told == [kind(m.SnapshotUnusable(SNAPSHOT))]
+    download.part(0, 1_000)
+    assert download.told[-1] == kind(m.SnapshotStored(SNAPSHOT))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from broker.replication.coordinator_log import AppendResult, LogRecord, TransactionMarker
-from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
+from broker.replication.replica_coordinator_log import LACK_RETRY_MS, ReplicaCoordinatorLog
 from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
@@ -376,3 +377,27 @@ def test_a_bug_in_decoding_is_not_taken_for_an_error_of_the_log(
     monkeypatch.setattr("broker.replication.replica_coordinator_log._decode", fail)
     with pytest.raises(AssertionError, match="loading"):
         log.run()
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_load_waits_for_a_descriptor_while_it_leads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stays: bool
+) -> None:
+    log = Log(tmp_path)
+    partition = log.replicas.create(TOPIC, replicas=[1, OTHER_NODE])
+    log.append(b"a")
+
+    def lacking(*_: object) -> bytes:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(partition.log._local.segments.active), "read", lacking)
+        log.load()
+        log.replicas.scheduler.run_for(10 * LACK_RETRY_MS)
+        assert (log.slices, log.done) == ([], []) and not partition.log.offline
+        if not stays:
+            log.replicas.move_leader(TOPIC, OTHER_NODE)
+    log.replicas.scheduler.run_for(LACK_RETRY_MS)
+    log.run()
+    assert len(log.slices) == stays
+    assert log.done == [ErrorCode.NONE if stays else ErrorCode.NOT_LEADER_OR_FOLLOWER]

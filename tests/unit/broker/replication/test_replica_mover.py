@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 from contextlib import suppress
 
@@ -342,3 +343,22 @@ def test_a_copy_that_there_is_no_descriptor_for_is_not_begun() -> None:
     broker.move()
     broker.run()
     assert broker.partition.log.log_dir == B
+
+
+@pytest.mark.parametrize("operation", ["open", "replace", "sync_dir", "read"])
+def test_a_move_waits_for_descriptors_wherever_they_lack(operation: str) -> None:
+    for skip in range(1_000):
+        broker = Broker()
+        broker.append(3)
+        broker.filesystem.inject(operation, errno.EMFILE, skip=skip)
+        try:
+            broker.move()
+        except DescriptorsLack:
+            broker.move()  # whoever asked for it asks again; once it is begun it goes on by itself
+        broker.run()
+        assert broker.logs.online_dirs == [A, B]
+        if broker.filesystem.faults_left:
+            break
+        assert broker.partition.log.log_dir == B and not broker.partition.log.offline
+        broker.append()
+    assert operation == "read" or skip
