@@ -103,8 +103,11 @@ class SegmentFiles:
     def _file_to_sync(self) -> File | None:
         """The open file, which the job keeps: an error of the disk is sure to be told to it. Many
         segments may be rolled before the first is synced: where that would take what readers
-        need, None, and the job opens the file itself."""
+        need, None, and the job opens the file itself. An empty one, as that which a roll has just
+        begun, is not worth a descriptor until then."""
         file = self.file
+        if not file.size:
+            return None
         if type(file) is not ClosedFile:
             return file
         return file.current if self._files.is_roomy else None
@@ -112,7 +115,7 @@ class SegmentFiles:
     def sync_job(self) -> Callable[[], None]:
         """What makes this segment durable as it is now: for another thread, touches only files."""
         file, filesystem = self._file_to_sync(), self.filesystem
-        paths = [self.path(LOG_SUFFIX)] if file is None else []
+        paths = [self.path(LOG_SUFFIX)] if file is None and self.file.size else []
         if self._indexes_unsynced:
             paths += [self.path(INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)]
             self._indexes_unsynced = False

@@ -99,6 +99,9 @@ def test_syncing_covers_segments_from_the_offset_on_and_the_folder_last() -> Non
     for base in range(3):
         add(log, base)
         log.roll(base + 1, NOW_MS)
+    log.sync_job(3, [])()
+    assert ("sync", f"{LOG}/{3:020d}.log") not in filesystem.calls, "it is empty"
+    add(log, 3)
     filesystem.replace_atomically(f"{LOG}/epochs", b"x", sync=False)
     filesystem.calls.clear()
     log.sync_job(2, [f"{LOG}/epochs"])()

@@ -9,7 +9,7 @@ from storage.log_config import LogConfig
 from storage.log_segment import LogSegment
 from storage.segment_files import sync_path
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.storage.harness import NOW_MS, batch
+from tests.unit.storage.harness import NOW_MS, Jobs, append, batch, environment, open_log
 
 
 def segment_in(filesystem: MemoryFilesystem, files: ClosedFiles, base: int = 0) -> LogSegment:
@@ -83,3 +83,19 @@ def test_syncs_that_are_late_keep_no_descriptors_from_readers() -> None:
         job()
     synced = [path for operation, path in filesystem.calls if operation == "sync"]
     assert sum(path.endswith(".log") for path in synced) == 20
+
+
+def test_a_roll_that_is_synced_late_keeps_no_descriptor_of_the_next_segment() -> None:
+    log = open_log(config=LogConfig(segment_bytes=500), ports=environment(MemoryFilesystem()))
+    files = log._environment.descriptors.closed_files
+    files.room = lambda: 4
+    jobs = log._environment.blocking
+    assert isinstance(jobs, Jobs)
+    jobs.held = True
+    append(log, times=60)
+    assert len(log.segment_base_offsets) > 10 and jobs.waiting
+    assert len(files) <= 4
+    files.give_up(0)
+    assert len(files) <= 2
+    jobs.run()
+    assert log.recovery_point == log.segments.active.base_offset
