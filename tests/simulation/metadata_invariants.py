@@ -25,6 +25,9 @@ class KnownTopic:
 
     name: str
     told_ms: float
+    since_ms: float
+    """It existed at this moment. 0 where only brokers that may be behind have told of it: it may
+    have been deleted before they did."""
     sizes: list[tuple[float, int]]
     """When it was known to have how many partitions; rising."""
 
@@ -85,7 +88,9 @@ class MetadataIsNeverLost(Invariant):
             assert exchange.answered_ms is not None
             self._created[told.name] = exchange.answered_ms
             if exchange.version >= TOPIC_ID_IN_CREATE_FROM:
-                self._told(told.topic_id, told.name, exchange.answered_ms, told.num_partitions)
+                self._told(
+                    told.topic_id, told.name, exchange.answered_ms, told.num_partitions, exact=True
+                )
 
     def _take_deletion(self, exchange: Exchange) -> None:
         for told in exchange.response.responses:
@@ -123,8 +128,12 @@ class MetadataIsNeverLost(Invariant):
 
     # --- what is told --------------------------------------------------------------------------
 
-    def _told(self, topic_id: bytes, name: str, told_ms: float, partitions: int) -> None:
-        known = self.topics.setdefault(topic_id, KnownTopic(name, told_ms, []))
+    def _told(
+        self, topic_id: bytes, name: str, told_ms: float, partitions: int, *, exact: bool
+    ) -> None:
+        known = self.topics.setdefault(topic_id, KnownTopic(name, told_ms, 0.0, []))
+        if exact:
+            known.since_ms = max(known.since_ms, told_ms)
         if known.name != name:
             raise self.broken(f"topic id {topic_id.hex()} was {known.name} and is {name}")
         if not known.sizes or known.sizes[-1][1] < partitions:
@@ -158,7 +167,7 @@ class MetadataIsNeverLost(Invariant):
                 continue
             if asked is not None and known.name not in asked:
                 continue
-            may_be = self._may_be_deleted(known.name, known.told_ms, by_ms)
+            may_be = self._may_be_deleted(known.name, known.since_ms, by_ms)
             if topic_id not in self._gone and not may_be:
                 raise self.broken(f"{exchange.client} is not told of {known.name}, which exists")
         for name, told_ms in self._created.items():
@@ -176,7 +185,8 @@ class MetadataIsNeverLost(Invariant):
         if exact and len(told.partitions) < had:
             raise self.broken(f"{told.name} had {had} partitions, and has {len(told.partitions)}")
         assert exchange.answered_ms is not None
-        self._told(topic_id, told.name, exchange.answered_ms, len(told.partitions))
+        partitions = len(told.partitions)
+        self._told(topic_id, told.name, exchange.answered_ms, partitions, exact=exact)
         for partition in told.partitions:
             place = (exchange.node, topic_id, partition.partition_index)
             when, epoch = self._epochs.get(place, (0.0, -1))
