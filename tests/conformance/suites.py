@@ -94,4 +94,16 @@ $ python -m pytest tests --docker-image any/kafka:2.8.1 --no-pull""",
             "`test_sender__handler_base_do` failed as well, once."
         ),
     ),
+    Suite(
+        name="franz-go, pkg/kgo",
+        version="adb3a18a (after 1.22)",
+        source="github.com/twmb/franz-go",
+        command="""\
+$ ottla serve
+$ KGO_SEEDS=127.0.0.1:9092 KGO_TEST_RF=1 KGO_TEST_RECORDS=20000 go test ./pkg/kgo""",
+        passed=111,
+        skipped=6,
+        when="2026-11-25",
+        note="Skipped: share groups and SCRAM, which are not served yet.",
+    ),
 )
