@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from protocol.control_records import ControlRecordType, EndTransactionMarker
 from protocol.errors import ApiError, ErrorCode
-from protocol.record_batch import RecordBatchHeader
+from protocol.record_batch import NO_PRODUCER_EPOCH, RecordBatchHeader
 from storage.ongoing_transactions import OngoingTransactions
 from storage.transaction_index import AbortedTxn
 from storage.verification_state import VerificationGuard, VerificationState
@@ -189,12 +189,13 @@ class ProducerStateManager:
 
     def _epoch_fault(self, producer_id: int, epoch: int, offset: int) -> ApiError | None:
         entry = self.entries.get(producer_id)
-        if entry is None or epoch >= entry.producer_epoch:
+        seen = NO_PRODUCER_EPOCH if entry is None else entry.producer_epoch
+        if epoch >= seen:
             return None
         return ApiError(
             ErrorCode.INVALID_PRODUCER_EPOCH,
             f"Epoch of producer {producer_id} at offset {offset} in {self.topic_partition} is "
-            f"{epoch}, which is smaller than the last seen epoch {entry.producer_epoch}",
+            f"{epoch}, which is smaller than the last seen epoch {seen}",
         )
 
     def _sequence_fault(self, header: RecordBatchHeader, offset: int) -> ApiError | None:

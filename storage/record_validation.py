@@ -178,7 +178,7 @@ class _RecordChecks:
 
 
 def _is_out_of_range(timestamp: int, config: LogConfig, now_ms: int) -> bool:
-    if timestamp < 0:
+    if timestamp == NO_TIMESTAMP:
         return False
     difference = now_ms - timestamp
     return (

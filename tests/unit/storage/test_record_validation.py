@@ -77,6 +77,13 @@ def test_times_out_of_range() -> None:
     ]
 
 
+def test_minus_one_is_no_time_and_below_it_is_one() -> None:
+    """As in Apache Kafka 4.3."""
+    config = LogConfig(message_timestamp_before_max_ms=10)
+    sent = memoryview(build_batch([Record(-1, stamp, b"k", b"v") for stamp in (-1, -2)]))
+    assert [index for index, _ in refused(sent, config).record_errors] == [1]
+
+
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.LZ4, Codec.SNAPPY, Codec.ZSTD])
 def test_a_body_that_cannot_be_decoded_is_refused(codec: Codec) -> None:
     sent = keyed_batch((b"k", b"v" * 50), compression=codec)
