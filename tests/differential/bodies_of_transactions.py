@@ -94,7 +94,7 @@ def write_txn_markers(rng: random.Random, version: int) -> Made:
     marker = {
         **who,
         "transaction_result": rng.random() < 0.5,
-        "coordinator_epoch": rng.choice((0, 0, 1, -1)),
+        "coordinator_epoch": rng.choice((0, 0, -1)),
         "topics": topics,
     }
     if version >= 2:

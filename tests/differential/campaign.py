@@ -90,7 +90,6 @@ class Campaign:
             self._pair.check(sequence.name)
         report.asked += run.asked
         report.rows += run.rows
-        report.skipped += run.open
         seen: set[tuple[str, ...]] = set()
         for found in run.found:
             signature = found.signature

@@ -27,7 +27,7 @@ IDS = {
     "replica_directory_id": "directory",
     "log_dir": "directory",
 }
-NOT_DRAWN = (None, 0, -1, "", bytes(16))
+NOT_DRAWN = (None, 0, -1, "", bytes(16), bytes(range(16)))
 TEXTS = ("error_message", "batch_index_error_message", "documentation")
 IDENTITY = (
     *("name", "topic", "topic_name", "topic_id", "group_id", "key", "transactional_id"),

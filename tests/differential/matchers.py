@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tests.differential.comparison import Difference
@@ -26,6 +26,9 @@ class Met:
     kafka: Any
     ottla: Any
     before: list[tuple[Step, Any, Any]]
+    """What was answered before."""
+    sent: list[Step] = field(default_factory=list)
+    """What was sent before, answered or not, and the request itself."""
 
     @property
     def api(self) -> str:
@@ -120,7 +123,8 @@ def max_timestamp_by_header(met: Met) -> bool:
 @matches("text-of-refused-batch")
 def text_of_refused_batch(met: Met) -> bool:
     kafka, ottla = met.codes
-    return met.api == "PRODUCE" and met.field == "error_message" and kafka == ottla != 0
+    told = met.field == "error_message" or met.difference.place.endswith("record_errors")
+    return met.api == "PRODUCE" and told and kafka == ottla != 0
 
 
 @matches("size-of-a-packed-batch")
@@ -188,7 +192,7 @@ def parked(met: Met) -> bool:
 def takes_an_instance_id(met: Met) -> bool:
     kafka, ottla = met.codes
     named = met.step.body.get("group_instance_id") is not None
-    return met.api == "JOIN_GROUP" and named and kafka == -1 and ottla in (25, 82)
+    return met.api == "JOIN_GROUP" and named and kafka in (-1, 23) and ottla in (25, 82)
 
 
 @matches("subscription-is-not-read")
@@ -200,8 +204,14 @@ def no_subscription(met: Met) -> bool:
 
 @matches("joingroup-protocol-twice")
 def protocol_twice(met: Met) -> bool:
-    names = [one.get("name") for one in met.step.body.get("protocols") or ()]
-    return met.api == "JOIN_GROUP" and len(set(names)) < len(names)
+    """It, or who joins that group after it."""
+    group = met.step.body.get("group_id")
+    joins = [
+        one for one in met.sent if one.api == "JOIN_GROUP" and one.body.get("group_id") == group
+    ]
+    named = [[one.get("name") for one in step.body.get("protocols") or ()] for step in joins]
+    concerned = met.api in ("JOIN_GROUP", "SYNC_GROUP", "DESCRIBE_GROUPS", "HEARTBEAT")
+    return concerned and any(len(set(names)) < len(names) for names in named)
 
 
 @matches("refused-commit-makes-no-group")
@@ -237,12 +247,15 @@ def isolation_level(met: Met) -> bool:
 @matches("fetch-session-id-beyond")
 def session_id_beyond(met: Met) -> bool:
     named = met.step.body.get("session_id", 0)
-    return met.api == "FETCH" and isinstance(named, int) and named > 1 << 30
+    return met.api == "FETCH" and isinstance(named, int) and abs(named) > 1 << 30
 
 
 @matches("zero-id-in-fetch")
 def zero_id_in_fetch(met: Met) -> bool:
-    return met.api == "FETCH" and met.kafka["error_code"] == -1 and met.ottla["error_code"] == 0
+    if met.api != "FETCH" or not met.step.body.get("topics"):
+        return False
+    codes = [one["error_code"] for one in (met.kafka, met.ottla) if isinstance(one, dict)]
+    return codes == [-1, 0]
 
 
 @matches("aborted-transactions-without-records")
@@ -296,8 +309,48 @@ def negative_max_bytes(met: Met) -> bool:
 
 @matches("too-many-partitions-first")
 def too_many_partitions(met: Met) -> bool:
-    counts = [one.get("num_partitions", 0) for one in met.step.body.get("topics") or ()]
-    return met.api == "CREATE_TOPICS" and max(counts, default=0) > 10_000
+    if met.api not in ("CREATE_TOPICS", "CREATE_PARTITIONS"):
+        return False
+    topics = met.step.body.get("topics") or ()
+    return any(max(one.get("num_partitions", 0), one.get("count", 0)) > 10_000 for one in topics)
+
+
+@matches("requests-never-answered")
+def never_answered(met: Met) -> bool:
+    nothing = met.difference.path == "" and met.kafka == Outcome.NOTHING.value
+    return nothing and met.api in ("ADD_PARTITIONS_TO_TXN", "ALTER_CONFIGS")
+
+
+@matches("batches-that-kafka-cannot-build")
+def cannot_be_built(met: Met) -> bool:
+    kafka, ottla = met.codes
+    return (
+        met.api == "PRODUCE"
+        and (kafka, ottla) == (-1, 0)
+        and any(
+            one.get("ts", 0) < -1 or ("pid" in one and -1 in (one.get("epoch"), one.get("seq")))
+            for one in batches_sent(met.step)
+        )
+    )
+
+
+@matches("greatest-timestamp-of-none")
+def greatest_of_none(met: Met) -> bool:
+    stamps = [one.get("ts", 0) for step in met.sent for one in batches_sent(step)]
+    wanted = met.field in ("offset", "leader_epoch", "timestamp") and met.difference.ottla == -1
+    return met.api == "LIST_OFFSETS" and wanted and min(stamps, default=0) < 0
+
+
+@matches("offset-deltas-of-records")
+def offset_deltas(met: Met) -> bool:
+    kafka, ottla = met.codes
+    return met.api == "PRODUCE" and produced_odd(met) and ottla == 87 and kafka in (0, 32)
+
+
+@matches("deleted-topic-in-a-session")
+def deleted_in_session(met: Met) -> bool:
+    deleted = any(step.api == "DELETE_TOPICS" for step in met.sent)
+    return met.api == "FETCH" and deleted and met.codes == (3, 100)
 
 
 @matches("texts-of-describe-configs")

@@ -20,7 +20,6 @@ from tests.differential.comparison import Difference, differences
 from tests.differential.connection import Outcome, first_readable
 from tests.differential.differences import row_of
 from tests.differential.matchers import Met
-from tests.differential.open_faults import goes_on_after, open_fault_of
 from tests.differential.probes import probes_for
 from tests.differential.sequence import Sequence, Step
 from tests.differential.side import Connections, Sent, Side, Undecodable
@@ -71,7 +70,6 @@ class Run:
 
     found: list[Found] = field(default_factory=list)
     rows: Counter[str] = field(default_factory=Counter)
-    open: Counter[str] = field(default_factory=Counter)
     ended: int | None = None
     """The step that ended it, before the last."""
     asked: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -165,6 +163,7 @@ class _Runner:
         self._kafka = kafka
         self._ottla = ottla
         self._spoil = spoil or (lambda step, answer: answer)
+        self._sent: list[Step] = []
         self._held: list[tuple[int, Sent, Sent]] = []
         self._run = Run()
         self._over = False
@@ -186,6 +185,7 @@ class _Runner:
         if step.pause_s:
             time.sleep(step.pause_s)
         self._run.asked[step.api, step.version] += 1
+        self._sent.append(step)
         ours, theirs = self._kafka.send(step), self._ottla.send(step)
         if step.waits and not first_readable([ours.connection, theirs.connection], HELD_S):
             self._kafka.keep_apart(ours)
@@ -229,21 +229,14 @@ class _Runner:
 
     def _judge(self, index: int, sent: Sent, kafka: Any, ottla: Any) -> None:
         for difference in differences(kafka, ottla):
-            met = Met(sent.step, difference, kafka, ottla, self._run.answers[:-1])
+            met = Met(sent.step, difference, kafka, ottla, self._run.answers[:-1], self._sent)
             row = row_of(met)
             if row is None:
-                self._unexplained(Found(sent.step, index, difference))
+                self._run.found.append(Found(sent.step, index, difference))
+                self._over = True
             else:
                 self._run.rows[row.id] += 1
                 self._over = self._over or row.parts_ways
-
-    def _unexplained(self, found: Found) -> None:
-        fault = open_fault_of(found.signature)
-        if fault is None:
-            self._run.found.append(found)
-        else:
-            self._run.open[fault] += 1
-        self._over = self._over or fault is None or not goes_on_after(fault)
 
     def _probe(self, index: int, steps: list[Step]) -> None:
         self._collect(0)

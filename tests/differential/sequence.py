@@ -18,6 +18,7 @@ import json
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any
+from zlib import crc32
 
 from protocol.api_keys import ApiKey, messages_of
 from protocol.message import Message
@@ -55,7 +56,7 @@ class Step:
 
     @property
     def is_answered(self) -> bool:
-        return not (self.api == "PRODUCE" and self.body.get("acks") == 0)
+        return not (self.api == "PRODUCE" and self.body.get("acks", 0) == 0)
 
     def __str__(self) -> str:
         spoilt = f" frame={self.frame}" if self.frame else ""
@@ -118,6 +119,8 @@ class Resolver:
         found = self.learned.get((symbol["$"], key), symbol.get("or"))
         if found is None:
             found = DEFAULTS[symbol["$"]]
+            if symbol["$"] == "producer_id":
+                found += crc32(str(symbol["of"]).encode()) % 100_000
         return found + symbol["add"] if "add" in symbol else found
 
     def message(self, step: Step) -> Message:

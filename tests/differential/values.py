@@ -31,7 +31,7 @@ ODD_VALUES = {
     "count": (-1, 0, 1, 2, 3, 2**31 - 1),
     "transaction_timeout_ms": (0, -1, 60_000, 900_000, 900_001, 2**31 - 1),
     "session_timeout_ms": (0, -1, 99, 1_800_000, 1_800_001, 2**31 - 1),
-    "timeout_ms": (0, -1, 1, 30_000, 2**31 - 1),
+    "timeout_ms": (0, -1, 30_000, 2**31 - 1),
     "max_bytes": (0, 1, 100, 2**31 - 1, -1),
     "partition_max_bytes": (0, 1, 100, 2**31 - 1),
     "acks": (0, 1, -1, 2, -2),
@@ -40,7 +40,7 @@ ODD_VALUES = {
 KEPT = (
     *("max_wait_ms", "min_bytes", "rebalance_timeout_ms", "validate_only", "resource_type", "n"),
     *("ts", "codec", "tombstone", "size", "step", "pid", "seq", "epoch", "txn", "key"),
-    *("broker_id", "feature_updates", "of", "add", "or"),
+    *("broker_id", "feature_updates", "configuration_keys", "coordinator_epoch", "of", "add", "or"),
 )
 """Fields that never get anything odd."""
 
