@@ -53,16 +53,18 @@ def _session(learned: Learned, step: Step, request: Any, answer: Any) -> None:
 
 def _sequences(learned: Learned, step: Step, request: Any, answer: Any) -> None:
     """`sequence` of `producer/topic/partition` goes on by what was appended."""
+    by_id = step.version >= 13
     good = {
-        (index, part.index)
-        for index, topic in enumerate(answer.responses)
+        (topic.topic_id if by_id else topic.name, part.index)
+        for topic in answer.responses
         for part in topic.partition_responses
         if part.error_code == 0
     }
-    for index, topic in enumerate(step.body.get("topic_data", [])):
+    for asked, topic in zip(request.topic_data, step.body.get("topic_data", []), strict=True):
         for part in topic.get("partition_data", ()):
             records = part.get("records")
-            if (index, part.get("index", 0)) not in good or not isinstance(records, dict):
+            key = (asked.topic_id if by_id else asked.name, part.get("index", 0))
+            if key not in good or not isinstance(records, dict):
                 continue
             for batch in records.get("$records", []):
                 symbol = batch.get("seq")

@@ -172,6 +172,11 @@ def batch_without_transactional_id(met: Met) -> bool:
     return kafka == 53 and ottla != 53
 
 
+@matches("two-wrongs-of-a-transactional-batch")
+def two_wrongs(met: Met) -> bool:
+    return met.api == "PRODUCE" and met.codes == (47, 49)
+
+
 @matches("greatest-timestamp-after-delete-records")
 def greatest_timestamp(met: Met) -> bool:
     deleted = any(step.api == "DELETE_RECORDS" for step, _, _ in met.before)
@@ -199,7 +204,15 @@ def takes_an_instance_id(met: Met) -> bool:
 def no_subscription(met: Met) -> bool:
     kafka, ottla = met.codes
     sent = json.dumps([met.step.body, *(step.body for step, _, _ in met.before)])
-    return met.api in ("JOIN_GROUP", "SYNC_GROUP") and "ff" * 40 in sent and kafka == -1 != ottla
+    refused = kafka == -1 != ottla or met.kafka == Outcome.NOTHING.value
+    return met.api in ("JOIN_GROUP", "SYNC_GROUP") and "ff" * 40 in sent and refused
+
+
+@matches("next-leader-of-a-group")
+def next_leader(met: Met) -> bool:
+    if met.api != "JOIN_GROUP" or met.codes != (0, 0):
+        return False
+    return met.beside("generation_id")[0] > 1 and met.field in ("leader", "members")
 
 
 @matches("joingroup-protocol-twice")
