@@ -60,10 +60,13 @@ def places_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
 
 
 def odd_values_for(key: Any, value: Any) -> list[Any]:
-    """What may stand there in place of `value`, itself left out."""
-    return [
-        one for one in (*_odd(key if isinstance(key, str) else "", value), None) if one != value
-    ]
+    """What may stand there in place of `value`, itself left out.
+
+    Null records are left to the grid of records: Kafka never answers them.
+    """
+    name = key if isinstance(key, str) else ""
+    nothing = () if name == "records" else (None,)
+    return [one for one in (*_odd(name, value), *nothing) if one != value]
 
 
 def _odd(name: str, value: Any) -> tuple[Any, ...]:
