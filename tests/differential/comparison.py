@@ -37,7 +37,7 @@ IDENTITY = (
 OF_ONE_BROKER = {
     "DESCRIBE_QUORUM": ("log_end_offset", "high_watermark", "leader_epoch"),
     "API_VERSIONS": ("finalized_features_epoch",),
-    "DESCRIBE_LOG_DIRS": ("total_bytes", "usable_bytes"),
+    "DESCRIBE_LOG_DIRS": ("total_bytes", "usable_bytes", "partition_size"),
 }
 """Numbers that tell of the broker's own life."""
 KEEPS_ORDER = ("records", "replica_nodes", "isr_nodes", "replicas")
