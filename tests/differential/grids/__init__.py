@@ -11,6 +11,7 @@ from tests.differential.grids import (
     configs,
     fetches,
     groups,
+    known,
     odd_requests,
     records,
     times,
@@ -27,6 +28,7 @@ GRIDS = {
     "odd": odd_requests.grid,
     "times": times.grid,
     "frames": frames,
+    "known": known.grid,
 }
 
 
