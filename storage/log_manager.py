@@ -358,7 +358,8 @@ class LogManager:
         return log
 
     def _write_topic_id(self, log_dir: str, directory: str, topic_id: bytes) -> None:
-        """Written at once, made durable with the folder's name elsewhere."""
+        """Written at once, made durable with the folder's name elsewhere, after this turn: where it
+        makes many folders, they do not wait for each other's fsyncs."""
         environment = self._environment
         filesystem, path = environment.filesystem, f"{directory}/{PARTITION_METADATA}"
         filesystem.replace_atomically(path, encode_partition_metadata(topic_id), sync=False)
@@ -378,7 +379,7 @@ class LogManager:
             if isinstance(error, OSError) and filesystem.exists(path):
                 environment.failures.fail(log_dir, f"creating {directory}", error)
 
-        environment.blocking.submit(sync, synced)
+        environment.scheduler.call_soon(lambda: environment.blocking.submit(sync, synced))
 
     def _emptiest_dir(self) -> str:
         online = self.online_dirs

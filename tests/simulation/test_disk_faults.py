@@ -60,6 +60,7 @@ class Life:
         self.manager.lock()
         self.manager.load()
         log = self.manager.get_or_create(("t", 0), TOPIC_ID)
+        self.scheduler.run_for(0)  # the turn is over: its folder is made durable
         log.is_replicated = True
         return log
 

@@ -82,6 +82,7 @@ def started(count: int = 4) -> Node:
     manager = node.start()
     for partition in range(count):
         append(manager.get_or_create(("t", partition), TOPIC_ID), partition + 1)
+    node.scheduler.run_for(0)  # the turn is over: new folders are made durable
     return node
 
 
