@@ -19,6 +19,7 @@ from storage.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log_environment import LogEnvironment
 from storage.log_manager import LogManager, LogManagerSettings
 from storage.unified_log import UnifiedLog
+from tests.simulation.file_damages import DAMAGE_NAMES, damage
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import NOW_MS, Jobs, batch
@@ -41,26 +42,6 @@ KAFKA = {
 
 CHECKED_FROM = 17  # bytes before the checksum
 
-Damage = Callable[[bytes], bytes | None]
-
-DAMAGES: dict[str, Damage] = {
-    "missing": lambda _: None,
-    "emptied": lambda _: b"",
-    "zeroed": lambda data: bytes(len(data) or 24),
-    "lost its last byte": lambda data: data[:-1],
-    "lost its last 500 bytes": lambda data: data[:-500],
-    "lost its last third": lambda data: data[: len(data) * 2 // 3],
-    "first byte flipped": lambda data: flipped(data, 0),
-    "a byte flipped in the middle": lambda data: flipped(data, len(data) // 2),
-    "a length flipped": lambda data: flipped(data, 9),
-    "last byte flipped": lambda data: flipped(data, len(data) - 1),
-    "garbage behind it": lambda data: data + b"\xa5" * 77,
-    "zeros behind it": lambda data: data + bytes(400),
-    "all garbage": lambda data: b"\xa5" * (len(data) or 24),
-    "twice itself": lambda data: data + data,
-}
-
-
 UNSEEN = (
     ".txnindex missing",
     ".txnindex of an earlier time",
@@ -68,13 +49,6 @@ UNSEEN = (
 )
 """A transaction index has no checksum, and a segment does not say whether there is one: Kafka takes
 these for true as well."""
-
-
-def flipped(data: bytes, at: int) -> bytes:
-    changed = bytearray(data)
-    if 0 <= at < len(changed):
-        changed[at] ^= 0x10
-    return bytes(changed)
 
 
 def opened(filesystem: MemoryFilesystem) -> LogManager:
@@ -237,22 +211,13 @@ def go_on(log: UnifiedLog) -> None:
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "killed"])
-@pytest.mark.parametrize("name", [*DAMAGES, "of an earlier time"])
+@pytest.mark.parametrize("name", DAMAGE_NAMES)
 def test_damage_costs_its_partition_at_most(name: str, clean: bool) -> None:
     world = WORLDS[clean]
     for path in FILES[clean]:
         filesystem = world.filesystem.clone()
-        before = filesystem.read(path)
-        if name in DAMAGES:
-            after = DAMAGES[name](before)
-        else:
-            after = world.earlier.read(path) if world.earlier.exists(path) else None
-        if after == before:
+        if not damage(filesystem, path, name, world.earlier):
             continue
-        if after is None:
-            filesystem.remove(path)
-        else:
-            filesystem.replace_atomically(path, after)
         try:
             check(filesystem, world, f"{path} {name}")
         except BaseException as error:

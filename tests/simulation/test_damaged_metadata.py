@@ -15,8 +15,8 @@ import pytest
 from broker.start_error import StartError
 from controller.metadata_records import MetadataRecordError
 from controller.quorum_state import QuorumStateError
+from tests.simulation.file_damages import DAMAGE_NAMES, damage
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.test_damaged_files import DAMAGES
 from tests.unit.broker.test_node import Running
 
 TOPICS = [f"topic-{number}" for number in range(8)]
@@ -58,7 +58,7 @@ def worlds() -> dict[bool, World]:
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "killed"])
-@pytest.mark.parametrize("name", [*DAMAGES, "of an earlier time"])
+@pytest.mark.parametrize("name", DAMAGE_NAMES)
 def test_damage_is_refused_or_loses_nothing(
     worlds: dict[bool, World], name: str, clean: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -66,17 +66,8 @@ def test_damage_is_refused_or_loses_nothing(
     world = worlds[clean]
     for path in world.files:
         filesystem = world.filesystem.clone()
-        before = filesystem.read(path)
-        if name in DAMAGES:
-            after = DAMAGES[name](before)
-        else:
-            after = world.earlier.read(path) if world.earlier.exists(path) else None
-        if after == before:
+        if not damage(filesystem, path, name, world.earlier):
             continue
-        if after is None:
-            filesystem.remove(path)
-        else:
-            filesystem.replace_atomically(path, after)
         caplog.clear()
         try:
             outcome = outcome_of(filesystem)
