@@ -11,6 +11,11 @@ from protocol.messages.describe_groups import (
 )
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.messages.init_producer_id import InitProducerIdResponse
+from protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 from protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from tests.differential.comparison import Comparable, differences
 from tests.differential.record_sets import build_record_set
@@ -92,3 +97,15 @@ def test_a_value_of_another_type_differs() -> None:
     assert differences({"a": 0}, {"a": False}) != []
     assert differences({"a": None}, {"a": ""}) != []
     assert differences({"a": 1}, "the connection was closed") != []
+
+
+def test_which_record_has_the_latest_time_is_the_clocks() -> None:
+    def listed(timestamp: int, offset: int) -> object:
+        part = ListOffsetsPartitionResponse(0, 0, timestamp=timestamp, offset=offset)
+        response = ListOffsetsResponse(topics=[ListOffsetsTopicResponse("d1-t0", [part])])
+        return Comparable("d1-", 1).tree("LIST_OFFSETS", response)
+
+    now_ms = int(time.time() * 1000)
+    assert listed(now_ms, 1) == listed(now_ms, 2)
+    assert listed(5, 1) != listed(5, 2)
+    assert listed(-1, 1) != listed(-1, 2)
