@@ -126,8 +126,38 @@ $ cd tests && KAFKA_PATH=$KAFKA BROKERS=127.0.0.1:9092 ./test-runner -L -p2 -Q -
             ),
         ),
         note=(
-            "KAFKA_PATH is a folder whose `bin` has Kafka's scripts. Eight tests that failed first, "
-            "for lack of num.partitions=4 or on a busy machine, passed when they were run alone."
+            "KAFKA_PATH is a folder whose `bin` has Kafka's scripts. Eight tests failed first, for "
+            "lack of num.partitions=4 or on a busy machine, and passed when they were run alone."
+        ),
+    ),
+    Suite(
+        name="Kafka's verifiable producer and consumer",
+        version="4.3.0",
+        source="org.apache.kafka:kafka-tools",
+        command="""\
+$ ottla serve --override num.partitions=4
+$ kafka-verifiable-producer --bootstrap-server 127.0.0.1:9092 --topic verify \\
+    --max-messages 100000 --acks -1
+$ kafka-verifiable-consumer --bootstrap-server 127.0.0.1:9092 --topic verify \\
+    --group-id v --max-messages 100000 --reset-policy earliest""",
+        passed=2,
+        skipped=0,
+        when="2026-11-25",
+        note="100,000 records are acknowledged and read, and the group's commits succeed.",
+    ),
+    Suite(
+        name="Kafka Streams and Spark, by this repository's tests",
+        version="4.3.0 and 4.0.0",
+        source="this repository",
+        command="""\
+$ .venv/bin/python -m tests.chaos.word_count --records 100000
+$ .venv/bin/python -m pytest tests/compat/test_spark.py tests/compat/test_spark_streams.py""",
+        passed=32,
+        skipped=0,
+        when="2026-11-25",
+        note=(
+            "A word count with `exactly_once_v2` through the deaths of all nodes, and Spark's "
+            "source and sink in batches and streams."
         ),
     ),
 )
