@@ -263,7 +263,7 @@ def session_id_beyond(met: Met) -> bool:
 
 @matches("zero-id-in-fetch")
 def zero_id_in_fetch(met: Met) -> bool:
-    if met.api != "FETCH" or not met.step.body.get("topics"):
+    if met.api != "FETCH" or not met.step.body.get("topics") or session_id_beyond(met):
         return False
     codes = [one["error_code"] for one in (met.kafka, met.ottla) if isinstance(one, dict)]
     return codes == [-1, 0]
@@ -346,6 +346,14 @@ def offset_deltas(met: Met) -> bool:
 def deleted_in_session(met: Met) -> bool:
     deleted = any(step.api == "DELETE_TOPICS" for step in met.sent)
     return met.api == "FETCH" and deleted and met.codes == (3, 100)
+
+
+@matches("offsets-of-a-deleted-topic")
+def offsets_of_deleted(met: Met) -> bool:
+    deleted = any(step.api == "DELETE_TOPICS" for step in met.sent)
+    gone = {"committed_offset": -1, "committed_leader_epoch": -1, "metadata": ""}
+    wanted = gone.get(met.field, met) == met.difference.ottla
+    return met.api == "OFFSET_FETCH" and deleted and wanted and met.codes == (0, 0)
 
 
 @matches("texts-of-describe-configs")

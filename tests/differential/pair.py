@@ -26,6 +26,7 @@ from tests.differential.side import Connections, Sent, Side, Undecodable
 from tests.java_tools import FAST_START
 
 HELD_S = 0.015
+LET_GO_S = 0.003
 OTHER_S = 2.0
 # What both brokers are started with. Nothing may end by itself while a sequence runs.
 SETTINGS = {
@@ -192,6 +193,9 @@ class _Runner:
             self._ottla.keep_apart(theirs)
             self._held.append((index, ours, theirs))
             return
+        if step.waits:
+            # The answers that it let go come first: a leader's names ids that they tell.
+            self._collect(LET_GO_S)
         self._compare(index, ours, theirs, OTHER_S if step.waits else None)
 
     def _collect(self, timeout_s: float) -> None:

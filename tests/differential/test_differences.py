@@ -59,3 +59,17 @@ def test_a_topic_named_twice_may_be_grouped_but_not_answered_otherwise() -> None
     once, twice, wrong = answer([0, 3]), answer([], [0, 3]), answer([], [0, 0])
     assert row_of(Met(step, where, once, twice, [])).id == "topic-named-twice"  # type: ignore[union-attr]
     assert row_of(Met(step, where, once, wrong, [])) is None
+
+
+def test_a_session_id_beyond_all_is_not_a_matter_of_zero_ids() -> None:
+    """Only its own row says that the two part ways: Kafka's answer names that id."""
+
+    def row(session_id: int) -> str:
+        step = Step("FETCH", 13, {"session_id": session_id, "topics": [{}]})
+        met = Met(step, Difference("error_code", -1, 0), {"error_code": -1}, {"error_code": 0}, [])
+        found = row_of(met)
+        assert found is not None
+        return found.id
+
+    assert row(0) == "zero-id-in-fetch"
+    assert row(2**31 - 1) == "fetch-session-id-beyond"

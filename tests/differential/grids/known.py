@@ -24,6 +24,7 @@ def grid(versions: Versions) -> Iterator[Sequence]:
     for step in alone:
         yield Sequence(f"known {step.api}", [create("~t0"), step])
     yield Sequence("known a topic deleted in a session", _deleted_in_session())
+    yield Sequence("known offsets of a deleted topic", _deleted_with_offsets())
     yield Sequence("known sizes of packed batches", _packed(), setup=4)
     yield Sequence("known markers twice", _markers())
     batch = batch_of("~x0", txn=True)
@@ -52,6 +53,20 @@ def _deleted_in_session() -> list[Step]:
         fetch(14, [topic], session_id=0, session_epoch=0),
         Step("DELETE_TOPICS", 4, {"topic_names": ["~t0"], "timeout_ms": 30_000}),
         fetch(14, [], **session),
+    ]
+
+
+def _deleted_with_offsets() -> list[Step]:
+    offsets = [{"name": "~t0", "partitions": [{"committed_offset": 1}]}]
+    return [
+        create("~t0"),
+        Step("OFFSET_COMMIT", 4, {"group_id": "~g0", "topics": offsets}),
+        Step("DELETE_TOPICS", 4, {"topic_names": ["~t0"], "timeout_ms": 30_000}),
+        Step(
+            "OFFSET_FETCH",
+            4,
+            {"group_id": "~g0", "topics": [{"name": "~t0", "partition_indexes": [0]}]},
+        ),
     ]
 
 
