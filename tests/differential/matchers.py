@@ -201,7 +201,7 @@ def takes_an_instance_id(met: Met) -> bool:
 @matches("subscription-is-not-read")
 def no_subscription(met: Met) -> bool:
     kafka, ottla = met.codes
-    sent = json.dumps([met.step.body, *(step.body for step, _, _ in met.before)])
+    sent = json.dumps([met.step.body, *(step.body for step in met.sent)])
     refused = kafka == -1 != ottla or met.kafka == Outcome.NOTHING.value
     return met.api in ("JOIN_GROUP", "SYNC_GROUP") and "ff" * 40 in sent and refused
 

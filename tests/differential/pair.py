@@ -26,6 +26,7 @@ from tests.differential.side import Connections, Sent, Side, Undecodable
 from tests.java_tools import FAST_START
 
 HELD_S = 0.015
+# What an answer lets go comes this soon.
 LET_GO_S = 0.003
 OTHER_S = 2.0
 # What both brokers are started with. Nothing may end by itself while a sequence runs.
@@ -157,6 +158,28 @@ def _until_good(side: Side, step: Step) -> None:
     raise AssertionError(f"{step} has no good answer")
 
 
+@dataclass(frozen=True, eq=False)
+class Pending:
+    """A step that both were sent, and whose answers were not taken yet."""
+
+    index: int
+    ours: Sent
+    theirs: Sent
+
+    def has_come(self, timeout_s: float) -> bool:
+        """Whether one of them has."""
+        return first_readable([self.ours.connection, self.theirs.connection], timeout_s)
+
+
+Taken = tuple[Pending, Any, Any]
+"""A step with both answers, or what came of them."""
+
+
+def _names_members(taken: Taken) -> bool:
+    _, kafka, ottla = taken
+    return any(getattr(answer, "members", None) for answer in (kafka, ottla))
+
+
 class _Runner:
     """One sequence on both sides."""
 
@@ -165,7 +188,7 @@ class _Runner:
         self._ottla = ottla
         self._spoil = spoil or (lambda step, answer: answer)
         self._sent: list[Step] = []
-        self._held: list[tuple[int, Sent, Sent]] = []
+        self._held: list[Pending] = []
         self._run = Run()
         self._over = False
 
@@ -188,40 +211,48 @@ class _Runner:
         self._run.asked[step.api, step.version] += 1
         self._sent.append(step)
         ours, theirs = self._kafka.send(step), self._ottla.send(step)
-        if step.waits and not first_readable([ours.connection, theirs.connection], HELD_S):
+        own = Pending(index, ours, theirs)
+        if not step.waits:
+            self._compare([own])
+        elif own.has_come(HELD_S):
+            self._collect(LET_GO_S, own)
+        else:
             self._kafka.keep_apart(ours)
             self._ottla.keep_apart(theirs)
-            self._held.append((index, ours, theirs))
-            return
-        if step.waits:
-            # The answers that it let go come first: a leader's names ids that they tell.
-            self._collect(LET_GO_S)
-        self._compare(index, ours, theirs, OTHER_S if step.waits else None)
+            self._held.append(own)
 
-    def _collect(self, timeout_s: float) -> None:
-        """Answers that were held and have come."""
-        for one in list(self._held):
-            index, ours, theirs = one
-            if first_readable([ours.connection, theirs.connection], timeout_s):
-                self._held.remove(one)
-                self._compare(index, ours, theirs, OTHER_S)
+    def _collect(self, timeout_s: float, *others: Pending) -> None:
+        """Answers that were held and have come; with those of `others`."""
+        come = [one for one in self._held if one.has_come(timeout_s)]
+        self._held = [one for one in self._held if one not in come]
+        self._compare([*come, *others], OTHER_S)
 
-    def _compare(self, index: int, ours: Sent, theirs: Sent, timeout_s: float | None) -> None:
-        step = ours.step
+    def _compare(self, pending: list[Pending], timeout_s: float | None = None) -> None:
+        """A leader's answer comes last: it names ids that the others tell, in no order."""
+        taken = [self._take(one, timeout_s) for one in pending]
+        for one in sorted((one for one in taken if one is not None), key=_names_members):
+            self._compare_one(*one)
+
+    def _take(self, one: Pending, timeout_s: float | None) -> Taken | None:
         waited = {} if timeout_s is None else {"timeout_s": timeout_s}
         try:
-            kafka = self._kafka.receive(ours, **waited)
-            ottla = self._ottla.receive(theirs, **waited)
+            kafka = self._kafka.receive(one.ours, **waited)
+            return one, kafka, self._ottla.receive(one.theirs, **waited)
         except Undecodable as error:
-            self._run.found.append(Found(step, index, Difference("", "decodable", str(error))))
+            difference = Difference("", "decodable", str(error))
+            self._run.found.append(Found(one.ours.step, one.index, difference))
             self._over = True
-            return
+            return None
+
+    def _compare_one(self, one: Pending, kafka: Any, ottla: Any) -> None:
+        step = one.ours.step
         shown = self._spoil(step, self._shown(self._ottla, step, ottla))
         pair = self._shown(self._kafka, step, kafka), shown
         self._run.answers.append((step, *pair))
-        self._judge(index, ours, *pair)
+        self._judge(one.index, one.ours, *pair)
         if not self._over:
-            for side, sent, answer in ((self._kafka, ours, kafka), (self._ottla, theirs, ottla)):
+            sides = (self._kafka, one.ours, kafka), (self._ottla, one.theirs, ottla)
+            for side, sent, answer in sides:
                 if not isinstance(answer, Outcome):
                     side.rest(sent, answer)
 
