@@ -183,6 +183,18 @@ class AcknowledgedIsReadable(Invariant):
         self.acknowledged: dict[Place, dict[bytes, int]] = {}
         self.read: dict[Place, int] = {}
         self._acked_ends: dict[Place, list[tuple[float, int, object]]] = {}
+        self._spoken: dict[Exchange, dict[tuple[str, int], object]] = {}
+        """In which leaderships an answer that is on its way was given."""
+
+    def answered(self, exchange: Exchange) -> None:
+        about = exchange.about
+        if isinstance(about, Sending):
+            keys = [(about.batch.topic, about.batch.partition)]
+        elif isinstance(about, Fetching):
+            keys = list(about.asked)
+        else:
+            return
+        self._spoken[exchange] = {key: self._leadership(exchange, *key) for key in keys}
 
     def received(self, exchange: Exchange) -> None:
         if exchange.key is ApiKey.PRODUCE:
@@ -191,6 +203,10 @@ class AcknowledgedIsReadable(Invariant):
             high_watermark = one.data.high_watermark
             self._visible(exchange, one, high_watermark)
             self.read[one.place] = max(self.read.get(one.place, 0), high_watermark)
+        self._spoken.pop(exchange, None)
+
+    def given_up(self, exchange: Exchange) -> None:
+        self._spoken.pop(exchange, None)
 
     def _acked(self, exchange: Exchange) -> None:
         about, place, error, base = produced(exchange)
@@ -203,7 +219,7 @@ class AcknowledgedIsReadable(Invariant):
             known[payload(value)] = base + index if base >= 0 else -1
         if base >= 0 and about.acks == -1:
             end = base + len(about.batch.values)
-            by = self._leadership(exchange, about.batch.topic, place[1])
+            by = self._spoken[exchange][about.batch.topic, place[1]]
             self._acked_ends.setdefault(place, []).append((self.world.now_ms, end, by))
 
     def _leadership(self, exchange: Exchange, topic: str, index: int) -> object:
@@ -219,7 +235,7 @@ class AcknowledgedIsReadable(Invariant):
     def _visible(self, exchange: Exchange, one: Fetched, high_watermark: int) -> None:
         place = one.place
         known = self._acked_ends.get(place, ())[-20:]
-        by = self._leadership(exchange, one.asked.topic, place[1]) if known else None
+        by = self._spoken[exchange][one.asked.topic, place[1]] if known else None
         for when, end, acked_by in known:
             if when <= exchange.sent_ms and high_watermark < end and acked_by == by:
                 raise self.broken(
