@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -16,8 +17,12 @@ def compiled(source: Path) -> Path:
     def build(folder: Path) -> None:
         program = folder / source.stem
         command = ["cc", "-O2", "-Wall", "-Wextra", "-o", str(program), str(source)]
+        # A compiler that is killed leaves its temporary files: they go with this folder.
+        environment = {**os.environ, "TMPDIR": str(folder)}
         try:
-            subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+            subprocess.run(
+                command, env=environment, check=True, capture_output=True, text=True, timeout=60
+            )
         except FileNotFoundError:
             raise RuntimeError(f"a C compiler (cc) is needed for {source.name}") from None
         except subprocess.CalledProcessError as error:
