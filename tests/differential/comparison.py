@@ -8,6 +8,7 @@ labels of one broker in one sequence. Never asks a broker.
 
 from __future__ import annotations
 
+import copy
 import re
 import time
 from dataclasses import dataclass
@@ -89,6 +90,14 @@ class Comparable:
         if api == "LIST_OFFSETS":
             _without_the_clock(plain["topics"])
         return self._label(_sorted(plain, ""))
+
+    def tree_alone(self, api: str, message: Message) -> Any:
+        """As `tree`, where the other broker has no answer: no id keeps its label."""
+        kept, self.labels = self.labels, copy.deepcopy(self.labels)
+        try:
+            return self.tree(api, message)
+        finally:
+            self.labels = kept
 
     def _plain(self, name: str, value: Any) -> Any:
         if isinstance(value, Message):

@@ -246,8 +246,8 @@ class _Runner:
 
     def _compare_one(self, one: Pending, kafka: Any, ottla: Any) -> None:
         step = one.ours.step
-        shown = self._spoil(step, self._shown(self._ottla, step, ottla))
-        pair = self._shown(self._kafka, step, kafka), shown
+        shown = self._spoil(step, self._shown(self._ottla, step, ottla, kafka))
+        pair = self._shown(self._kafka, step, kafka, ottla), shown
         self._run.answers.append((step, *pair))
         self._judge(one.index, one.ours, *pair)
         if not self._over:
@@ -257,10 +257,12 @@ class _Runner:
                     side.rest(sent, answer)
 
     @staticmethod
-    def _shown(side: Side, step: Step, answer: Any) -> Any:
-        return (
-            answer.value if isinstance(answer, Outcome) else side.comparable.tree(step.api, answer)
-        )
+    def _shown(side: Side, step: Step, answer: Any, others: Any) -> Any:
+        if isinstance(answer, Outcome):
+            return answer.value
+        if isinstance(others, Outcome):
+            return side.comparable.tree_alone(step.api, answer)
+        return side.comparable.tree(step.api, answer)
 
     def _judge(self, index: int, sent: Sent, kafka: Any, ottla: Any) -> None:
         for difference in differences(kafka, ottla):

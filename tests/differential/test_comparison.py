@@ -43,6 +43,16 @@ def test_ids_that_were_equal_and_are_not_differ() -> None:
     assert init(7, 8) != init(7, 7)
 
 
+def test_ids_that_only_one_broker_told_get_no_label() -> None:
+    kafka, ottla = Comparable("d1-", 1), Comparable("d1-", 2)
+    ottla.tree_alone("INIT_PRODUCER_ID", InitProducerIdResponse(0, 0, 5_000, 0))
+    one, other = (
+        side.tree("INIT_PRODUCER_ID", InitProducerIdResponse(0, 0, producer_id, 0))
+        for side, producer_id in ((kafka, 7), (ottla, 100))
+    )
+    assert one == other
+
+
 def test_no_producer_is_no_id() -> None:
     assert init(-1)[0]["producer_id"] == -1  # type: ignore[index]
 
