@@ -10,7 +10,7 @@ from controller.change_rules import is_active
 from controller.leader_election import Election
 from protocol.messages import metadata_records as m
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
-from tests.unit.controller.decisions import RULES
+from tests.unit.controller.decision_fixture import RULES
 
 FOO = b"f" * 16
 ELR = m.FeatureLevelRecord("eligible.leader.replicas.version", 1)

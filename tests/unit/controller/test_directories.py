@@ -17,7 +17,7 @@ from protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequestTopicData,
 )
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
-from tests.unit.controller.decisions import LEADERSHIP, after, view
+from tests.unit.controller.decision_fixture import LEADERSHIP, after, view
 
 FOO = b"f" * 16
 GOOD, GONE = bytes([1] * 15 + [0]), b"\xff" * 16

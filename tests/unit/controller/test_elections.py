@@ -12,7 +12,7 @@ from protocol.errors import ErrorCode
 from protocol.messages import metadata_records as m
 from protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
-from tests.unit.controller.decisions import RULES, after, view
+from tests.unit.controller.decision_fixture import RULES, after, view
 
 FOO = b"f" * 16
 PREFERRED, UNCLEAN = 0, 1

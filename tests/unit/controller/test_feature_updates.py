@@ -11,7 +11,7 @@ from controller.settings import ControllerSettings
 from protocol.errors import ApiError
 from protocol.messages import metadata_records as m
 from tests.unit.controller.controller_fixture import broker_record, image_of
-from tests.unit.controller.decisions import CONFIGURATION, view
+from tests.unit.controller.decision_fixture import CONFIGURATION, view
 
 ELR = "eligible.leader.replicas.version"
 MV = "metadata.version"

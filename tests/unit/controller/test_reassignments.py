@@ -21,7 +21,7 @@ from protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsTopics,
 )
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
-from tests.unit.controller.decisions import RULES, after, view
+from tests.unit.controller.decision_fixture import RULES, after, view
 
 FOO = b"f" * 16
 UNLIMITED = HostingLimit()

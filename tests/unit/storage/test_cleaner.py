@@ -9,7 +9,7 @@ import pytest
 from storage.cleaner import clean
 from storage.cleaner_job import CleaningFailed, CleanJob
 from storage.transaction_index import AbortedTxn, decode_transactions
-from tests.unit.storage.cleaning import COMPACTED, Bench
+from tests.unit.storage.cleaning_fixture import COMPACTED, Bench
 from tests.unit.storage.harness import DIRECTORY
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storage.inline_cleaner import InlineRunner
-from tests.unit.storage.cleaning import Bench
+from tests.unit.storage.cleaning_fixture import Bench
 
 
 def test_a_job_runs_on_the_port_and_tells_its_end() -> None:

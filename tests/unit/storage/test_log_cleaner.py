@@ -12,7 +12,7 @@ from storage.cleaner_job import CleaningFailed
 from storage.cleaner_ports import CleanerDied, CleanerSettings
 from storage.log_cleaner import LogCleaner
 from storage.topic_partition import TopicPartition
-from tests.unit.storage.cleaning import Bench
+from tests.unit.storage.cleaning_fixture import Bench
 from tests.unit.storage.harness import DIRECTORY, LOG_DIR, PARTITION, open_log, read_all
 
 
