@@ -28,7 +28,7 @@ def main() -> None:
 
         read_modules_ahead()
     try:
-        from broker.cli import run_cli
+        from broker.command.cli import run_cli
 
         code = run_cli(sys.argv[1:])
     except KeyboardInterrupt:  # while modules are loaded

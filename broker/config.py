@@ -4,7 +4,7 @@
 snake_case attribute: `num.network.threads` is `config.num_network_threads`. Keys that are worked
 out of several (`log.dirs` of `log.dir`, `log.retention.ms` of hours) have the value in force.
 
-It reads no file (`broker.cli` does), looks nothing up and never changes after it is made.
+It reads no file (`broker.command.cli` does), looks nothing up and never changes after it is made.
 
 Follows `kafka.server.KafkaConfig` 4.3 and its defaults.
 """

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.installation import check_installation
+from broker.command.installation import check_installation
 from broker.start_error import StartError
 from tests import quick_cases, slow_first
 from tests.compat import feature_matrix

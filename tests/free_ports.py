@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 
-from broker.cluster_layout import PORTS
+from broker.command.cluster_layout import PORTS
 
 _FIRST, _LAST = 21_000, 32_000  # below those that the system gives to clients
 _BLOCKS = (_LAST - _FIRST) // PORTS

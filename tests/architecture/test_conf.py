@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from broker.cluster_layout import new_layout
+from broker.command.cluster_layout import new_layout
 from broker.config import BrokerConfig
 from broker.config_keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF
 from broker.config_support import SERVED

@@ -13,19 +13,19 @@ from pathlib import Path
 import pytest
 
 from broker.broker_process import READY, BrokerProcess
-from broker.cli import ottla
-from broker.cluster_command import introduction
-from broker.cluster_display import ClusterView, NodeState, NodeView
-from broker.cluster_folder import ClusterFolder
-from broker.cluster_layout import new_layout
-from broker.cluster_status import (
+from broker.command.cli import ottla
+from broker.command.cluster_command import introduction
+from broker.command.cluster_display import ClusterView, NodeState, NodeView
+from broker.command.cluster_folder import ClusterFolder
+from broker.command.cluster_layout import new_layout
+from broker.command.cluster_status import (
     BrokerState,
     ClusterStatus,
     PartitionState,
     QuorumState,
     VoterState,
 )
-from broker.status_report import report
+from broker.command.status_report import report
 from tests.java_tools import java_home_bin, spark_jars
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from broker.cluster_layout import new_layout
+from broker.command.cluster_layout import new_layout
 from broker.config import BrokerConfig
 from broker.config_file import load_config
 from broker.node_storage import check_cluster_id

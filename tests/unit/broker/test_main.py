@@ -29,7 +29,7 @@ import builtins, os, sys
 from broker.__main__ import main
 real = builtins.__import__
 def importing(name, *rest):
-    if name == "broker.cli":
+    if name == "broker.command.cli":
         os.kill(os.getpid(), {int(number)})
     return real(name, *rest)
 builtins.__import__ = importing
@@ -44,7 +44,7 @@ def test_serving_nothing_is_collected_until_all_modules_are_loaded() -> None:
     """What `main` has turned off, the server turns on before anything else of it runs."""
     program = """
 import gc, sys
-import broker.cli, broker.server
+import broker.command.cli, broker.server
 from broker.__main__ import main
 seen = []
 async def serve(*_):

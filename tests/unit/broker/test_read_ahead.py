@@ -11,7 +11,7 @@ import pytest
 from broker import read_ahead
 
 LOADED = """
-import broker.cli, broker.server, sys, uvloop
+import broker.command.cli, broker.server, sys, uvloop
 print(*filter(None, (getattr(m, "__cached__", None) for m in list(sys.modules.values()))))
 """
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from broker.cluster_display import ClusterView, NodeState, NodeView, exit_reason
-from broker.cluster_layout import new_layout
-from broker.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState
+from broker.command.cluster_display import ClusterView, NodeState, NodeView, exit_reason
+from broker.command.cluster_layout import new_layout
+from broker.command.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState
 
 
 def view(brokers: int = 3) -> ClusterView:

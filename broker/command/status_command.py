@@ -1,7 +1,7 @@
 """`ottla status`: ask a node of a running cluster how it is, once or again and again.
 
-The shell around `broker.cluster_status` (what is asked, what counts as degraded) and
-`broker.status_report` (the lines). Owns one connection at a time; the first of the addresses that
+The shell around `broker.command.cluster_status` (what is asked, what counts as degraded) and
+`broker.command.status_report` (the lines). Owns one connection at a time; the first of the addresses that
 answers is asked. Changes nothing in the cluster.
 """
 
@@ -15,10 +15,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from broker.cluster_status import ClusterStatus, StatusRefused, ask
+from broker.command.cluster_status import ClusterStatus, StatusRefused, ask
+from broker.command.status_report import report
 from broker.network.blocking_client import ApiNotServed, BlockingClient, accepts
 from broker.start_error import StartError
-from broker.status_report import report
 from protocol.errors import ProtocolError
 
 DEFAULT_BOOTSTRAP = "localhost:9092"

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from broker.cli import run_cli
+from broker.command.cli import run_cli
 from broker.config import BrokerConfig
 from broker.endpoints import EndPoint
 from broker.start_error import StartError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.installation import PACKAGES, check_installation
+from broker.command.installation import PACKAGES, check_installation
 from broker.start_error import StartError
 
 

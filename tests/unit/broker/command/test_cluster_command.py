@@ -19,9 +19,9 @@ from typing import IO, cast
 
 import pytest
 
-from broker import cluster_command
 from broker.broker_process import READY
-from broker.cluster_command import run_cluster
+from broker.command import cluster_command
+from broker.command.cluster_command import run_cluster
 from broker.start_error import StartError
 from tests.free_ports import free_base
 

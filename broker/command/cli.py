@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from broker.command.installation import check_installation
 from broker.config_file import load_config
-from broker.installation import check_installation
 from broker.standard_streams import say
 from broker.start_error import StartError
 from storage.config_def import ConfigError
@@ -190,7 +190,7 @@ def cluster(brokers: int | None, folder: str, first_port: int | None) -> None:
     nodes than the folder has, the new ones join as brokers. Up to five nodes, an odd number, are
     controllers. Ctrl-C stops all of them cleanly, a second one kills them.
     """
-    from broker.cluster_command import run_cluster
+    from broker.command.cluster_command import run_cluster
 
     raise click.exceptions.Exit(run_cluster(folder, brokers, first_port))
 
@@ -217,7 +217,7 @@ def status(bootstrap_server: str, watch: bool, as_json: bool) -> None:
     The exit code is 0 where nothing lacks, 1 where something does, 2 where no node answers. Works
     with Apache Kafka too.
     """
-    from broker.status_command import run_status
+    from broker.command.status_command import run_status
 
     raise click.exceptions.Exit(run_status(bootstrap_server, watch=watch, as_json=as_json))
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker.cluster_layout import (
+from broker.command.cluster_layout import (
     BROKERS_MAX,
     FIRST_PORT,
     PORTS,

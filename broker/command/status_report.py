@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from broker.cluster_status import BrokerState, ClusterStatus, PartitionState, QuorumState
+from broker.command.cluster_status import BrokerState, ClusterStatus, PartitionState, QuorumState
 
 PARTITIONS_SHOWN = 10
 _INDENT = "  "

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.cluster_status import ClusterStatus, StatusRefused, ask
+from broker.command.cluster_status import ClusterStatus, StatusRefused, ask
 from protocol.messages.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
 from protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,

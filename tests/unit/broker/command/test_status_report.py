@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from broker.cluster_status import (
+from broker.command.cluster_status import (
     BrokerState,
     ClusterStatus,
     PartitionState,
     QuorumState,
     VoterState,
 )
-from broker.status_report import PARTITIONS_SHOWN, report, verdict
+from broker.command.status_report import PARTITIONS_SHOWN, report, verdict
 
 HEALTHY = ClusterStatus(
     cluster_id="abc",

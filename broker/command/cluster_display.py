@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from broker.cluster_layout import ClusterLayout, ClusterNode
-from broker.cluster_status import ClusterStatus
-from broker.status_report import verdict
+from broker.command.cluster_layout import ClusterLayout, ClusterNode
+from broker.command.cluster_status import ClusterStatus
+from broker.command.status_report import verdict
 
 PREFIX = "ottla: "
 

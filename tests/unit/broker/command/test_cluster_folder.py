@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.cluster_folder import open_folder
+from broker.command.cluster_folder import open_folder
 from broker.config import BrokerConfig
 from broker.config_file import load_config
 from broker.start_error import StartError

@@ -1,8 +1,8 @@
 """`ottla cluster`: several nodes on this machine, each a process of its own, watched and stopped.
 
 Owns the processes, from their start to the last one's end, the signals and what the terminal shows.
-What the nodes are stands in their folder (`broker.cluster_folder`), what is shown is worked out by
-`broker.cluster_display`. Never starts a node again: one that died is shown as dead, with the
+What the nodes are stands in their folder (`broker.command.cluster_folder`), what is shown is worked out by
+`broker.command.cluster_display`. Never starts a node again: one that died is shown as dead, with the
 command that starts it, because whoever looks at a cluster wants to see what broke.
 """
 
@@ -22,13 +22,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from broker.broker_process import READY, serve_command
-from broker.cluster_display import PREFIX, ClusterView, NodeState, NodeView
-from broker.cluster_folder import ClusterFolder, open_folder
-from broker.cluster_layout import HOST, PORTS, ClusterLayout
+from broker.command.cluster_display import PREFIX, ClusterView, NodeState, NodeView
+from broker.command.cluster_folder import ClusterFolder, open_folder
+from broker.command.cluster_layout import HOST, PORTS, ClusterLayout
+from broker.command.status_command import status_of
 from broker.network.blocking_client import accepts
 from broker.standard_streams import is_heard, say
 from broker.start_error import StartError
-from broker.status_command import status_of
 
 STATUS_INTERVAL_S = 2.0
 _POLL_S = 0.05

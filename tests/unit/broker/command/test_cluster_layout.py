@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from broker.cluster_layout import BROKERS_MAX, PORTS, grown, moved, new_layout, with_keys
+from broker.command.cluster_layout import BROKERS_MAX, PORTS, grown, moved, new_layout, with_keys
 from broker.config import BrokerConfig
 from broker.properties import parse_properties
 
