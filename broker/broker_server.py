@@ -16,8 +16,8 @@ from typing import Any
 
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.apis.producer_id_manager import ProducerIdManager
-from broker.dynamic_config import cleaner_config
-from broker.endpoints import EndPoint
+from broker.config.dynamic import cleaner_config
+from broker.config.endpoints import EndPoint
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.lifecycle import BrokerIdentity, BrokerLifecycle

@@ -20,7 +20,7 @@ from broker.apis.context import Api, RequestContext, Respond
 from broker.apis.envelope import EnvelopeApi
 from broker.apis.forwarded import ForwardedApis
 from broker.broker_probe import BrokerProbe
-from broker.endpoints import SECURITY_PROTOCOLS, EndPoint
+from broker.config.endpoints import SECURITY_PROTOCOLS, EndPoint
 from broker.request_handler import RequestHandler
 from broker.shared_server import SharedServer
 from controller.controller_apis import API_KEYS, FORWARDED_KEYS

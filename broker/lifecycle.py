@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from broker.endpoints import SECURITY_PROTOCOLS, EndPoint
+from broker.config.endpoints import SECURITY_PROTOCOLS, EndPoint
 from broker.replication.to_controller import ToController
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse

@@ -17,8 +17,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import start_http_server
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from broker.config.start_error import StartError
 from broker.metrics import Family, Metrics
-from broker.start_error import StartError
 
 if TYPE_CHECKING:
     from threading import Thread

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from broker.broker_server import BrokerServer, Started
-from broker.config import BrokerConfig
-from broker.endpoints import EndPoint
+from broker.config.endpoints import EndPoint
+from broker.config.parse import BrokerConfig
 from broker.request_handler import Connection, Reply
 from broker.shared_server import NodePorts, SharedServer
 from controller.metadata_image import MetadataImage

@@ -16,11 +16,11 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
-from broker.config import BrokerConfig
-from broker.endpoints import QuorumVoter, parse_servers
+from broker.config.endpoints import QuorumVoter, parse_servers
+from broker.config.parse import BrokerConfig
+from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed, BlockingClient
 from broker.node_storage import is_formatted
-from broker.start_error import StartError
 from controller.quorum_state import QuorumStateError, decode_static_voters
 from controller.quorum_voters import METADATA_FOLDER, voters_on_disk
 from protocol.errors import ErrorCode, ProtocolError

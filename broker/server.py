@@ -24,8 +24,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from broker.cleaner_process import ProcessRunner
-from broker.config import BrokerConfig
-from broker.endpoints import EndPoint
+from broker.config.endpoints import EndPoint
+from broker.config.parse import BrokerConfig
+from broker.config.start_error import StartError
 from broker.network.connection_quotas import UNLIMITED
 from broker.network.frame_buffer import frame_buffer
 from broker.network.listening_socket import Listener, NetworkSettings
@@ -37,7 +38,6 @@ from broker.node_metrics import register_node_metrics
 from broker.node_storage import format_storage, is_formatted, open_storage
 from broker.scheduler import BlockingPool, LoopScheduler
 from broker.standard_streams import is_heard
-from broker.start_error import StartError
 from controller.metadata_records import MetadataRecordError
 from controller.quorum_state import QuorumStateError
 from storage.descriptors import SPARES

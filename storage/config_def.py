@@ -1,6 +1,6 @@
 """Config keys: type, default, limits, and the words in which a bad value is refused.
 
-`ConfigDef` holds the keys of one kind of resource (topics here, the server in `broker.config`),
+`ConfigDef` holds the keys of one kind of resource (topics here, the server in `broker.config.parse`),
 read from the facts in `definitions/*.json`. It parses texts into values and refuses what is out of
 bounds with `ConfigError`, worded as Kafka words it, because admin tools show that text to people.
 

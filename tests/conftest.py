@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from broker.command.installation import check_installation
-from broker.start_error import StartError
+from broker.config.start_error import StartError
 from tests import quick_cases, slow_first
 from tests.compat import feature_matrix
 from tests.java_tools import java_available, program_classpath, spark_jars

@@ -20,9 +20,9 @@ from typing import Protocol, TypeVar
 from broker.apis.broker_loggers import LEVELS, ROOT, BrokerLoggers
 from broker.apis.cluster_view import ImageSource
 from broker.apis.context import Api, Handle, RequestContext, Respond
-from broker.config import BrokerConfig
-from broker.config_keys import BROKER_CONFIG_DEF
-from broker.dynamic_config import cleaner_config, dynamic_config_fault
+from broker.config.dynamic import cleaner_config, dynamic_config_fault
+from broker.config.keys import BROKER_CONFIG_DEF
+from broker.config.parse import BrokerConfig
 from controller.metadata_image import ResourceType
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode

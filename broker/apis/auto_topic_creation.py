@@ -17,7 +17,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from broker.apis.context import Handle, RequestContext
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
 from controller.topic_names import topic_name_fault
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

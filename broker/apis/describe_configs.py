@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable
 from broker.apis.broker_loggers import BrokerLoggers
 from broker.apis.cluster_view import ImageSource
 from broker.apis.context import Api, RequestContext, Respond
-from broker.config import BrokerConfig
-from broker.config_description import (
+from broker.config.description import (
     ConfigEntry,
     ServerLevels,
     describe_all_servers,
@@ -24,7 +23,8 @@ from broker.config_description import (
     describe_server,
     describe_topic,
 )
-from broker.config_documentation import config_documentation
+from broker.config.documentation import config_documentation
+from broker.config.parse import BrokerConfig
 from controller.metadata_image import MetadataImage, ResourceType
 from controller.topic_names import topic_name_fault
 from protocol.api_keys import ApiKey

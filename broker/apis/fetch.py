@@ -22,7 +22,7 @@ from broker.apis.context import Api, AtOnce, RequestContext, Respond, TheLongWay
 from broker.apis.fetch_reading import ConsumerFetch, FollowerFetch, RackConsumerFetch
 from broker.apis.single_fetch import SingleFetch
 from broker.apis.single_follower_fetch import SingleFollowerFetch
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
 from broker.purgatory.delayed_operations import DelayedFetch
 from broker.replication.fetch_session import (
     FINAL_EPOCH,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 
 from broker.apis.context import Api, RequestContext, Respond
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
 from broker.replication.partition import Partition
 from broker.replication.partition_reads import (
     CONSUMER_ISOLATIONS,

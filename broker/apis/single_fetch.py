@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from broker.apis.context import AtOnce, Later, TheLongWay
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
 from broker.purgatory.delayed_operations import DelayedFetch
 from broker.replication.fetch_session import FINAL_EPOCH, NO_SESSION
 from broker.replication.partition import Partition

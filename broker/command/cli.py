@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from broker.command.installation import check_installation
-from broker.config_file import load_config
+from broker.config.file import load_config
+from broker.config.start_error import StartError
 from broker.standard_streams import say
-from broker.start_error import StartError
 from storage.config_def import ConfigError
 
 if TYPE_CHECKING:
-    from broker.config import BrokerConfig
-    from broker.endpoints import EndPoint
+    from broker.config.endpoints import EndPoint
+    from broker.config.parse import BrokerConfig
 
 EXIT_REFUSED = 2
 

@@ -26,9 +26,9 @@ from broker.command.cluster_display import PREFIX, ClusterView, NodeState, NodeV
 from broker.command.cluster_folder import ClusterFolder, open_folder
 from broker.command.cluster_layout import HOST, PORTS, ClusterLayout
 from broker.command.status_command import status_of
+from broker.config.start_error import StartError
 from broker.network.blocking_client import accepts
 from broker.standard_streams import is_heard, say
-from broker.start_error import StartError
 
 STATUS_INTERVAL_S = 2.0
 _POLL_S = 0.05

@@ -28,10 +28,10 @@ from broker.command.cluster_layout import (
     new_layout,
     with_keys,
 )
-from broker.config import BrokerConfig
-from broker.config_file import load_config
+from broker.config.file import load_config
+from broker.config.parse import BrokerConfig
+from broker.config.start_error import StartError
 from broker.node_storage import format_storage, is_formatted
-from broker.start_error import StartError
 from controller.storage_format import new_cluster_id
 from storage.filesystem import LocalFilesystem
 from storage.log_dirs import read_meta_properties

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import broker
-from broker.start_error import StartError
+from broker.config.start_error import StartError
 
 PACKAGES = ("broker", "controller", "protocol", "storage")
 

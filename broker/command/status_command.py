@@ -17,8 +17,8 @@ from typing import Any
 
 from broker.command.cluster_status import ClusterStatus, StatusRefused, ask
 from broker.command.status_report import report
+from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed, BlockingClient, accepts
-from broker.start_error import StartError
 from protocol.errors import ProtocolError
 
 DEFAULT_BOOTSTRAP = "localhost:9092"

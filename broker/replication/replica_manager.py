@@ -12,8 +12,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
-from broker.config import BrokerConfig
-from broker.dynamic_config import move_rate, topic_defaults
+from broker.config.dynamic import move_rate, topic_defaults
+from broker.config.parse import BrokerConfig
 from broker.metrics import Metrics
 from broker.purgatory.purgatory import Purgatory
 from broker.replication.assignments_manager import AssignmentsManager

@@ -21,7 +21,7 @@ SHELL = (
     "broker/command/cli.py",
     "broker/command/cluster_command.py",
     "broker/command/cluster_folder.py",
-    "broker/config_file.py",
+    "broker/config/file.py",
     "broker/command/installation.py",
     "broker/logging_setup.py",
     "broker/metrics_server.py",

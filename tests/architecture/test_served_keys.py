@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 
-from broker.config import BrokerConfig
-from broker.config_keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF, BrokerConfigFields
-from broker.config_support import SERVED
+from broker.config.keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF, BrokerConfigFields
+from broker.config.parse import BrokerConfig
+from broker.config.support import SERVED
 from storage.log_config import SYNONYMS
 from tests.architecture.sources import relative, sources, tree
 
 # These hold, check or describe every key; they serve none. `config.py` folds some into others.
-NO_READERS = ("broker/config_keys.py", "broker/config_checks.py", "broker/config_support.py")
+NO_READERS = ("broker/config/keys.py", "broker/config/checks.py", "broker/config/support.py")
 # Read where the configuration is made: the value in force has another name, or is their check.
 FOLDED = ("broker.id", "log.dir", "listener.security.protocol.map")
 # A name that another object has as well: of the directories in the metadata (KIP-1066).

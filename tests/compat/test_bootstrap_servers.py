@@ -92,7 +92,7 @@ def test_a_broker_and_controller_takes_itself_as_the_quorum(tmp_path: Path) -> N
 def test_a_controller_is_its_quorum_and_a_broker_finds_it(tmp_path: Path) -> None:
     ports = {"port": free_port(), "controller": free_port()}
     controller = properties(tmp_path / "controller.properties", 1, "controller", **ports)
-    broker = properties(tmp_path / "broker.properties", 2, "broker", **ports)
+    broker = properties(tmp_path / "broker.config.properties", 2, "broker", **ports)
     for file in (controller, broker):
         command = [*serve_command([])[:-1], "format", "--cluster-id", CLUSTER]
         done = subprocess.run([*command, "--config", str(file)], capture_output=True)

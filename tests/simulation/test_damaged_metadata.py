@@ -12,7 +12,7 @@ from itertools import count
 
 import pytest
 
-from broker.start_error import StartError
+from broker.config.start_error import StartError
 from controller.metadata_records import MetadataRecordError
 from controller.quorum_state import QuorumStateError
 from tests.simulation.file_damages import DAMAGE_NAMES, damage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
 from broker.metrics import Metrics
 from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.partition import Partition

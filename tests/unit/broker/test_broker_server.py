@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from broker.config import BrokerConfig
-from broker.endpoints import EndPoint
+from broker.config.endpoints import EndPoint
+from broker.config.parse import BrokerConfig
 from broker.groups.group_records import offset_tombstone
 from broker.node import Node, NodePorts
 from broker.node_storage import open_storage

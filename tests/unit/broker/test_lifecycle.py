@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from broker.endpoints import EndPoint
+from broker.config.endpoints import EndPoint
 from broker.lifecycle import (
     REGISTRATION_RETRY_MS,
     SHUT_DOWN_POLL_MS,

@@ -10,9 +10,9 @@ import urllib.request
 import pytest
 
 from broker import metrics_server
+from broker.config.start_error import StartError
 from broker.metrics import Metrics
 from broker.metrics_server import MetricsServer
-from broker.start_error import StartError
 
 
 def fetch(port: int) -> str:

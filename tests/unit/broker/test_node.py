@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from broker.config import BrokerConfig
-from broker.endpoints import EndPoint
+from broker.config.endpoints import EndPoint
+from broker.config.parse import BrokerConfig
+from broker.config.start_error import StartError
 from broker.node import Node, NodePorts
 from broker.node_storage import open_storage
-from broker.start_error import StartError
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.errors import ErrorCode
 from protocol.message_codec import decode_response, encode_request

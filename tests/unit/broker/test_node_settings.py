@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
 from broker.node_settings import controller_settings, divided
 from controller.storage_format import LogDirectories
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
+from broker.config.start_error import StartError
 from broker.node_storage import format_storage, is_formatted, open_storage
-from broker.start_error import StartError
 from storage.filesystem import LocalFilesystem
 
 FILESYSTEM = LocalFilesystem()

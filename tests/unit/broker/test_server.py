@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
+from broker.config.start_error import StartError
 from broker.lifecycle import BrokerLifecycle
 from broker.server import (
     CLIENTS_LEAVE_S,
@@ -23,7 +24,6 @@ from broker.server import (
     format_folders,
     raise_descriptor_limit,
 )
-from broker.start_error import StartError
 from protocol.api_keys import ApiKey
 from protocol.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest

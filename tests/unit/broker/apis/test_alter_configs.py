@@ -13,7 +13,7 @@ from broker.apis.alter_configs import (
 )
 from broker.apis.broker_loggers import BrokerLoggers
 from broker.apis.context import RequestContext, Respond
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
 from controller.metadata_image import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages import alter_configs as replacing

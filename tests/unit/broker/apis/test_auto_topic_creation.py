@@ -6,7 +6,7 @@ import pytest
 
 from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.apis.context import RequestContext, Respond
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import (

@@ -6,7 +6,7 @@ import pytest
 
 from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.apis.metadata import MetadataApi, refuse_metadata
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
 from protocol.errors import ErrorCode
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.unit.broker.apis.api_fixture import CLUSTER_ID, LOST, NODE_ID, Cluster, ask

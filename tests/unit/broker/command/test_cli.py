@@ -10,9 +10,9 @@ from types import ModuleType
 import pytest
 
 from broker.command.cli import run_cli
-from broker.config import BrokerConfig
-from broker.endpoints import EndPoint
-from broker.start_error import StartError
+from broker.config.endpoints import EndPoint
+from broker.config.parse import BrokerConfig
+from broker.config.start_error import StartError
 
 Run = Callable[..., None]
 

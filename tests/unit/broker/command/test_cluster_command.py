@@ -22,7 +22,7 @@ import pytest
 from broker.broker_process import READY
 from broker.command import cluster_command
 from broker.command.cluster_command import run_cluster
-from broker.start_error import StartError
+from broker.config.start_error import StartError
 from tests.free_ports import free_base
 
 SERVES = (

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from broker.command.cluster_layout import BROKERS_MAX, PORTS, grown, moved, new_layout, with_keys
-from broker.config import BrokerConfig
-from broker.properties import parse_properties
+from broker.config.parse import BrokerConfig
+from broker.config.properties import parse_properties
 
 
 @pytest.mark.parametrize("brokers", range(1, BROKERS_MAX + 1))

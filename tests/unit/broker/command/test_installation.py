@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker.command.installation import PACKAGES, check_installation
-from broker.start_error import StartError
+from broker.config.start_error import StartError
 
 
 def test_the_packages_lie_beside_each_other() -> None:

@@ -12,8 +12,8 @@ from broker.command import status_command
 from broker.command.cli import run_cli
 from broker.command.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState
 from broker.command.status_command import parse_addresses, status_of
+from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed
-from broker.start_error import StartError
 
 
 def status(fenced: bool) -> ClusterStatus:

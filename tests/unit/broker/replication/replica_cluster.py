@@ -13,7 +13,7 @@ from typing import Any
 
 from broker.apis.fetch import FetchApi
 from broker.apis.list_offsets import ListOffsetsApi
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
 from broker.metrics import Metrics
 from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.partition import Partition

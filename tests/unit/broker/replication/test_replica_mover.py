@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
 from broker.metrics import Metrics
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager

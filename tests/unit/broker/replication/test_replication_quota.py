@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
 from broker.replication.replication_quota import (
     LEADER_RATE,
     LEADER_REPLICAS,

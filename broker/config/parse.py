@@ -15,17 +15,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import cast
 
-from broker.config_checks import check_all
-from broker.config_keys import BROKER_CONFIG_DEF, BrokerConfigFields
-from broker.config_support import ignored_keys, refuse_what_is_not_served, unknown_key
-from broker.endpoints import (
+from broker.config.checks import check_all
+from broker.config.endpoints import (
     EndPoint,
     QuorumVoter,
     parse_endpoints,
     parse_protocol_map,
     parse_voters,
 )
-from broker.single_node_profile import PROFILE_NAME, single_node_texts
+from broker.config.keys import BROKER_CONFIG_DEF, BrokerConfigFields
+from broker.config.single_node_profile import PROFILE_NAME, single_node_texts
+from broker.config.support import ignored_keys, refuse_what_is_not_served, unknown_key
 from storage.config_def import ConfigError, ConfigValue
 from storage.log_config import LogConfig, server_defaults
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from broker.config_documentation import config_documentation
+from broker.config.documentation import config_documentation
 from controller.metadata_image import ResourceType
 from storage.log_config import LOG_CONFIG_DEF
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.endpoints import (
+from broker.config.endpoints import (
     EndPoint,
     QuorumVoter,
     check_ports_differ,

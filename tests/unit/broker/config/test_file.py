@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.config_file import load_config
-from broker.start_error import StartError
+from broker.config.file import load_config
+from broker.config.start_error import StartError
 
 WHOLE = (
     "node.id=2\nprocess.roles=broker,controller\ncontroller.quorum.voters=2@localhost:9093\n"

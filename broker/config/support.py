@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from broker.config_keys import BROKER_CONFIG_DEF
-from broker.group_configs import limits_group_configs
+from broker.config.group_configs import limits_group_configs
+from broker.config.keys import BROKER_CONFIG_DEF
 from storage.config_def import ConfigError
 
 # Prefix or whole name → why it is refused.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.properties import PropertiesError, parse_properties, repeated_keys
+from broker.config.properties import PropertiesError, parse_properties, repeated_keys
 
 
 @pytest.mark.parametrize(

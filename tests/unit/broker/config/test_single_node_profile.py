@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from broker.config import BrokerConfig
-from broker.single_node_profile import SINGLE_NODE_PROFILE
+from broker.config.parse import BrokerConfig
+from broker.config.single_node_profile import SINGLE_NODE_PROFILE
 
 
 def test_it_starts_as_it_is_and_listens_on_this_machine_only() -> None:

@@ -1,6 +1,6 @@
 """A node's configuration from what the command line names: a file, overrides, or neither.
 
-The shell around `broker.config`: reads the one file and turns every failure into one line.
+The shell around `broker.config.parse`: reads the one file and turns every failure into one line.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from broker.config import BrokerConfig
-from broker.properties import PropertiesError, parse_properties, repeated_keys
-from broker.start_error import StartError
+from broker.config.parse import BrokerConfig
+from broker.config.properties import PropertiesError, parse_properties, repeated_keys
+from broker.config.start_error import StartError
 from storage.config_def import ConfigError
 
 

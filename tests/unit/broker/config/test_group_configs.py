@@ -1,12 +1,12 @@
-"""`broker.group_configs`: the limits, their order and their words are a running Kafka's."""
+"""`broker.config.group_configs`: the limits, their order and their words are a running Kafka's."""
 
 from __future__ import annotations
 
 import pytest
 
-from broker.config import BrokerConfig
-from broker.config_keys import GROUP_CONFIG_DEF
-from broker.group_configs import group_config_fault
+from broker.config.group_configs import group_config_fault
+from broker.config.keys import GROUP_CONFIG_DEF
+from broker.config.parse import BrokerConfig
 from protocol.errors import ErrorCode
 
 KINDS = ("consumer", "share", "streams")

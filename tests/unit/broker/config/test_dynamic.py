@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from broker.config import BrokerConfig
-from broker.dynamic_config import cleaner_config, dynamic_config_fault, topic_defaults
+from broker.config.dynamic import cleaner_config, dynamic_config_fault, topic_defaults
+from broker.config.parse import BrokerConfig
 from controller.metadata_image import ResourceType
 from protocol.errors import ErrorCode
 from tests.unit.broker.apis.api_fixture import Cluster

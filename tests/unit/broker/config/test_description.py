@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.config import BrokerConfig
-from broker.config_description import (
+from broker.config.description import (
     ConfigEntry,
     ServerLevels,
     describe_all_servers,
@@ -23,6 +22,7 @@ from broker.config_description import (
     describe_topic,
     is_dynamic,
 )
+from broker.config.parse import BrokerConfig
 from storage.config_def import ConfigSource
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "describe_configs_kafka_4_3_0.txt"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.config_keys import BROKER_CONFIG_DEF
-from broker.config_support import (
+from broker.config.keys import BROKER_CONFIG_DEF
+from broker.config.support import (
     SERVED,
     ignored_keys,
     is_default,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 
-from broker.config import BrokerConfig
-from broker.config_keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF, BrokerConfigFields
+from broker.config.keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF, BrokerConfigFields
+from broker.config.parse import BrokerConfig
 from storage.config_def import ConfigType
 
 PYTHON_TYPES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.start_error import StartError
+from broker.config.start_error import StartError
 
 
 def test_it_carries_its_sentence() -> None:

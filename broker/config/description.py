@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from broker.config import BrokerConfig
-from broker.config_keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF
+from broker.config.keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF
+from broker.config.parse import BrokerConfig
 from storage.config_def import (
     ConfigDef,
     ConfigKey,

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker.endpoints import NON_ROUTABLE_HOST, check_ports_differ, parse_servers
-from broker.group_configs import check_group_defaults
+from broker.config.endpoints import NON_ROUTABLE_HOST, check_ports_differ, parse_servers
+from broker.config.group_configs import check_group_defaults
 from storage.config_def import ConfigError
 
 if TYPE_CHECKING:
-    from broker.config import BrokerConfig
+    from broker.config.parse import BrokerConfig
 
 _NEVER_EMPTY = (
     "listeners",

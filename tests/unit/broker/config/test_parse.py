@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.config import BrokerConfig
-from broker.endpoints import EndPoint, QuorumVoter
+from broker.config.endpoints import EndPoint, QuorumVoter
+from broker.config.parse import BrokerConfig
 from storage.config_def import ConfigError
 
 MINIMAL = {

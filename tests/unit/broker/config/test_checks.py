@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.config import BrokerConfig
+from broker.config.parse import BrokerConfig
 from storage.config_def import ConfigError
 
 BASE = {

@@ -13,9 +13,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from broker.config import BrokerConfig
-from broker.config_description import is_dynamic
-from broker.config_keys import BROKER_CONFIG_DEF
+from broker.config.description import is_dynamic
+from broker.config.keys import BROKER_CONFIG_DEF
+from broker.config.parse import BrokerConfig
 from broker.replication.replication_quota import THROTTLE_RATES, UNLIMITED
 from controller.metadata_image import MetadataImage, ResourceType
 from protocol.errors import ApiError, ErrorCode

@@ -1,0 +1,1 @@
+"""The configuration of a node: its keys, their texts parsed, checked, described and changed."""
