@@ -1,6 +1,6 @@
 """One node as a process: the real ports, the order of starting and stopping, signals.
 
-The composition root of the shell. Gives `broker.node` the disk, the event loop's time and threads
+The composition root of the shell. Gives `broker.node.node` the disk, the event loop's time and threads
 for blocking work, puts sockets in front of it, and takes it down again. A clean stop finishes the
 requests under way, closes the logs and leaves the clean-shutdown marker. A broken invariant or the
 loss of the last log directory stops the process at once and leaves none.
@@ -33,9 +33,9 @@ from broker.network.listening_socket import Listener, NetworkSettings
 from broker.network.memory_limit import memory_limit_bytes
 from broker.network.network_client import NetworkClient
 from broker.network.socket_server import SocketServer
-from broker.node import Node, NodePorts
-from broker.node_metrics import register_node_metrics
-from broker.node_storage import format_storage, is_formatted, open_storage
+from broker.node.metrics_table import register_node_metrics
+from broker.node.node import Node, NodePorts
+from broker.node.storage_folders import format_storage, is_formatted, open_storage
 from broker.scheduler import BlockingPool, LoopScheduler
 from broker.standard_streams import is_heard
 from controller.metadata_records import MetadataRecordError
@@ -102,7 +102,7 @@ async def _serve(config: BrokerConfig, on_ready: OnReady) -> None:
             loop.add_signal_handler(number, stopping.set)
     asked_to_stop = asyncio.create_task(stopping.wait())
     if not config.controller_quorum_voters:
-        from broker.quorum_discovery import find_voters  # not loaded where they are set
+        from broker.node.quorum_discovery import find_voters  # not loaded where they are set
 
         found = await find_voters(config, LocalFilesystem(), asked_to_stop)
         if found is None:
@@ -373,7 +373,7 @@ def format_folders(config: BrokerConfig, cluster_id: str | None) -> list[str]:
     """What `ottla format` does; lines that say it."""
     filesystem = LocalFilesystem()
     if not config.controller_quorum_voters:
-        from broker.quorum_discovery import with_known_voters
+        from broker.node.quorum_discovery import with_known_voters
 
         config = with_known_voters(config, filesystem) or config
     folders = ", ".join(config.log_dirs)

@@ -31,7 +31,7 @@ from broker.command.cluster_layout import (
 from broker.config.file import load_config
 from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
-from broker.node_storage import format_storage, is_formatted
+from broker.node.storage_folders import format_storage, is_formatted
 from controller.storage_format import new_cluster_id
 from storage.filesystem import LocalFilesystem
 from storage.log_dirs import read_meta_properties

@@ -103,7 +103,7 @@ class BrokerConfig(BrokerConfigFields):
         return BrokerConfig({**self.originals, **overrides}, self.profile_name)
 
     def with_voters(self, voters: Sequence[QuorumVoter]) -> BrokerConfig:
-        """The same node, whose quorum was found out (`broker.quorum_discovery`)."""
+        """The same node, whose quorum was found out (`broker.node.quorum_discovery`)."""
         found = copy(self)
         found.__dict__["controller_quorum_voters"] = tuple(voters)
         return found

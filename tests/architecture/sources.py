@@ -27,7 +27,7 @@ SHELL = (
     "broker/metrics_server.py",
     "broker/network/",
     "broker/pytest_plugin.py",
-    "broker/quorum_discovery.py",
+    "broker/node/quorum_discovery.py",
     "broker/scheduler.py",
     "broker/server.py",
     "broker/standard_streams.py",

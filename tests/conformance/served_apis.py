@@ -10,12 +10,12 @@ import json
 import tempfile
 from pathlib import Path
 
-from broker.controller_server import ControllerServer
+from broker.node.controller_server import ControllerServer
 from protocol.api_keys import ApiKey
 from protocol.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tests.apache_kafka import HOST, ApacheKafka
-from tests.unit.broker.test_node import Connection, Reply, Running
+from tests.unit.broker.node.test_node import Connection, Reply, Running
 from tests.wire_client import WireClient
 
 Ranges = dict[ApiKey, tuple[int, int]]

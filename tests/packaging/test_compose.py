@@ -17,7 +17,7 @@ from broker.command.cluster_layout import new_layout
 from broker.config.file import load_config
 from broker.config.parse import BrokerConfig
 from broker.config.properties import parse_properties
-from broker.node_storage import check_cluster_id
+from broker.node.storage_folders import check_cluster_id
 from tests.java_tools import PROJECT_DIR
 
 COMPOSE: dict[str, Any] = yaml.safe_load((PROJECT_DIR / "docker-compose.yml").read_text())

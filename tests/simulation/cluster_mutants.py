@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from broker.broker_server import BrokerServer
+from broker.node.broker_server import BrokerServer
 from broker.replication.coordinator_runtime import ShardContext
 from broker.replication.followed_partition import FollowedPartition
 from broker.replication.followers import Followers

@@ -18,8 +18,8 @@ from typing import Any
 from broker.config.endpoints import EndPoint
 from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
-from broker.node import Node, NodePorts
-from broker.node_storage import format_storage, is_formatted, open_storage
+from broker.node.node import Node, NodePorts
+from broker.node.storage_folders import format_storage, is_formatted, open_storage
 from broker.replication.replica_manager import ReplicaManager
 from storage.log_dirs import read_meta_properties, write_meta_properties
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from broker.node import Node
+from broker.node.node import Node
 from tests.simulation.admins import SimAdmin
 from tests.simulation.cast import (
     CHURNING,

@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 from broker.groups.group_shard import GroupShard
-from broker.node_transactions import NodeTransactions
+from broker.node.transactions import NodeTransactions
 from broker.transactions import producer_identity, transaction_decisions
 from broker.transactions.marker_sender import MarkerSender, _Held
 from broker.transactions.transaction_log import transaction_record

@@ -15,7 +15,7 @@ import pytest
 
 from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
-from broker.lifecycle import BrokerLifecycle
+from broker.node.lifecycle import BrokerLifecycle
 from broker.server import (
     CLIENTS_LEAVE_S,
     CLIENTS_QUIET_S,

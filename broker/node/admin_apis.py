@@ -1,6 +1,6 @@
 """The admin APIs of a node with their collaborators: loaded with the first admin request.
 
-`broker.node_apis` holds the rest, and the table of both.
+`broker.node.apis` holds the rest, and the table of both.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from broker.apis.group_admin import GroupAdminApi
 from broker.apis.list_config_resources import ListConfigResourcesApi
 
 if TYPE_CHECKING:
-    from broker.broker_server import BrokerServer
+    from broker.node.broker_server import BrokerServer
 
 
 def node_admin_apis(node: BrokerServer) -> list[Api]:
-    """The APIs of `broker.node_apis.ADMIN_KEYS`."""
+    """The APIs of `broker.node.apis.ADMIN_KEYS`."""
     config, controller = node.config, node.forwarding.forward
     cluster_id = node.storage.cluster_id
     loggers = BrokerLoggers()

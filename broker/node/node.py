@@ -14,17 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from broker.broker_server import BrokerServer, Started
 from broker.config.endpoints import EndPoint
 from broker.config.parse import BrokerConfig
+from broker.node.broker_server import BrokerServer, Started
+from broker.node.shared_server import NodePorts, SharedServer
 from broker.request_handler import Connection, Reply
-from broker.shared_server import NodePorts, SharedServer
 from controller.metadata_image import MetadataImage
 from controller.storage_format import LogDirectories
 from storage.log_config import LogConfig
 
 if TYPE_CHECKING:
-    from broker.controller_server import ControllerServer
+    from broker.node.controller_server import ControllerServer
 
 __all__ = ["Node", "NodePorts"]
 
@@ -48,7 +48,7 @@ class Node:
         # A quorum of one that is a broker has nobody who could ask its controller but itself.
         self.controller_server: ControllerServer | None = None
         if config.is_controller and not (self.shared.alone and config.is_broker):
-            from broker.controller_server import ControllerServer
+            from broker.node.controller_server import ControllerServer
 
             self.controller_server = ControllerServer(self.shared)
 

@@ -10,8 +10,8 @@ import pytest
 from broker.config.endpoints import EndPoint
 from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
-from broker.node import Node, NodePorts
-from broker.node_storage import open_storage
+from broker.node.node import Node, NodePorts
+from broker.node.storage_folders import open_storage
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.errors import ErrorCode
 from protocol.message_codec import decode_response, encode_request

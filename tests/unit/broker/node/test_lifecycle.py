@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from broker.config.endpoints import EndPoint
-from broker.lifecycle import (
+from broker.node.lifecycle import (
     REGISTRATION_RETRY_MS,
     SHUT_DOWN_POLL_MS,
     SHUT_DOWN_SILENCE_MS,

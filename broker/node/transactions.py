@@ -23,7 +23,7 @@ from storage.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from broker.apis.transactions import TransactionsApi
-    from broker.broker_server import BrokerServer
+    from broker.node.broker_server import BrokerServer
     from broker.replication.add_partitions_to_txn_manager import AddPartitionsToTxnManager
     from broker.replication.transaction_verification import (
         TransactionSupportedOperation,

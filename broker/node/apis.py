@@ -25,10 +25,10 @@ from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from broker.broker_server import BrokerServer
+    from broker.node.broker_server import BrokerServer
 
 
-# Loaded with the first request for one of them (`broker.node_admin_apis`).
+# Loaded with the first request for one of them (`broker.node.admin_apis`).
 ADMIN_KEYS = (
     ApiKey.CREATE_TOPICS,
     ApiKey.DELETE_TOPICS,
@@ -54,7 +54,7 @@ ADMIN_KEYS = (
     ApiKey.DELETE_GROUPS,
 )
 
-# Loaded with the first transaction (`broker.node_transaction_apis`).
+# Loaded with the first transaction (`broker.node.transaction_apis`).
 TRANSACTION_KEYS = (
     ApiKey.ADD_PARTITIONS_TO_TXN,
     ApiKey.ADD_OFFSETS_TO_TXN,
@@ -122,12 +122,12 @@ def _transactional_produce(node: BrokerServer) -> TransactionalProduce:
 
 
 def _admin_apis(node: BrokerServer) -> list[Api]:
-    from broker.node_admin_apis import node_admin_apis
+    from broker.node.admin_apis import node_admin_apis
 
     return node_admin_apis(node)
 
 
 def _transaction_apis(node: BrokerServer) -> list[Api]:
-    from broker.node_transaction_apis import node_transaction_apis
+    from broker.node.transaction_apis import node_transaction_apis
 
     return node_transaction_apis(node)

@@ -1,6 +1,6 @@
 """The APIs of transactions with their collaborators: loaded with the first request for one of them.
 
-`broker.node_apis` holds the rest, and the table of both.
+`broker.node.apis` holds the rest, and the table of both.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from broker.apis.txn_offset_commit import TxnOffsetCommitApi
 from broker.apis.write_txn_markers import WriteTxnMarkersApi
 
 if TYPE_CHECKING:
-    from broker.broker_server import BrokerServer
+    from broker.node.broker_server import BrokerServer
 
 
 def node_transaction_apis(node: BrokerServer) -> list[Api]:
-    """The APIs of `broker.node_apis.TRANSACTION_KEYS`."""
+    """The APIs of `broker.node.apis.TRANSACTION_KEYS`."""
     coordinator = node.transactions.coordinator
     return [
         *TransactionsApi(node, coordinator, node.groups.partition_for).apis(),

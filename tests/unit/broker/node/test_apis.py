@@ -5,7 +5,7 @@ from pathlib import Path
 from broker.apis.context import Api
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.errors import ErrorCode
-from tests.unit.broker.test_node import Running
+from tests.unit.broker.node.test_node import Running
 
 # What the first release is to serve, and nothing else.
 SERVED = """

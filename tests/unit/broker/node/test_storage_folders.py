@@ -7,7 +7,7 @@ import pytest
 
 from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
-from broker.node_storage import format_storage, is_formatted, open_storage
+from broker.node.storage_folders import format_storage, is_formatted, open_storage
 from storage.filesystem import LocalFilesystem
 
 FILESYSTEM = LocalFilesystem()

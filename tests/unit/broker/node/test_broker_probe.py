@@ -3,7 +3,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from broker.broker_probe import BrokerProbe
+from broker.node.broker_probe import BrokerProbe
 from controller.metadata_image import BrokerRegistration, Endpoint
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from storage.ports import Answered, ChannelFailure

@@ -6,7 +6,7 @@ from typing import Any
 from broker.apis.context import RequestContext
 from broker.apis.envelope import EnvelopeApi
 from broker.apis.forwarded import ForwardedApis
-from broker.node_to_controller import RETRY_BACKOFF_MS, ControllerAddress, NodeToController
+from broker.node.to_controller import RETRY_BACKOFF_MS, ControllerAddress, NodeToController
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse

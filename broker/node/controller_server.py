@@ -19,10 +19,10 @@ from broker.apis.api_versions import ApiVersionsApi
 from broker.apis.context import Api, RequestContext, Respond
 from broker.apis.envelope import EnvelopeApi
 from broker.apis.forwarded import ForwardedApis
-from broker.broker_probe import BrokerProbe
 from broker.config.endpoints import SECURITY_PROTOCOLS, EndPoint
+from broker.node.broker_probe import BrokerProbe
+from broker.node.shared_server import SharedServer
 from broker.request_handler import RequestHandler
-from broker.shared_server import SharedServer
 from controller.controller_apis import API_KEYS, FORWARDED_KEYS
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import STABLE_VERSIONS, ApiKey

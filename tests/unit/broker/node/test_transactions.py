@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from broker.node_transactions import NodeTransactions
+from broker.node.transactions import NodeTransactions
 from broker.transactions.marker_sender import NoLeader
 from protocol.api_keys import ApiKey
 from protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from storage.topic_partition import TopicPartition
 from tests.unit.broker.apis.api_fixture import Cluster
-from tests.unit.broker.test_node import Running
+from tests.unit.broker.node.test_node import Running
 
 
 class Broker:

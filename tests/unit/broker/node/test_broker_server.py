@@ -6,8 +6,8 @@ from typing import Any
 from broker.config.endpoints import EndPoint
 from broker.config.parse import BrokerConfig
 from broker.groups.group_records import offset_tombstone
-from broker.node import Node, NodePorts
-from broker.node_storage import open_storage
+from broker.node.node import Node, NodePorts
+from broker.node.storage_folders import open_storage
 from broker.transactions.transaction_log import transaction_tombstone
 from controller.metadata_image import BrokerRegistration, Endpoint
 from protocol.errors import ErrorCode
@@ -22,7 +22,7 @@ from protocol.messages.offset_commit import (
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from storage.filesystem import LocalFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
-from tests.unit.broker.test_node import Running, halt
+from tests.unit.broker.node.test_node import Running, halt
 
 NOT_READY = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 

@@ -20,10 +20,11 @@ from broker.config.dynamic import cleaner_config
 from broker.config.endpoints import EndPoint
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import GroupCoordinator
-from broker.lifecycle import BrokerIdentity, BrokerLifecycle
-from broker.node_apis import node_apis
-from broker.node_settings import cleaner_settings
-from broker.node_transactions import NodeTransactions
+from broker.node.apis import node_apis
+from broker.node.lifecycle import BrokerIdentity, BrokerLifecycle
+from broker.node.settings import cleaner_settings
+from broker.node.shared_server import SharedServer
+from broker.node.transactions import NodeTransactions
 from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.append_verification import AppendVerification
 from broker.replication.assignments_manager import AssignmentsManager
@@ -33,7 +34,6 @@ from broker.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker.replication.replica_homes import ReplicaHomes
 from broker.replication.replica_manager import ReplicaManager
 from broker.request_handler import RequestHandler
-from broker.shared_server import SharedServer
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, ResourceType
 from controller.settings import DEFAULT_FEATURES

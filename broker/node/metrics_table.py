@@ -16,10 +16,10 @@ from controller.unclean_elections import UncleanElections
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from broker.broker_server import BrokerServer
     from broker.metrics import Metrics
     from broker.network.socket_server import SocketServer
-    from broker.node import Node
+    from broker.node.broker_server import BrokerServer
+    from broker.node.node import Node
     from broker.replication.partition import Partition
     from broker.replication.replica_manager import ReplicaManager
     from broker.request_handler import RequestHandler

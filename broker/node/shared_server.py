@@ -19,8 +19,8 @@ from broker.apis.context import RequestContext, Respond
 from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
 from broker.metrics import Metrics
-from broker.node_settings import controller_settings, divided
-from broker.node_to_controller import ControllerAddress, NodeToController, Refuse
+from broker.node.settings import controller_settings, divided
+from broker.node.to_controller import ControllerAddress, NodeToController, Refuse
 from controller.controller_node import ControllerNode
 from controller.metadata_image import MetadataImage
 from controller.storage_format import LogDirectories, read_bootstrap

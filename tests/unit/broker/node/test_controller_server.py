@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from broker.controller_server import ControllerServer
+from broker.node.controller_server import ControllerServer
 from controller.controller_apis import API_KEYS, FORWARDED_KEYS
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.errors import ErrorCode
@@ -15,7 +15,7 @@ from protocol.messages.describe_quorum import (
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
-from tests.unit.broker.test_node import Connection, Reply, Running
+from tests.unit.broker.node.test_node import Connection, Reply, Running
 
 NOT_INSIDE = (
     ApiKey.BROKER_REGISTRATION,

@@ -8,7 +8,7 @@ import pytest
 
 from broker.apis.context import RequestContext
 from broker.config.start_error import StartError
-from broker.shared_server import LACK_TOLD_MS
+from broker.node.shared_server import LACK_TOLD_MS
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
@@ -19,7 +19,7 @@ from protocol.messages.describe_quorum import (
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
-from tests.unit.broker.test_node import Running
+from tests.unit.broker.node.test_node import Running
 
 
 def test_a_quorum_of_one_is_alone(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from broker.shared_server import SharedServer
+from broker.node.shared_server import SharedServer
 from controller.metadata_image import BrokerRegistration, Endpoint
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest

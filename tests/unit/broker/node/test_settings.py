@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from broker.config.parse import BrokerConfig
-from broker.node_settings import controller_settings, divided
+from broker.node.settings import controller_settings, divided
 from controller.storage_format import LogDirectories
 
 

@@ -1,0 +1,1 @@
+"""One node put together from its parts: broker, controller or both."""
