@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 
-from broker.standard_streams import flush_standard_streams, is_heard, open_standard_streams
+from broker.process.standard_streams import flush_standard_streams, is_heard, open_standard_streams
 
 
 def main() -> None:
@@ -22,9 +22,9 @@ def main() -> None:
             if is_heard(number):
                 signal.signal(number, _end_before_the_start)
         # What modules make stays. To look through it for garbage a hundred times over, while they
-        # are loaded, is a tenth of the start; `broker.server.run` turns the collector on again.
+        # are loaded, is a tenth of the start; `broker.process.server.run` turns the collector on again.
         gc.disable()
-        from broker.read_ahead import read_modules_ahead
+        from broker.process.read_ahead import read_modules_ahead
 
         read_modules_ahead()
     try:

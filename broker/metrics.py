@@ -2,7 +2,7 @@
 
 Counters are plain integers on small objects, so that the hot path pays an addition. Gauges are read
 from their owners only when somebody asks: an owner registers a function. `families()` gives
-everything as values; `broker.metrics_server` puts them on the wire.
+everything as values; `broker.process.metrics_server` puts them on the wire.
 
 It never runs by itself and knows nothing of Prometheus' format. Topics are forgotten when they are
 deleted, so its size follows the topics of the node.

@@ -1,6 +1,6 @@
 """What the log cleaner is given: its settings, and the place where its jobs run.
 
-Owns nothing. A broker fills the runner with processes (`broker.cleaner_process`), the simulator
+Owns nothing. A broker fills the runner with processes (`broker.process.cleaner_process`), the simulator
 with its port for blocking work (`storage.inline_cleaner`).
 """
 

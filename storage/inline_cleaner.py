@@ -1,6 +1,6 @@
 """Compaction without a process of its own: in the pool for blocking work.
 
-For the simulator and for tests; a broker has `broker.cleaner_process`. Owns nothing.
+For the simulator and for tests; a broker has `broker.process.cleaner_process`. Owns nothing.
 """
 
 from __future__ import annotations

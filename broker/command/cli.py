@@ -1,6 +1,6 @@
 """The command `ottla`: serve, cluster, status, format, dump-log.
 
-Turns arguments into a configuration and hands over to `broker.server`. What goes wrong in a way
+Turns arguments into a configuration and hands over to `broker.process.server`. What goes wrong in a way
 that a person can mend is one line, `ottla: …`, with exit code 2. Everything that a start does not
 need is imported where it is used: from the command to accepting connections takes under 0.5 s.
 """
@@ -15,7 +15,7 @@ import click
 from broker.command.installation import check_installation
 from broker.config.file import load_config
 from broker.config.start_error import StartError
-from broker.standard_streams import say
+from broker.process.standard_streams import say
 from storage.config_def import ConfigError
 
 if TYPE_CHECKING:
@@ -126,8 +126,8 @@ def serve(config_file: str | None, overrides: tuple[str, ...], cluster_id: str |
     applies: one broker on localhost:9092 that is its own controller, with its data in ./data.
     """
     config = _loaded(config_file, overrides)
-    from broker.logging_setup import configure_logging
-    from broker.server import format_folders, run
+    from broker.process.logging_setup import configure_logging
+    from broker.process.server import format_folders, run
 
     configure_logging(config.ottla_log_level, config.ottla_log_format)
     if cluster_id is not None:
@@ -148,7 +148,7 @@ def format_command(
     are, and those of another cluster are refused.
     """
     config = _loaded(config_file, overrides)
-    from broker.server import format_folders
+    from broker.process.server import format_folders
 
     for line in format_folders(config, cluster_id):
         click.echo(line)

@@ -28,7 +28,7 @@ from broker.command.cluster_layout import HOST, PORTS, ClusterLayout
 from broker.command.status_command import status_of
 from broker.config.start_error import StartError
 from broker.network.blocking_client import accepts
-from broker.standard_streams import is_heard, say
+from broker.process.standard_streams import is_heard, say
 
 STATUS_INTERVAL_S = 2.0
 _POLL_S = 0.05

@@ -42,5 +42,5 @@ def test_serving_loads_nothing_that_it_does_not_need() -> None:
 
 def test_a_wrong_command_loads_no_broker() -> None:
     loaded = loaded_by("import broker.cli")
-    heavy = ("asyncio", "controller", "uvloop", "broker.server", "protocol.messages")
+    heavy = ("asyncio", "controller", "uvloop", "broker.process.server", "protocol.messages")
     assert [name for name in heavy if name in loaded] == []

@@ -44,7 +44,7 @@ def test_serving_nothing_is_collected_until_all_modules_are_loaded() -> None:
     """What `main` has turned off, the server turns on before anything else of it runs."""
     program = """
 import gc, sys
-import broker.command.cli, broker.server
+import broker.command.cli, broker.process.server
 from broker.__main__ import main
 seen = []
 async def serve(*_):

@@ -22,12 +22,12 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Callable[[Run], None]:
     """Put `run` in the place of the real server."""
 
     def install(run: Run) -> None:
-        stand_in = ModuleType("broker.server")
+        stand_in = ModuleType("broker.process.server")
         stand_in.run = run  # type: ignore[attr-defined]
         stand_in.format_folders = lambda config, cluster_id: [  # type: ignore[attr-defined]
             f"{folder} {cluster_id}" for folder in config.log_dirs
         ]
-        monkeypatch.setitem(sys.modules, "broker.server", stand_in)
+        monkeypatch.setitem(sys.modules, "broker.process.server", stand_in)
 
     return install
 
@@ -155,7 +155,7 @@ def test_serve_formats_with_the_cluster_id_that_the_environment_gives(
     did: list[object] = []
     server(lambda config, **_: did.append(config.node_id))
     monkeypatch.setattr(
-        sys.modules["broker.server"],
+        sys.modules["broker.process.server"],
         "format_folders",
         lambda config, cluster_id: did.append((config.node_id, cluster_id)),
     )

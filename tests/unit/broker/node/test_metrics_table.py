@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from broker.metrics import Labels
-from broker.server import Server
+from broker.process.server import Server
 from protocol.messages import metadata_records as m
-from tests.unit.broker.test_server import config
+from tests.unit.broker.process.test_server import config
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from broker import read_ahead
+from broker.process import read_ahead
 
 LOADED = """
-import broker.command.cli, broker.server, sys, uvloop
+import broker.command.cli, broker.process.server, sys, uvloop
 print(*filter(None, (getattr(m, "__cached__", None) for m in list(sys.modules.values()))))
 """
 

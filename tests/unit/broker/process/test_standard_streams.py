@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from broker.standard_streams import flush_standard_streams, is_heard, say
+from broker.process.standard_streams import flush_standard_streams, is_heard, say
 
 
 class Full(io.StringIO):

@@ -23,7 +23,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from broker.cleaner_process import ProcessRunner
 from broker.config.endpoints import EndPoint
 from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
@@ -36,8 +35,9 @@ from broker.network.socket_server import SocketServer
 from broker.node.metrics_table import register_node_metrics
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import format_storage, is_formatted, open_storage
+from broker.process.cleaner_process import ProcessRunner
+from broker.process.standard_streams import is_heard
 from broker.scheduler import BlockingPool, LoopScheduler
-from broker.standard_streams import is_heard
 from controller.metadata_records import MetadataRecordError
 from controller.quorum_state import QuorumStateError
 from storage.descriptors import SPARES
@@ -45,7 +45,7 @@ from storage.filesystem import LocalFilesystem
 from storage.log_dirs import LogDirLocked
 
 if TYPE_CHECKING:
-    from broker.metrics_server import MetricsServer
+    from broker.process.metrics_server import MetricsServer
 
 _log = logging.getLogger("ottla.server")
 
@@ -281,7 +281,9 @@ class Server:
     def _start_metrics(self) -> None:
         if self.config.ottla_metrics_port < 0:
             return
-        from broker.metrics_server import MetricsServer  # not loaded where nobody asks for it
+        from broker.process.metrics_server import (
+            MetricsServer,  # not loaded where nobody asks for it
+        )
 
         self._metrics_server = MetricsServer(
             self.node.metrics, self.config.ottla_metrics_host, self.config.ottla_metrics_port

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker.logging_setup import JsonFormatter, TextFormatter, configure_logging
+from broker.process.logging_setup import JsonFormatter, TextFormatter, configure_logging
 
 
 @pytest.fixture(autouse=True)

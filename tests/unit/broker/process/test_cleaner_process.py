@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from broker.cleaner_process import ProcessRunner
+from broker.process.cleaner_process import ProcessRunner
 from protocol.records import Record, build_batch, iterate_records
 from storage.cleaner_job import CleanedGroup, CleaningFailed, CleanJob, CleanResult, encode_job
 from storage.cleaner_ports import CleanerDied

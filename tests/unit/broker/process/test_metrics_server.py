@@ -9,10 +9,10 @@ import urllib.request
 
 import pytest
 
-from broker import metrics_server
 from broker.config.start_error import StartError
 from broker.metrics import Metrics
-from broker.metrics_server import MetricsServer
+from broker.process import metrics_server
+from broker.process.metrics_server import MetricsServer
 
 
 def fetch(port: int) -> str:

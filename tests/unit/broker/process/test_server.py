@@ -16,7 +16,7 @@ import pytest
 from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
 from broker.node.lifecycle import BrokerLifecycle
-from broker.server import (
+from broker.process.server import (
     CLIENTS_LEAVE_S,
     CLIENTS_QUIET_S,
     Server,
@@ -130,7 +130,7 @@ async def test_a_broker_with_others_serves_on_until_its_clients_are_quiet(
 async def test_no_client_keeps_a_broker_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("broker.server.CLIENTS_LEAVE_S", 0.3)
+    monkeypatch.setattr("broker.process.server.CLIENTS_LEAVE_S", 0.3)
     server = Server(config(tmp_path))
     (endpoint,) = await server.start()
     monkeypatch.setattr(server.node.broker, "others_may_lead", lambda: True)
