@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from broker.broker_process import READY, serve_command
 from broker.command.cluster_display import PREFIX, ClusterView, NodeState, NodeView
 from broker.command.cluster_folder import ClusterFolder, open_folder
 from broker.command.cluster_layout import HOST, PORTS, ClusterLayout
@@ -29,6 +28,7 @@ from broker.command.status_command import status_of
 from broker.config.start_error import StartError
 from broker.network.blocking_client import accepts
 from broker.process.standard_streams import is_heard, say
+from broker.testing.broker_process import READY, serve_command
 
 STATUS_INTERVAL_S = 2.0
 _POLL_S = 0.05

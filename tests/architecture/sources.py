@@ -16,7 +16,7 @@ GENERATED = ROOT / "protocol" / "messages"
 # each may import is written down in pyproject.toml, contract "cores".
 SHELL = (
     "broker/__main__.py",
-    "broker/broker_process.py",
+    "broker/testing/broker_process.py",
     "broker/process/cleaner_process.py",
     "broker/command/cli.py",
     "broker/command/cluster_command.py",
@@ -26,7 +26,7 @@ SHELL = (
     "broker/process/logging_setup.py",
     "broker/process/metrics_server.py",
     "broker/network/",
-    "broker/pytest_plugin.py",
+    "broker/testing/pytest_plugin.py",
     "broker/node/quorum_discovery.py",
     "broker/scheduler.py",
     "broker/process/server.py",

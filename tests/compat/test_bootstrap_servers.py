@@ -6,7 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from broker.broker_process import HOST, READY, free_port, serve_command
+from broker.testing.broker_process import HOST, READY, free_port, serve_command
 from protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumRequestPartitionData,

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from broker.broker_process import HOST, free_port, serve_command
+from broker.testing.broker_process import HOST, free_port, serve_command
 from protocol.messages.api_versions import ApiVersionsRequest
 from tests.cluster_processes import answers_api_versions
 from tests.free_ports import free_base

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from broker.broker_process import READY, BrokerProcess
 from broker.command.cli import ottla
 from broker.command.cluster_command import introduction
 from broker.command.cluster_display import ClusterView, NodeState, NodeView
@@ -26,6 +25,7 @@ from broker.command.cluster_status import (
     VoterState,
 )
 from broker.command.status_report import report
+from broker.testing.broker_process import READY, BrokerProcess
 from tests.java_tools import java_home_bin, spark_jars
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,7 +107,10 @@ def test_the_pytest_fixtures(tmp_path: Path) -> None:
     (tmp_path / "test_orders.py").write_text(snippet("def test_orders_are_sent"))
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers --strict-config\n")
     done = subprocess.run(
-        [*(sys.executable, "-m", "pytest", "-q", "-p", "broker.pytest_plugin"), str(tmp_path)],
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "broker.testing.pytest_plugin"),
+            str(tmp_path),
+        ],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.broker_process import READY, free_port
+from broker.testing.broker_process import READY, free_port
 from tests.java_tools import PROJECT_DIR
 
 DOCKERFILE = PROJECT_DIR / "Dockerfile"

@@ -17,7 +17,7 @@ PACKAGES = ("broker", "controller", "protocol", "storage")
 
 ROUND_TRIP = """
 import sys
-from broker.broker_process import BrokerProcess
+from broker.testing.broker_process import BrokerProcess
 import broker
 assert broker.__file__.startswith(sys.prefix), broker.__file__
 from kafka import KafkaConsumer, KafkaProducer

@@ -19,10 +19,10 @@ from typing import IO, cast
 
 import pytest
 
-from broker.broker_process import READY
 from broker.command import cluster_command
 from broker.command.cluster_command import run_cluster
 from broker.config.start_error import StartError
+from broker.testing.broker_process import READY
 from tests.free_ports import free_base
 
 SERVES = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.broker_process import HOST, READY, BrokerProcess, free_port
+from broker.testing.broker_process import HOST, READY, BrokerProcess, free_port
 
 # Takes the port as the broker does, says so, ends cleanly on SIGTERM unless told to be stubborn.
 STAND_IN = f"""

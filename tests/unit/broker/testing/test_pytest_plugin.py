@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[3]
 
 # Replaces the process by an object that counts, before the fixtures import it.
 STAND_IN = """
-import pytest, broker.broker_process
+import pytest, broker.testing.broker_process
 
 class Process:
     started = 0
@@ -93,4 +93,4 @@ def test_nothing_heavy_is_imported_until_a_fixture_is_used() -> None:
     )
     loaded = found.stdout.split()
     ours = [name for name in loaded if name.startswith(("broker.", "storage", "protocol"))]
-    assert ours == ["broker.pytest_plugin"]
+    assert ours == ["broker.testing.pytest_plugin"]

@@ -1,0 +1,1 @@
+"""A broker as a process of its own, and the pytest plugin that starts one."""
