@@ -2,7 +2,7 @@
 
 * The peer's bytes are wrong: `ProtocolError` is raised and its connection is closed.
 * A request that we refuse: an `ErrorCode` or an `ApiError` is returned as a value, per partition.
-* Our own bug: any other exception; `broker.request_handler` answers UNKNOWN_SERVER_ERROR.
+* Our own bug: any other exception; `broker.requests.request_handler` answers UNKNOWN_SERVER_ERROR.
 
 Codes and their retriability are those of `org.apache.kafka.common.protocol.Errors` 4.3.
 """

@@ -19,10 +19,10 @@ from typing import Protocol, TypeVar
 
 from broker.apis.broker_loggers import LEVELS, ROOT, BrokerLoggers
 from broker.apis.cluster_view import ImageSource
-from broker.apis.context import Api, Handle, RequestContext, Respond
 from broker.config.dynamic import cleaner_config, dynamic_config_fault
 from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.parse import BrokerConfig
+from broker.requests.context import Api, Handle, RequestContext, Respond
 from controller.metadata_image import ResourceType
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode

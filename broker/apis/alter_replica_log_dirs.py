@@ -16,8 +16,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from broker.apis.context import Api, RequestContext, Respond
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.alter_replica_log_dirs import (

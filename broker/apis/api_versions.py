@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from broker.apis.cluster_view import ImageSource
-from broker.apis.context import Api, RequestContext, Respond
+from broker.requests.context import Api, RequestContext, Respond
 from controller.metadata_version import KRAFT_VERSION
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

@@ -16,8 +16,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from broker.apis.context import Handle, RequestContext
 from broker.config.parse import BrokerConfig
+from broker.requests.context import Handle, RequestContext
 from controller.topic_names import topic_name_fault
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from broker.apis.context import Api, RequestContext, Respond
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.errors import ErrorCode
 

@@ -12,7 +12,6 @@ Versions: v1 throttles after answering, v2 flexible.
 
 from __future__ import annotations
 
-from broker.apis.context import Api, RequestContext, Respond
 from broker.purgatory.delayed_operations import (
     DelayedDeleteRecords,
     PendingAck,
@@ -20,6 +19,7 @@ from broker.purgatory.delayed_operations import (
 )
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.context import Api, RequestContext, Respond
 from controller.topic_names import is_internal
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

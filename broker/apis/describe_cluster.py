@@ -15,7 +15,7 @@ from broker.apis.cluster_view import (
     ClusterView,
     ImageSource,
 )
-from broker.apis.context import Api, RequestContext, Respond
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.describe_cluster import (

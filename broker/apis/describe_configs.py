@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable
 
 from broker.apis.broker_loggers import BrokerLoggers
 from broker.apis.cluster_view import ImageSource
-from broker.apis.context import Api, RequestContext, Respond
 from broker.config.description import (
     ConfigEntry,
     ServerLevels,
@@ -25,6 +24,7 @@ from broker.config.description import (
 )
 from broker.config.documentation import config_documentation
 from broker.config.parse import BrokerConfig
+from broker.requests.context import Api, RequestContext, Respond
 from controller.metadata_image import MetadataImage, ResourceType
 from controller.topic_names import topic_name_fault
 from protocol.api_keys import ApiKey

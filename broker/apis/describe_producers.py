@@ -6,8 +6,8 @@ sequence, last timestamp, and the start of an open transaction.
 
 from __future__ import annotations
 
-from broker.apis.context import Api, RequestContext, Respond
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.context import Api, RequestContext, Respond
 from controller.topic_names import topic_name_fault
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

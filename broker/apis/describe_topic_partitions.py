@@ -10,7 +10,7 @@ client takes them for granted.
 from __future__ import annotations
 
 from broker.apis.cluster_view import NO_BROKER, TOPIC_OPERATIONS, ClusterView, ImageSource
-from broker.apis.context import Api, RequestContext, Respond
+from broker.requests.context import Api, RequestContext, Respond
 from controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
 from controller.topic_names import is_internal, topic_name_fault
 from protocol.api_keys import ApiKey

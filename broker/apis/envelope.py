@@ -15,7 +15,7 @@ from dataclasses import replace
 from struct import pack
 from typing import Any
 
-from broker.apis.context import Api, RequestContext, Respond
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import (

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from broker.apis.context import Api, AtOnce, RequestContext, Respond, TheLongWay
 from broker.apis.fetch_reading import ConsumerFetch, FollowerFetch, RackConsumerFetch
 from broker.apis.single_fetch import SingleFetch
 from broker.apis.single_follower_fetch import SingleFollowerFetch
@@ -33,6 +32,7 @@ from broker.replication.fetch_session import (
 )
 from broker.replication.partition_reads import CONSUMER_ISOLATIONS
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.context import Api, AtOnce, RequestContext, Respond, TheLongWay
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.fetch_codec import TOPIC_IDS_FROM

@@ -7,7 +7,6 @@ that it read well: after the epochs were checked and no other history was found 
 
 from __future__ import annotations
 
-from broker.apis.context import RequestContext
 from broker.apis.current_leader import current_leader, leader_node
 from broker.replication.fetch_session import (
     FINAL_EPOCH,
@@ -22,6 +21,7 @@ from broker.replication.partition import Partition
 from broker.replication.partition_reads import NO_EPOCH, PartitionRead
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.replica_selector import NO_PREFERENCE, rack_aware
+from broker.requests.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.fetch_codec import TOPIC_IDS_FROM
 from protocol.messages.fetch import (

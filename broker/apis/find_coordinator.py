@@ -20,7 +20,7 @@ from functools import partial
 from typing import NamedTuple
 
 from broker.apis.cluster_view import BrokerAddress, ClusterView, ImageSource
-from broker.apis.context import Api, RequestContext, Respond
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.find_coordinator import (

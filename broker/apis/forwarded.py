@@ -13,7 +13,7 @@ AlterConfigs and IncrementalAlterConfigs stop at the broker first: `broker.apis.
 
 from __future__ import annotations
 
-from broker.apis.context import Api, Handle
+from broker.requests.context import Api, Handle
 from controller.partition_requests import refused_elections, refused_reassignments
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode

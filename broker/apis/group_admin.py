@@ -11,11 +11,11 @@ earlier versions say that the group is Dead (KIP-1043). DeleteGroups v2 flexible
 from __future__ import annotations
 
 from broker.apis.cluster_view import OPERATIONS_NOT_ASKED
-from broker.apis.context import Api, RequestContext, Respond
 from broker.groups.classic_group_state import (
     DEAD,
 )
 from broker.groups.group_coordinator import GroupCoordinator
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.delete_groups import (

@@ -11,9 +11,9 @@ Heartbeat v3 static members, v4 flexible. LeaveGroup v3 several members, v4 flex
 
 from __future__ import annotations
 
-from broker.apis.context import Api, RequestContext, Respond
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.groups.joining import Joining
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.message import replace

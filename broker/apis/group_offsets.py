@@ -12,9 +12,9 @@ null for all topics, v5 leader epochs, v6 flexible, v7 require stable (KIP-447),
 from __future__ import annotations
 
 from broker.apis.cluster_view import ImageSource
-from broker.apis.context import Api, RequestContext, Respond
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.groups.offset_store import no_offset
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.message import replace

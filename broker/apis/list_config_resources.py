@@ -10,7 +10,7 @@ resources (KIP-1142), all of them when it names none.
 from __future__ import annotations
 
 from broker.apis.cluster_view import ClusterView, ImageSource
-from broker.apis.context import Api, RequestContext, Respond
+from broker.requests.context import Api, RequestContext, Respond
 from controller.metadata_image import MetadataImage, ResourceType
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

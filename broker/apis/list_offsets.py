@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import logging
 
-from broker.apis.context import Api, RequestContext, Respond
 from broker.config.parse import BrokerConfig
 from broker.replication.partition import Partition
 from broker.replication.partition_reads import (
@@ -26,6 +25,7 @@ from broker.replication.partition_reads import (
     READ_LOG_END,
 )
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.list_offsets import (

@@ -30,7 +30,7 @@ from broker.apis.cluster_view import (
     ClusterView,
     ImageSource,
 )
-from broker.apis.context import Api, RequestContext, Respond
+from broker.requests.context import Api, RequestContext, Respond
 from controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
 from controller.topic_names import is_internal, topic_name_fault
 from protocol.api_keys import ApiKey

@@ -9,9 +9,9 @@ Versions: v3 replica id, v4 flexible.
 
 from __future__ import annotations
 
-from broker.apis.context import Api, RequestContext, Respond
 from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.offset_for_leader_epoch import (

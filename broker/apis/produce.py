@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import logging
 
-from broker.apis.context import Api, RequestContext, Respond
 from broker.apis.current_leader import current_leader, leader_node
 from broker.apis.record_looks import Looked, RecordLooks
 from broker.apis.single_produce import (
@@ -32,6 +31,7 @@ from broker.apis.transactional_produce import TransactionalProduce, VerifiedTran
 from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.produce import (

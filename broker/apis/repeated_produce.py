@@ -19,11 +19,11 @@ from functools import partial
 from struct import Struct
 from typing import TypeAlias
 
-from broker.apis.context import Later, Repeating
 from broker.apis.expected_produce import ExpectedProduce
 from broker.apis.replicated_produce import ReplicatedProduce
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.context import Later, Repeating
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.framing import SIZE_BYTES

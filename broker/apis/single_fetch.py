@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from broker.apis.context import AtOnce, Later, TheLongWay
 from broker.config.parse import BrokerConfig
 from broker.purgatory.delayed_operations import DelayedFetch
 from broker.replication.fetch_session import FINAL_EPOCH, NO_SESSION
 from broker.replication.partition import Partition
 from broker.replication.partition_reads import CONSUMER_ISOLATIONS, NO_EPOCH, READ_COMMITTED
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.context import AtOnce, Later, TheLongWay
 from protocol.fetch_codec import (
     TOPIC_IDS_FROM,
     FetchAnswer,

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from broker.apis.context import AtOnce, Later, Reply, RequestContext
 from broker.apis.fetch_reading import FollowerFetch
 from broker.apis.single_fetch import Remembered
 from broker.config.parse import BrokerConfig
@@ -22,6 +21,7 @@ from broker.replication.fetch_session import FetchSession, FollowerPartition, Fo
 from broker.replication.partition import Partition
 from broker.replication.partition_reads import NO_EPOCH, PartitionRead
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.context import AtOnce, Later, Reply, RequestContext
 from protocol.api_keys import ApiKey
 from protocol.fetch_codec import REPLICA_STATE_BYTES, FetchAnswer, SameFetch, what_repeats
 from protocol.message_codec import ResponseParts, response_parts

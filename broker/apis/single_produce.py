@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from broker.apis.context import Repeating, TheLongWay
 from broker.apis.repeated_produce import Appended, Place, RepeatedProduce
 from broker.apis.replicated_produce import ReplicatedProduce
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.context import Repeating, TheLongWay
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import ResponseParts
 from protocol.messages.produce import (

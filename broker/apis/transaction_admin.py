@@ -9,7 +9,7 @@ Versions: ListTransactions v1 open for longer than a time (KIP-994), v2 a patter
 
 from __future__ import annotations
 
-from broker.apis.context import Api, RequestContext, Respond
+from broker.requests.context import Api, RequestContext, Respond
 from broker.transactions.transaction_coordinator import TransactionCoordinator
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

@@ -19,7 +19,7 @@ from functools import partial
 
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC
 from broker.apis.cluster_view import ImageSource
-from broker.apis.context import Api, RequestContext, Respond
+from broker.requests.context import Api, RequestContext, Respond
 from broker.transactions.held_requests import BROKER_HOLD_MS, CLIENT_HOLD_MS
 from broker.transactions.transaction_coordinator import TransactionCoordinator
 from controller.topic_names import is_internal

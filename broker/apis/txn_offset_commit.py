@@ -11,8 +11,8 @@ instance (KIP-447), v4 TRANSACTION_ABORTABLE (KIP-890), v5 adds the partition of
 from __future__ import annotations
 
 from broker.apis.cluster_view import ImageSource
-from broker.apis.context import Api, RequestContext, Respond
 from broker.groups.group_coordinator import GroupCoordinator
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.message import replace

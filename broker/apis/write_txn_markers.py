@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from broker.apis.context import Api, RequestContext, Respond
 from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
 from broker.replication.coordinator_log import TransactionMarker
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.transaction_marker import TransactionMarkerRequest
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.write_txn_markers import (

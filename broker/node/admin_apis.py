@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from broker.apis.alter_configs import AlterConfigsApis
 from broker.apis.alter_replica_log_dirs import AlterReplicaLogDirsApi
 from broker.apis.broker_loggers import BrokerLoggers
-from broker.apis.context import Api
 from broker.apis.delete_records import DeleteRecordsApi
 from broker.apis.describe_cluster import DescribeClusterApi
 from broker.apis.describe_configs import DescribeConfigsApi
@@ -20,6 +19,7 @@ from broker.apis.describe_topic_partitions import DescribeTopicPartitionsApi
 from broker.apis.forwarded import ForwardedApis
 from broker.apis.group_admin import GroupAdminApi
 from broker.apis.list_config_resources import ListConfigResourcesApi
+from broker.requests.context import Api
 
 if TYPE_CHECKING:
     from broker.node.broker_server import BrokerServer

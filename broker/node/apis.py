@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from broker.apis.api_versions import ApiVersionsApi
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC, AutoTopicCreation
-from broker.apis.context import Api
 from broker.apis.deferred import DeferredApis
 from broker.apis.fetch import FetchApi
 from broker.apis.find_coordinator import Coordinators, FindCoordinatorApi
@@ -21,6 +20,7 @@ from broker.apis.metadata import MetadataApi
 from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from broker.apis.produce import ProduceApi
 from broker.apis.transactional_produce import TransactionalProduce
+from broker.requests.context import Api
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import ApiKey
 

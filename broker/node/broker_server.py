@@ -33,7 +33,7 @@ from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker.replication.replica_homes import ReplicaHomes
 from broker.replication.replica_manager import ReplicaManager
-from broker.request_handler import RequestHandler
+from broker.requests.request_handler import RequestHandler
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, ResourceType
 from controller.settings import DEFAULT_FEATURES

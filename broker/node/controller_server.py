@@ -16,13 +16,13 @@ from typing import Any
 
 from broker.apis.alter_configs import refuse_alter_configs, refuse_incremental_alter_configs
 from broker.apis.api_versions import ApiVersionsApi
-from broker.apis.context import Api, RequestContext, Respond
 from broker.apis.envelope import EnvelopeApi
 from broker.apis.forwarded import ForwardedApis
 from broker.config.endpoints import SECURITY_PROTOCOLS, EndPoint
 from broker.node.broker_probe import BrokerProbe
 from broker.node.shared_server import SharedServer
-from broker.request_handler import RequestHandler
+from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.request_handler import RequestHandler
 from controller.controller_apis import API_KEYS, FORWARDED_KEYS
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import STABLE_VERSIONS, ApiKey

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from broker.node.node import Node
     from broker.replication.partition import Partition
     from broker.replication.replica_manager import ReplicaManager
-    from broker.request_handler import RequestHandler
+    from broker.requests.request_handler import RequestHandler
     from storage.unified_log import UnifiedLog
 
 _SERVER = "kafka_server_replicamanager"

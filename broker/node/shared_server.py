@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from broker.apis.context import RequestContext, Respond
 from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
 from broker.metrics import Metrics
 from broker.node.settings import controller_settings, divided
 from broker.node.to_controller import ControllerAddress, NodeToController, Refuse
+from broker.requests.context import RequestContext, Respond
 from controller.controller_node import ControllerNode
 from controller.metadata_image import MetadataImage
 from controller.storage_format import LogDirectories, read_bootstrap
@@ -136,7 +136,7 @@ class SharedServer:
         return voters == [self.config.node_id]
 
     def ask_controller_here(self, context: RequestContext, request: Any, respond: Respond) -> None:
-        """Ask the controller of this process (`broker.apis.context.Handle`)."""
+        """Ask the controller of this process (`broker.requests.context.Handle`)."""
         if request.API_KEY == ApiKey.DESCRIBE_QUORUM:
             self.controller.raft_apis.handle(context, request, respond)
         else:

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from broker.apis.context import Handle, RequestContext, Respond
 from broker.apis.envelope import tells_not_controller, unwrap, wrap
+from broker.requests.context import Handle, RequestContext, Respond
 from protocol.errors import ErrorCode, ProtocolError
 from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
 
@@ -90,7 +90,7 @@ class NodeToController:
         _Errand(self, context, request, request, respond).go()
 
     def forward(self, context: RequestContext, request: Any, respond: Respond) -> None:
-        """Pass a client's request on (`broker.apis.context.Handle`); REQUEST_TIMED_OUT in its
+        """Pass a client's request on (`broker.requests.context.Handle`); REQUEST_TIMED_OUT in its
         response's form where no answer came in time."""
 
         def answer(response: Any) -> None:

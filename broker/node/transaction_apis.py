@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker.apis.context import Api
 from broker.apis.transaction_admin import TransactionAdminApi
 from broker.apis.transactions import TransactionsApi
 from broker.apis.txn_offset_commit import TxnOffsetCommitApi
 from broker.apis.write_txn_markers import WriteTxnMarkersApi
+from broker.requests.context import Api
 
 if TYPE_CHECKING:
     from broker.node.broker_server import BrokerServer

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from broker.apis.context import Handle, RequestContext
+from broker.requests.context import Handle, RequestContext
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, ResourceType
 from controller.metadata_records import MetadataRecord

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from broker.apis.context import AtOnce
 from broker.apis.fetch import FetchApi
-from broker.request_handler import RequestHandler
+from broker.requests.context import AtOnce
+from broker.requests.request_handler import RequestHandler
 from protocol.api_keys import ApiKey
 from protocol.message_codec import decode_response
 from protocol.messages.fetch import FetchResponse

@@ -12,8 +12,8 @@ from broker.apis.alter_configs import (
     refuse_incremental_alter_configs,
 )
 from broker.apis.broker_loggers import BrokerLoggers
-from broker.apis.context import RequestContext, Respond
 from broker.config.parse import BrokerConfig
+from broker.requests.context import RequestContext, Respond
 from controller.metadata_image import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages import alter_configs as replacing

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from broker.apis.api_versions import ApiVersionsApi
-from broker.apis.context import Api
+from broker.requests.context import Api
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions import ApiVersionsRequest

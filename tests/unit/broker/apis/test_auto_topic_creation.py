@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from broker.apis.auto_topic_creation import AutoTopicCreation
-from broker.apis.context import RequestContext, Respond
 from broker.config.parse import BrokerConfig
+from broker.requests.context import RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import (

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.apis.context import Api
 from broker.apis.deferred import DeferredApis
+from broker.requests.context import Api
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse

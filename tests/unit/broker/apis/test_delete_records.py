@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.apis.context import RequestContext
 from broker.apis.delete_records import DeleteRecordsApi, refuse_delete_records
+from broker.requests.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.messages.delete_records import (
     DeleteRecordsPartition,

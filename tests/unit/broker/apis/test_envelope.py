@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from broker.apis.context import RequestContext
 from broker.apis.envelope import EnvelopeApi, tells_not_controller, unwrap, wrap
 from broker.apis.forwarded import ForwardedApis
+from broker.requests.context import RequestContext
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.broker_heartbeat import BrokerHeartbeatResponse

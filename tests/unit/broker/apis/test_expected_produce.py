@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.apis.context import Expected
+from broker.requests.context import Expected
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.message_codec import decode_response

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from broker.apis.context import RequestContext
 from broker.apis.fetch import FetchApi
+from broker.requests.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import (
     FetchPartition,

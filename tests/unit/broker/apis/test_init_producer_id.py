@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from broker.apis.context import Respond
 from broker.apis.init_producer_id import InitProducerIdApi
 from broker.apis.producer_id_manager import ProducerIdManager
+from broker.requests.context import Respond
 from protocol.errors import ErrorCode
 from protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse

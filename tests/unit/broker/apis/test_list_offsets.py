@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from broker.apis.context import RequestContext
 from broker.apis.list_offsets import ListOffsetsApi, refuse_list_offsets
 from broker.replication.transaction_marker import TransactionMarkerRequest
+from broker.requests.context import RequestContext
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.messages.list_offsets import (

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.apis.context import RequestContext
 from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi, refuse_epochs
+from broker.requests.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from broker.apis.context import RequestContext
 from broker.apis.produce import ProduceApi, refuse_produce
 from broker.apis.transactional_produce import TransactionalProduce
 from broker.replication.append_verification import AppendVerification
+from broker.requests.context import RequestContext
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.produce import (
     PartitionProduceData,

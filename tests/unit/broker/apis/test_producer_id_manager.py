@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from broker.apis.context import Respond
 from broker.apis.producer_id_manager import RETRY_BACKOFF_MS, ProducerIdManager
+from broker.requests.context import Respond
 from protocol.errors import ErrorCode
 from protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
 from tests.simulation.sim_scheduler import SimScheduler

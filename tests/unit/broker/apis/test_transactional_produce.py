@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from broker.apis.context import RequestContext
 from broker.apis.produce import ProduceApi
 from broker.apis.transactional_produce import TransactionalProduce
 from broker.replication.append_verification import AppendVerification
@@ -18,6 +17,7 @@ from broker.replication.transaction_verification import (
     TransactionVerifier,
     Verified,
 )
+from broker.requests.context import RequestContext
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.produce import (
     PartitionProduceData,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from broker.apis.context import RequestContext
 from broker.apis.transactions import TransactionsApi, refuse_add_partitions
+from broker.requests.context import RequestContext
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest

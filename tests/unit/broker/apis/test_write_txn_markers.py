@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from broker.apis.context import RequestContext
 from broker.apis.write_txn_markers import WriteTxnMarkersApi, refuse_write_txn_markers
 from broker.replication.coordinator_log import TransactionMarker
+from broker.requests.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.messages.write_txn_markers import (
     WritableTxnMarker,

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from broker.apis.auto_topic_creation import TRANSACTION_TOPIC
-from broker.apis.context import Api, RequestContext
 from broker.apis.find_coordinator import Coordinators, FindCoordinatorApi
 from broker.apis.group_admin import GroupAdminApi
 from broker.apis.group_membership import GroupMembershipApi
@@ -22,6 +21,7 @@ from broker.apis.txn_offset_commit import TxnOffsetCommitApi
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import OFFSETS_TOPIC, GroupCoordinator
 from broker.replication.coordinator_log import TransactionMarker
+from broker.requests.context import Api, RequestContext
 from controller.metadata_image import (
     BrokerRegistration,
     Endpoint,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from broker.apis.context import Api
+from broker.requests.context import Api
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.errors import ErrorCode
 from tests.unit.broker.node.test_node import Running

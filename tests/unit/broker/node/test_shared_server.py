@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from broker.apis.context import RequestContext
 from broker.config.start_error import StartError
 from broker.node.shared_server import LACK_TOLD_MS
+from broker.requests.context import RequestContext
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest

@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from broker.apis.context import RequestContext
 from broker.apis.envelope import EnvelopeApi
 from broker.apis.forwarded import ForwardedApis
 from broker.node.to_controller import RETRY_BACKOFF_MS, ControllerAddress, NodeToController
+from broker.requests.context import RequestContext
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from broker.apis.context import RequestContext
+from broker.requests.context import RequestContext
 from protocol.api_keys import ApiKey
 from protocol.message_codec import answer_to
 from storage.ports import Answered, ChannelFailure

@@ -7,8 +7,8 @@ from unittest.mock import patch
 
 import pytest
 
-from broker.apis.context import Api, Respond
-from broker.request_handler import RequestHandler
+from broker.requests.context import Api, Respond
+from broker.requests.request_handler import RequestHandler
 from protocol import primitives
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError

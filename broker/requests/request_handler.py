@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from broker.apis.context import (
+from broker.requests.context import (
     Api,
     AtOnce,
     AtOnceAnswer,

@@ -1,0 +1,1 @@
+"""From a request's bytes to the API that answers it."""
