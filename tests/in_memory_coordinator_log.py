@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from broker.replication.coordinator_log import (
+from broker.coordinator.coordinator_log import (
     AppendResult,
     LogRecord,
     Record,
@@ -18,7 +18,7 @@ from protocol.errors import ErrorCode
 
 
 class InMemoryCoordinatorLog:
-    """`broker.replication.coordinator_log.CoordinatorLog`."""
+    """`broker.coordinator.coordinator_log.CoordinatorLog`."""
 
     def __init__(self, *, commit_at_once: bool = True) -> None:
         self.commit_at_once = commit_at_once

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from broker.coordinator.coordinator_log import TransactionMarker
 from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
-from broker.replication.coordinator_log import TransactionMarker
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.transaction_marker import TransactionMarkerRequest

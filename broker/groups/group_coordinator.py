@@ -11,18 +11,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from broker.groups.classic_member import SyncReply, sync_refusal
-from broker.groups.coordinator_config import GroupCoordinatorConfig
-from broker.groups.group_shard import GroupShard
-from broker.groups.joining import Joining
-from broker.replication.coordinator_log import (
+from broker.coordinator.coordinator_log import (
     CoordinatorLog,
     TransactionalAppend,
     TransactionalProducer,
     TransactionMarker,
 )
-from broker.replication.coordinator_partitions import partition_for
-from broker.replication.coordinator_runtime import CoordinatorRuntime, Done
+from broker.coordinator.coordinator_partitions import partition_for
+from broker.coordinator.coordinator_runtime import CoordinatorRuntime, Done
+from broker.groups.classic_member import SyncReply, sync_refusal
+from broker.groups.coordinator_config import GroupCoordinatorConfig
+from broker.groups.group_shard import GroupShard
+from broker.groups.joining import Joining
 from broker.replication.transaction_verification import txn_offset_commit_operation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup

@@ -10,6 +10,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from broker.coordinator.coordinator_log import (
+    LogRecord,
+    Record,
+    TransactionalAppend,
+    TransactionMarker,
+)
+from broker.coordinator.coordinator_runtime import Done, ShardContext
 from broker.groups.classic_group import ClassicGroup
 from broker.groups.classic_group_state import (
     EMPTY,
@@ -34,13 +41,6 @@ from broker.groups.offset_protocol import (
 )
 from broker.groups.offset_store import OffsetStore
 from broker.groups.rebalance import Rebalancer
-from broker.replication.coordinator_log import (
-    LogRecord,
-    Record,
-    TransactionalAppend,
-    TransactionMarker,
-)
-from broker.replication.coordinator_runtime import Done, ShardContext
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember
 from protocol.messages.group_records import (

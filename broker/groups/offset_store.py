@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from broker.coordinator.coordinator_log import NO_PRODUCER_ID, Record
 from broker.groups.committed_offset import CommittedOffset, Key
 from broker.groups.group_records import offset_commit_record, offset_tombstone
 from broker.groups.offset_table import OffsetTable
 from broker.groups.pending_offsets import PendingOffsets
-from broker.replication.coordinator_log import NO_PRODUCER_ID, Record
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from protocol.messages.offset_commit import (

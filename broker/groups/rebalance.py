@@ -13,6 +13,8 @@ from __future__ import annotations
 import logging
 from typing import Protocol
 
+from broker.coordinator.coordinator_log import Record
+from broker.coordinator.coordinator_runtime import Done
 from broker.groups.classic_group import ClassicGroup
 from broker.groups.classic_group_state import (
     COMPLETING_REBALANCE,
@@ -28,8 +30,6 @@ from broker.groups.deadline import Deadline
 from broker.groups.group_records import group_metadata_record
 from broker.purgatory.delayed_operations import DelayedJoin
 from broker.purgatory.purgatory import Purgatory
-from broker.replication.coordinator_log import Record
-from broker.replication.coordinator_runtime import Done
 from protocol.errors import ErrorCode
 from protocol.messages.join_group import JoinGroupResponse
 from protocol.messages.sync_group import SyncGroupResponse

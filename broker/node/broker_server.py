@@ -18,6 +18,7 @@ from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.apis.producer_id_manager import ProducerIdManager
 from broker.config.dynamic import cleaner_config
 from broker.config.endpoints import EndPoint
+from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.node.apis import node_apis
@@ -29,7 +30,6 @@ from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.append_verification import AppendVerification
 from broker.replication.assignments_manager import AssignmentsManager
 from broker.replication.partition import Partition
-from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker.replication.replica_homes import ReplicaHomes
 from broker.replication.replica_manager import ReplicaManager

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from broker.apis.auto_topic_creation import TRANSACTION_TOPIC
-from broker.replication.coordinator_partitions import partition_for
-from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
+from broker.coordinator.coordinator_partitions import partition_for
+from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.requests.context import RequestContext
 from controller.metadata_version import TRANSACTION_VERSION
 from protocol.api_keys import STABLE_VERSIONS, ApiKey

@@ -19,8 +19,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 
-from broker.replication.coordinator_log import LogRecord, Record, TransactionMarker
-from broker.replication.coordinator_runtime import Done, ShardContext
+from broker.coordinator.coordinator_log import LogRecord, Record, TransactionMarker
+from broker.coordinator.coordinator_runtime import Done, ShardContext
 from broker.transactions.held_requests import Addition, HeldRequests
 from broker.transactions.marker_sender import MarkerSender, PendingMarkers
 from broker.transactions.producer_identity import NOBODY, Identity

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from broker.coordinator.coordinator_runtime import ShardContext
 from broker.node.broker_server import BrokerServer
-from broker.replication.coordinator_runtime import ShardContext
 from broker.replication.followed_partition import FollowedPartition
 from broker.replication.followers import Followers
 from broker.replication.partition import Partition

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker.apis.write_txn_markers import WriteTxnMarkersApi, refuse_write_txn_markers
-from broker.replication.coordinator_log import TransactionMarker
+from broker.coordinator.coordinator_log import TransactionMarker
 from broker.requests.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.messages.write_txn_markers import (

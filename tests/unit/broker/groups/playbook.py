@@ -18,9 +18,9 @@ from broker.apis.group_admin import GroupAdminApi
 from broker.apis.group_membership import GroupMembershipApi
 from broker.apis.group_offsets import GroupOffsetsApi
 from broker.apis.txn_offset_commit import TxnOffsetCommitApi
+from broker.coordinator.coordinator_log import TransactionMarker
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import OFFSETS_TOPIC, GroupCoordinator
-from broker.replication.coordinator_log import TransactionMarker
 from broker.requests.context import Api, RequestContext
 from controller.metadata_image import (
     BrokerRegistration,

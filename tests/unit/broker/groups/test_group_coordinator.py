@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from broker.replication.coordinator_log import LogRecord, TransactionMarker
-from broker.replication.coordinator_partitions import partition_for
+from broker.coordinator.coordinator_log import LogRecord, TransactionMarker
+from broker.coordinator.coordinator_partitions import partition_for
 from protocol.errors import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.list_groups import ListGroupsRequest

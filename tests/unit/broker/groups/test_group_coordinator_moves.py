@@ -10,11 +10,11 @@ import random
 
 import pytest
 
+from broker.coordinator.coordinator_log import TransactionMarker
+from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import GroupCoordinator
-from broker.replication.coordinator_log import TransactionMarker
 from broker.replication.partition import Partition
-from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from protocol.errors import ErrorCode
 from protocol.messages.offset_fetch import (

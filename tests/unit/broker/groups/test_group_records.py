@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from broker.coordinator.coordinator_log import LogRecord
 from broker.groups.group_records import (
     OtherRecord,
     group_metadata_record,
@@ -15,7 +16,6 @@ from broker.groups.group_records import (
     offset_tombstone,
     read_group_record,
 )
-from broker.replication.coordinator_log import LogRecord
 from protocol.errors import ProtocolError
 from protocol.messages.group_records import (
     GroupMetadataKey,

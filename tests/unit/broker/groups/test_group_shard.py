@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from broker.coordinator.coordinator_log import LogRecord
+from broker.coordinator.coordinator_partitions import partition_for
 from broker.groups.group_records import group_metadata_key, offset_commit_record
-from broker.replication.coordinator_log import LogRecord
-from broker.replication.coordinator_partitions import partition_for
 from protocol.errors import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.group_records import OffsetCommitValue

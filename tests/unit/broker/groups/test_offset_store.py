@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker.coordinator.coordinator_log import Record
 from broker.groups.group_records import offset_tombstone, read_group_record
 from broker.groups.offset_store import OffsetStore
-from broker.replication.coordinator_log import Record
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from protocol.messages.offset_fetch import OffsetFetchRequestTopics

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
+from broker.coordinator.coordinator_log import LogRecord, Record, TransactionMarker
 from broker.groups.group_records import read_group_record
 from broker.groups.offset_store import OffsetStore
-from broker.replication.coordinator_log import LogRecord, Record, TransactionMarker
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from protocol.messages.offset_fetch import OffsetFetchRequestTopics
 from tests.group_conversation import committing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from broker.replication.coordinator_partitions import partition_for
+from broker.coordinator.coordinator_partitions import partition_for
 from broker.transactions.marker_sender import Leader, MarkerSender, NoLeader
 from broker.transactions.transaction_config import TransactionConfig
 from broker.transactions.transaction_coordinator import TransactionCoordinator

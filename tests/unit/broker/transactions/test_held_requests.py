@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from broker.replication.coordinator_log import LogRecord
+from broker.coordinator.coordinator_log import LogRecord
 from broker.transactions.held_requests import Addition, HeldRequests
 from broker.transactions.transaction_log import read_transaction_record
 from broker.transactions.transaction_state import TransactionState

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from broker.replication.coordinator_log import LogRecord
+from broker.coordinator.coordinator_log import LogRecord
 from broker.transactions.transaction_log import read_transaction_record, transaction_record
 from broker.transactions.transaction_metadata import EPOCH_MAX
 from broker.transactions.transaction_state import TransactionState

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from broker.replication.coordinator_log import (
+from broker.coordinator.coordinator_log import (
     NO_PRODUCER_ID,
     CoordinatorLog,
     LogRecord,

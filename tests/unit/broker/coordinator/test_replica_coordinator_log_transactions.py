@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from broker.replication.append_verification import AppendVerification
-from broker.replication.coordinator_log import (
+from broker.coordinator.coordinator_log import (
     LogRecord,
     TransactionalAppend,
     TransactionalProducer,
     TransactionMarker,
 )
+from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
+from broker.replication.append_verification import AppendVerification
 from broker.replication.partition import Partition
-from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.replication.transaction_verification import TransactionSupportedOperation, Verified
 from protocol.errors import ErrorCode

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from broker.replication.coordinator_log import AppendResult, LogRecord, TransactionMarker
-from broker.replication.replica_coordinator_log import LACK_RETRY_MS, ReplicaCoordinatorLog
+from broker.coordinator.coordinator_log import AppendResult, LogRecord, TransactionMarker
+from broker.coordinator.replica_coordinator_log import LACK_RETRY_MS, ReplicaCoordinatorLog
 from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
@@ -334,7 +334,7 @@ def test_a_log_that_was_cut_while_it_was_read_is_no_damage(
     def mixed(*_: object) -> bytes:
         raise ValueError("not a record")
 
-    monkeypatch.setattr("broker.replication.replica_coordinator_log._decode", mixed)
+    monkeypatch.setattr("broker.coordinator.replica_coordinator_log._decode", mixed)
     log.replicas.move_leader(TOPIC, OTHER_NODE)
     log.run()
     assert log.done == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
@@ -374,7 +374,7 @@ def test_a_bug_in_decoding_is_not_taken_for_an_error_of_the_log(
     def fail(*_: object) -> bytes:
         raise KeyError("bug")
 
-    monkeypatch.setattr("broker.replication.replica_coordinator_log._decode", fail)
+    monkeypatch.setattr("broker.coordinator.replica_coordinator_log._decode", fail)
     with pytest.raises(AssertionError, match="loading"):
         log.run()
 

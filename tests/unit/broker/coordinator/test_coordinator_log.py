@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.replication.coordinator_log import (
+from broker.coordinator.coordinator_log import (
     AppendResult,
     LogRecord,
     TransactionalAppend,

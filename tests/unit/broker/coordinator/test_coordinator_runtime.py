@@ -6,13 +6,13 @@ import logging
 
 import pytest
 
-from broker.replication.coordinator_log import (
+from broker.coordinator.coordinator_log import (
     LogRecord,
     TransactionalAppend,
     TransactionalProducer,
     TransactionMarker,
 )
-from broker.replication.coordinator_runtime import (
+from broker.coordinator.coordinator_runtime import (
     CoordinatorRuntime,
     ShardContext,
 )

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from broker.replication.append_verification import AppendVerification, Errors, Guards
-from broker.replication.coordinator_log import (
+from broker.coordinator.coordinator_log import (
     AppendResult,
     LogRecord,
     Record,
@@ -22,6 +21,7 @@ from broker.replication.coordinator_log import (
     TransactionMarker,
     Verified,
 )
+from broker.replication.append_verification import AppendVerification, Errors, Guards
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.transaction_verification import TransactionSupportedOperation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.replication.coordinator_partitions import partition_for
+from broker.coordinator.coordinator_partitions import partition_for
 
 
 @pytest.mark.parametrize("key", ["", "a", "Grüße, 世界", "polygenelubricants"])

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from broker.replication.coordinator_log import LogRecord, TransactionMarker
-from broker.replication.coordinator_runtime import CoordinatorRuntime, ShardContext
+from broker.coordinator.coordinator_log import LogRecord, TransactionMarker
+from broker.coordinator.coordinator_runtime import CoordinatorRuntime, ShardContext
+from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.replication.partition import Partition
-from broker.replication.replica_coordinator_log import ReplicaCoordinatorLog
 from protocol.errors import ErrorCode
 from tests.unit.broker.replication.replica_cluster import Broker, ReplicaCluster
 

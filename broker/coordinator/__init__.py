@@ -1,0 +1,1 @@
+"""A coordinator's replicated state: its log, its runtime, the partitions it leads."""
