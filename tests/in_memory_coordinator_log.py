@@ -13,7 +13,7 @@ from broker.coordinator.coordinator_log import (
     TransactionMarker,
     Verified,
 )
-from broker.replication.transaction_verification import TransactionSupportedOperation
+from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode
 
 

@@ -13,15 +13,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from broker.apis.record_looks import keep_records
-from broker.replication.append_verification import (
+from broker.replication.partition import Partition
+from broker.replication.replica_manager import ReplicaManager
+from broker.verification.append_verification import (
     AppendVerification,
     Errors,
     Guards,
     produce_error,
 )
-from broker.replication.partition import Partition
-from broker.replication.replica_manager import ReplicaManager
-from broker.replication.transaction_verification import (
+from broker.verification.transaction_verification import (
     TransactionSupportedOperation,
     produce_operation,
 )

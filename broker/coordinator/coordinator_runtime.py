@@ -31,7 +31,7 @@ from broker.coordinator.coordinator_log import (
     Verified,
     coordinator_error,
 )
-from broker.replication.transaction_verification import TransactionSupportedOperation
+from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode, ProtocolError
 from storage.ports import Scheduler, Timer
 

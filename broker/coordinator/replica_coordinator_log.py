@@ -21,10 +21,10 @@ from broker.coordinator.coordinator_log import (
     TransactionMarker,
     Verified,
 )
-from broker.replication.append_verification import AppendVerification, Errors, Guards
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
-from broker.replication.transaction_verification import TransactionSupportedOperation
+from broker.verification.append_verification import AppendVerification, Errors, Guards
+from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol import records as batch_records
 from protocol.control_records import ControlRecordType, control_record_type
 from protocol.errors import ErrorCode

@@ -23,7 +23,7 @@ from broker.groups.classic_member import SyncReply, sync_refusal
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_shard import GroupShard
 from broker.groups.joining import Joining
-from broker.replication.transaction_verification import txn_offset_commit_operation
+from broker.verification.transaction_verification import txn_offset_commit_operation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.heartbeat import HeartbeatRequest

@@ -27,13 +27,13 @@ from broker.node.settings import cleaner_settings
 from broker.node.shared_server import SharedServer
 from broker.node.transactions import NodeTransactions
 from broker.replication.alter_partition_manager import AlterPartitionManager
-from broker.replication.append_verification import AppendVerification
 from broker.replication.assignments_manager import AssignmentsManager
 from broker.replication.partition import Partition
 from broker.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker.replication.replica_homes import ReplicaHomes
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.request_handler import RequestHandler
+from broker.verification.append_verification import AppendVerification
 from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import MetadataImage, ResourceType
 from controller.settings import DEFAULT_FEATURES

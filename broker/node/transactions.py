@@ -24,13 +24,13 @@ from storage.topic_partition import TopicPartition
 if TYPE_CHECKING:
     from broker.apis.transactions import TransactionsApi
     from broker.node.broker_server import BrokerServer
-    from broker.replication.add_partitions_to_txn_manager import AddPartitionsToTxnManager
-    from broker.replication.transaction_verification import (
+    from broker.transactions.marker_sender import Leader, MarkerSender, NoLeader
+    from broker.transactions.transaction_coordinator import TransactionCoordinator
+    from broker.verification.add_partitions_to_txn_manager import AddPartitionsToTxnManager
+    from broker.verification.transaction_verification import (
         TransactionSupportedOperation,
         Verified,
     )
-    from broker.transactions.marker_sender import Leader, MarkerSender, NoLeader
-    from broker.transactions.transaction_coordinator import TransactionCoordinator
     from protocol.errors import ErrorCode
     from protocol.messages.write_txn_markers import (
         WriteTxnMarkersRequest,
@@ -184,7 +184,7 @@ class NodeTransactions:
 
     @cached_property
     def _verifier(self) -> AddPartitionsToTxnManager:
-        from broker.replication.add_partitions_to_txn_manager import AddPartitionsToTxnManager
+        from broker.verification.add_partitions_to_txn_manager import AddPartitionsToTxnManager
 
         self._verifies = True
         return AddPartitionsToTxnManager(

@@ -7,8 +7,8 @@ from typing import Any
 
 from broker.apis.produce import ProduceApi
 from broker.apis.transactional_produce import TransactionalProduce
-from broker.replication.append_verification import AppendVerification
 from broker.requests.request_handler import RequestHandler
+from broker.verification.append_verification import AppendVerification
 from protocol.api_keys import ApiKey
 from protocol.message_codec import decode_response, encode_request
 from protocol.messages.produce import (

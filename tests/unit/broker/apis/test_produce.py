@@ -7,8 +7,8 @@ import pytest
 
 from broker.apis.produce import ProduceApi, refuse_produce
 from broker.apis.transactional_produce import TransactionalProduce
-from broker.replication.append_verification import AppendVerification
 from broker.requests.context import RequestContext
+from broker.verification.append_verification import AppendVerification
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.produce import (
     PartitionProduceData,

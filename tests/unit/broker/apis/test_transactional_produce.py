@@ -10,14 +10,14 @@ import pytest
 
 from broker.apis.produce import ProduceApi
 from broker.apis.transactional_produce import TransactionalProduce
-from broker.replication.append_verification import AppendVerification
 from broker.replication.transaction_marker import TransactionMarkerRequest
-from broker.replication.transaction_verification import (
+from broker.requests.context import RequestContext
+from broker.verification.append_verification import AppendVerification
+from broker.verification.transaction_verification import (
     TransactionSupportedOperation,
     TransactionVerifier,
     Verified,
 )
-from broker.requests.context import RequestContext
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.produce import (
     PartitionProduceData,

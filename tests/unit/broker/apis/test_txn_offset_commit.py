@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from broker.apis.txn_offset_commit import refuse_txn_offset_commit
-from broker.replication.transaction_verification import TransactionSupportedOperation
+from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode
 from tests.transactional_offsets_conversation import committing_in_transaction
 from tests.unit.broker.groups.playbook import GroupNode

@@ -12,7 +12,7 @@ from broker.coordinator.coordinator_log import (
     TransactionMarker,
     coordinator_error,
 )
-from broker.replication.transaction_verification import TransactionSupportedOperation
+from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode
 from tests.in_memory_coordinator_log import InMemoryCoordinatorLog
 

@@ -16,7 +16,7 @@ from broker.coordinator.coordinator_runtime import (
     CoordinatorRuntime,
     ShardContext,
 )
-from broker.replication.transaction_verification import TransactionSupportedOperation
+from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode, ProtocolError
 from tests.in_memory_coordinator_log import InMemoryCoordinatorLog
 from tests.simulation.sim_scheduler import SimScheduler

@@ -14,10 +14,10 @@ from broker.coordinator.coordinator_log import (
     TransactionMarker,
 )
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
-from broker.replication.append_verification import AppendVerification
 from broker.replication.partition import Partition
 from broker.replication.transaction_marker import TransactionMarkerRequest
-from broker.replication.transaction_verification import TransactionSupportedOperation, Verified
+from broker.verification.append_verification import AppendVerification
+from broker.verification.transaction_verification import TransactionSupportedOperation, Verified
 from protocol.errors import ErrorCode
 from protocol.record_batch import RecordBatchHeader, iterate_batches
 from storage.file_records import FileRecords

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from broker.replication.add_partitions_to_txn_manager import AddPartitionsToTxnManager
-from broker.replication.transaction_verification import TransactionSupportedOperation
+from broker.verification.add_partitions_to_txn_manager import AddPartitionsToTxnManager
+from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode
 from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,

@@ -4,8 +4,8 @@ The leader verifies that the transaction knows of the partition (transactions pr
 or has the partition added (version 2), before it appends the first batch (KIP-890).
 
 Owns: which versions of a client's request lead to which question. Never: asks: what does is a
-`TransactionVerifier` (`broker.replication.add_partitions_to_txn_manager`); who calls it for an
-append is `broker.replication.append_verification`.
+`TransactionVerifier` (`broker.verification.add_partitions_to_txn_manager`); who calls it for an
+append is `broker.verification.append_verification`.
 
 Follows Kafka's `TransactionSupportedOperation` 4.3.
 """

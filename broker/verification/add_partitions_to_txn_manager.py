@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from broker.replication.transaction_verification import TransactionSupportedOperation, Verified
+from broker.verification.transaction_verification import TransactionSupportedOperation, Verified
 from protocol.errors import ErrorCode
 from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.replication.transaction_verification import (
+from broker.verification.transaction_verification import (
     TransactionSupportedOperation,
     produce_operation,
     txn_offset_commit_operation,

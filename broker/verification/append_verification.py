@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from broker.replication.partition import Partition
-from broker.replication.transaction_verification import (
+from broker.verification.transaction_verification import (
     TransactionSupportedOperation,
     TransactionVerifier,
 )

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from broker.replication.append_verification import (
+from broker.verification.append_verification import (
     AppendVerification,
     Errors,
     Guards,
     produce_error,
 )
-from broker.replication.transaction_verification import (
+from broker.verification.transaction_verification import (
     TransactionSupportedOperation,
     Verified,
     produce_operation,

@@ -1,0 +1,1 @@
+"""Verification of transactional appends with the coordinator (KIP-890)."""
