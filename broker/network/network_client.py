@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, cast
 
-from broker.deadlines import DeadlineQueue, Deadlines
+from broker.purgatory.deadlines import DeadlineQueue, Deadlines
 from broker.scheduler import LoopScheduler
 from protocol.errors import ProtocolError
 from protocol.framing import FrameReader

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.deadlines import EMPTY_QUEUES_MAX, Deadlines
+from broker.purgatory.deadlines import EMPTY_QUEUES_MAX, Deadlines
 from tests.simulation.sim_scheduler import SimScheduler
 
 
