@@ -26,18 +26,18 @@ from controller.metadata_loader import CommittedBatch, MetadataListener, Metadat
 from controller.metadata_records import MetadataRecord, MetadataRecordError
 from controller.metadata_snapshot import decode_snapshot, image_of
 from controller.quorum_controller import QuorumController
-from controller.quorum_voters import QuorumVoters
-from controller.raft_client import RaftClient
-from controller.raft_log import RaftLog
+from controller.raft.quorum_voters import QuorumVoters
+from controller.raft.raft_client import RaftClient
+from controller.raft.raft_log import RaftLog
+from controller.raft.snapshot_generator import SnapshotGenerator
 from controller.random_ids import RandomBytes
 from controller.settings import ControllerSettings
-from controller.snapshot_generator import SnapshotGenerator
 from storage.ports import Network, Scheduler
 from storage.recoverable_log import LogEnvironment
 
 if TYPE_CHECKING:
-    from controller.quorum_network import QuorumNetwork
-    from controller.raft_apis import RaftApis
+    from controller.raft.quorum_network import QuorumNetwork
+    from controller.raft.raft_apis import RaftApis
 
 logger = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ class ControllerNode:
     def raft_apis(self) -> RaftApis:
         """What other nodes of the quorum ask, and DescribeQuorum."""
         if self._raft_apis is None:
-            from controller.raft_apis import RaftApis  # a quorum of one starts without it
+            from controller.raft.raft_apis import RaftApis  # a quorum of one starts without it
 
             scheduler = self._environment.scheduler
             self._raft_apis = RaftApis(self._settings, self.raft, self._log, scheduler)
@@ -198,6 +198,6 @@ def _quorum_network(
 ) -> QuorumNetwork | None:
     if network is None or settings.voters == (settings.node_id,):
         return None
-    from controller.quorum_network import QuorumNetwork  # a quorum of one starts without it
+    from controller.raft.quorum_network import QuorumNetwork  # a quorum of one starts without it
 
     return QuorumNetwork(settings, network, scheduler, voters)

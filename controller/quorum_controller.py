@@ -37,7 +37,7 @@ from controller.metadata_delta import MetadataDelta
 from controller.metadata_image import BrokerRegistration, MetadataImage
 from controller.metadata_loader import CommittedBatch, MetadataLoader
 from controller.metadata_records import MetadataRecord
-from controller.raft_client import NotLeader, RaftClient
+from controller.raft.raft_client import NotLeader, RaftClient
 from controller.random_ids import RandomBytes
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode

@@ -6,7 +6,7 @@
 
 Behaviour: a client may send them to any broker, which passes them on. On a node that is its own
 controller that is a call; what they do stands in `controller.controller_apis`, for DescribeQuorum
-in `controller.raft_apis`.
+in `controller.raft.raft_apis`.
 
 AlterConfigs and IncrementalAlterConfigs stop at the broker first: `broker.apis.alter_configs`.
 """

@@ -21,8 +21,8 @@ from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed, BlockingClient
 from broker.node.storage_folders import is_formatted
-from controller.quorum_state import QuorumStateError, decode_static_voters
-from controller.quorum_voters import METADATA_FOLDER, voters_on_disk
+from controller.raft.quorum_state import QuorumStateError, decode_static_voters
+from controller.raft.quorum_voters import METADATA_FOLDER, voters_on_disk
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.describe_quorum import (
     DescribeQuorumRequest,

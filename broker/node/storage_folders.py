@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
-from controller.quorum_voters import METADATA_FOLDER
+from controller.raft.quorum_voters import METADATA_FOLDER
 from controller.storage_format import (
     BOOTSTRAP_CHECKPOINT,
     FIRST_SNAPSHOT,

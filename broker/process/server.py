@@ -39,7 +39,7 @@ from broker.process.cleaner_process import ProcessRunner
 from broker.process.standard_streams import is_heard
 from broker.scheduler import BlockingPool, LoopScheduler
 from controller.metadata_records import MetadataRecordError
-from controller.quorum_state import QuorumStateError
+from controller.raft.quorum_state import QuorumStateError
 from storage.descriptors import SPARES
 from storage.filesystem import LocalFilesystem
 from storage.log_dirs import LogDirLocked

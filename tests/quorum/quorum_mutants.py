@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from controller import raft_messages as m
-from controller.epoch_index import EpochIndex
-from controller.quorum_state import Role, encode_quorum_state
-from controller.raft import Raft
-from controller.raft_log import RaftLog
+from controller.raft import raft_messages as m
+from controller.raft.epoch_index import EpochIndex
+from controller.raft.quorum_state import Role, encode_quorum_state
+from controller.raft.raft import Raft
+from controller.raft.raft_log import RaftLog
 
 
 def _grants_always(self: Any, vote: m.Vote) -> bool:

@@ -18,12 +18,12 @@ from typing import Any
 from controller.metadata_image import MetadataImage
 from controller.metadata_loader import CommittedBatch, MetadataLoader
 from controller.metadata_snapshot import SnapshotContent, decode_snapshot, image_of
-from controller.quorum_network import QuorumNetwork
-from controller.raft_apis import RaftApis
-from controller.raft_client import NotLeader, RaftClient
-from controller.raft_log import RaftLog
+from controller.raft.quorum_network import QuorumNetwork
+from controller.raft.raft_apis import RaftApis
+from controller.raft.raft_client import NotLeader, RaftClient
+from controller.raft.raft_log import RaftLog
+from controller.raft.snapshot_generator import SnapshotGenerator
 from controller.settings import ControllerSettings
-from controller.snapshot_generator import SnapshotGenerator
 from protocol.messages.metadata_records import ConfigRecord
 from storage.log_dir_failure import LogDirFailureChannel
 from storage.recoverable_log import LogEnvironment

@@ -23,11 +23,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from controller import raft_messages as m
-from controller.epoch_index import EpochIndex
-from controller.quorum_state import ElectionState
-from controller.raft import Raft
-from controller.raft_roles import RaftConfig
+from controller.raft import raft_messages as m
+from controller.raft.epoch_index import EpochIndex
+from controller.raft.quorum_state import ElectionState
+from controller.raft.raft import Raft
+from controller.raft.raft_roles import RaftConfig
 
 
 @dataclass

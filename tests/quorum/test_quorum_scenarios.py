@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from controller.quorum_state import QuorumStateError, Role
-from controller.raft_log import RaftLog
+from controller.raft.quorum_state import QuorumStateError, Role
+from controller.raft.raft_log import RaftLog
 from tests.quorum.crash_points import crash_at, crash_points
 from tests.quorum.quorum_world import QuorumNode, QuorumWorld
 

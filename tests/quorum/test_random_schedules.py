@@ -12,8 +12,8 @@ import random
 
 import pytest
 
-from controller import raft_messages as m
-from controller.quorum_state import Role
+from controller.raft import raft_messages as m
+from controller.raft.quorum_state import Role
 from tests.quorum.raft_cluster import Node, RaftCluster
 
 SEEDS = 40

@@ -19,9 +19,9 @@ from broker.replication.followers import Followers
 from broker.replication.partition import Partition
 from broker.replication.replica import Replica
 from controller.cluster_control import ClusterControl
-from controller.quorum_state import Role
-from controller.raft import Raft
-from controller.raft_log import RaftLog
+from controller.raft.quorum_state import Role
+from controller.raft.raft import Raft
+from controller.raft.raft_log import RaftLog
 from protocol.errors import ErrorCode
 from storage.log_dirs import leave_clean_marker
 from storage.producer_state import ProducerStateManager

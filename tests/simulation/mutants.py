@@ -20,7 +20,7 @@ from broker.replication.fetch_session import FetchSession
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from controller.quorum_controller import QuorumController
-from controller.raft_log import RaftLog
+from controller.raft.raft_log import RaftLog
 from protocol.errors import ErrorCode
 from storage import batch_scan, log_segment
 from storage.checkpoints import LOG_START_CHECKPOINT

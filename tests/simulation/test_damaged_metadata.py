@@ -14,7 +14,7 @@ import pytest
 
 from broker.config.start_error import StartError
 from controller.metadata_records import MetadataRecordError
-from controller.quorum_state import QuorumStateError
+from controller.raft.quorum_state import QuorumStateError
 from tests.simulation.file_damages import DAMAGE_NAMES, damage
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.broker.node.test_node import Running

@@ -17,7 +17,7 @@ from controller.metadata_loader import CommittedBatch, MetadataLoader
 from controller.metadata_records import MetadataRecord, decode_record, encode_record
 from controller.metadata_version import record_version
 from controller.quorum_controller import QuorumController
-from controller.raft_client import NotLeader
+from controller.raft.raft_client import NotLeader
 from controller.settings import ControllerSettings
 from controller.storage_format import feature_records
 from tests.simulation.sim_scheduler import SimScheduler

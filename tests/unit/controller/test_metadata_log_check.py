@@ -6,9 +6,9 @@ import pytest
 
 from controller.metadata_log_check import check_whole
 from controller.metadata_records import MetadataRecordError
-from controller.raft_log import RaftLog
+from controller.raft.raft_log import RaftLog
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.controller.test_raft_log import FOLDER, add, new_filesystem, open_log
+from tests.unit.controller.raft.test_raft_log import FOLDER, add, new_filesystem, open_log
 
 LOG = f"{FOLDER}/{0:020d}.log"
 

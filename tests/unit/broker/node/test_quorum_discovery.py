@@ -12,7 +12,7 @@ from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
 from broker.node.quorum_discovery import ask_for_voters, with_known_voters
 from broker.node.storage_folders import format_storage, open_storage
-from controller.quorum_state import ElectionState, encode_quorum_state
+from controller.raft.quorum_state import ElectionState, encode_quorum_state
 from storage.config_def import ConfigError
 from storage.filesystem import LocalFilesystem
 

@@ -1,0 +1,1 @@
+"""The metadata quorum: KRaft's core, its log, its network and its snapshots."""

@@ -1,0 +1,79 @@
+"""Committed batches on their way to the listener: once each, in the order of their offsets.
+
+A leader's own batches wait in memory until they are committed; all others are read from the log.
+
+Owns: how far the listener is, and what is appended but not committed yet. Never: decides what is
+committed (`controller.raft.raft`).
+
+Follows Kafka's `BlockingMessageQueue` and `KafkaRaftClient.ListenerContext`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from controller.metadata_loader import CommittedBatch
+from controller.metadata_records import MetadataRecord, decode_record
+from controller.raft.raft_log import RaftLog, RawBatch
+from protocol.records import iterate_records
+
+
+class CommittedBatches:
+    """What the listener has not got yet."""
+
+    def __init__(
+        self, log: RaftLog, from_offset: int, hand_over: Callable[[CommittedBatch], None]
+    ) -> None:
+        """The listener has everything before `from_offset` already."""
+        self._log = log
+        self._hand_over = hand_over
+        self._in_memory: deque[CommittedBatch] = deque()
+        self._next_offset = from_offset
+
+    def appended(self, batch: CommittedBatch) -> None:
+        """The leader appended `batch`."""
+        self._in_memory.append(batch)
+
+    def truncated(self, offset: int) -> None:
+        """Batches from `offset` on are gone."""
+        while self._in_memory and self._in_memory[-1].last_offset >= offset:
+            self._in_memory.pop()
+
+    def snapshot_loaded(self, end_offset: int) -> None:
+        """The listener has everything before `end_offset` from a snapshot."""
+        self._in_memory.clear()
+        self._next_offset = end_offset
+
+    def deliver(self, high_watermark: int) -> None:
+        """Hand over what is before `high_watermark`.
+
+        Raises MetadataLogFailure, LogDirFailure, and MetadataRecordError and CorruptBatch where a
+        committed batch cannot be read.
+        """
+        memory = self._in_memory
+        while self._next_offset < high_watermark:
+            if memory and memory[0].base_offset == self._next_offset:
+                self._deliver_one(memory.popleft())
+                continue
+            end = min(high_watermark, memory[0].base_offset) if memory else high_watermark
+            for raw in self._log.read(self._next_offset, end):
+                self._deliver_one(_decoded(raw))
+
+    def _deliver_one(self, batch: CommittedBatch) -> None:
+        self._next_offset = batch.last_offset + 1
+        self._hand_over(batch)
+
+
+def _decoded(raw: RawBatch) -> CommittedBatch:
+    header = raw.header
+    records: list[MetadataRecord] = []
+    if not header.is_control:
+        records = [decode_record(record.value or b"") for record in iterate_records(raw.data)]
+    return CommittedBatch(
+        header.base_offset,
+        header.last_offset,
+        header.partition_leader_epoch,
+        header.max_timestamp,
+        records,
+    )

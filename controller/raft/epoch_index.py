@@ -1,0 +1,125 @@
+"""Which leader epoch wrote which offsets of the metadata log: all that `raft` needs of the log.
+
+Owns: the ends of the log and the first offset of each epoch, in memory. The batches themselves are
+with `controller.raft.raft_log`; both change together, as the Ready says.
+
+Follows KIP-101 and Kafka's `LeaderEpochFileCache` and `ReplicatedLog.validateOffsetAndEpoch`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+
+class EpochIndex:
+    """The log as Raft sees it."""
+
+    def __init__(
+        self,
+        start_offset: int = 0,
+        end_offset: int = 0,
+        epochs: Sequence[tuple[int, int]] = (),
+        snapshot: tuple[int, int] | None = None,
+        start_epoch: int | None = None,
+    ) -> None:
+        """`epochs`: (epoch, its first offset), rising. `snapshot`: the latest one, as (end offset,
+        epoch of its last record). `start_epoch`: epoch of the record before the log's start, which
+        is that of the snapshot there; the latest snapshot's where not given."""
+        self.start_offset = start_offset
+        self.end_offset = end_offset
+        self.snapshot = snapshot
+        if start_epoch is None:
+            start_epoch = snapshot[1] if snapshot else 0
+        self._start_epoch = start_epoch
+        self._epochs = [epoch for epoch, _ in epochs]
+        self._starts = [start for _, start in epochs]
+
+    @property
+    def last_epoch(self) -> int:
+        """Of the last record; 0 where there never was one."""
+        if self._epochs:
+            return self._epochs[-1]
+        return self._start_epoch
+
+    def append(self, epoch: int, base_offset: int, next_offset: int) -> None:
+        """Records of `epoch` follow."""
+        assert base_offset == self.end_offset, f"{base_offset} does not follow {self.end_offset}"
+        assert epoch >= self.last_epoch, f"epoch {epoch} after {self.last_epoch}"
+        if not self._epochs or epoch > self._epochs[-1]:
+            self._epochs.append(epoch)
+            self._starts.append(base_offset)
+        self.end_offset = next_offset
+
+    def truncate(self, offset: int) -> None:
+        """Records from `offset` on are gone."""
+        while self._starts and self._starts[-1] >= offset:
+            self._starts.pop()
+            self._epochs.pop()
+        self.end_offset = min(self.end_offset, offset)
+
+    def snapshot_taken(self, snapshot: tuple[int, int], start_offset: int) -> None:
+        """There is a newer snapshot, and the log begins at `start_offset` now."""
+        self.snapshot = snapshot
+        if start_offset <= self.start_offset:
+            return
+        self._start_epoch = self._epoch_at(start_offset - 1)
+        keep = max(bisect_right(self._starts, start_offset) - 1, 0)
+        del self._starts[:keep], self._epochs[:keep]
+        if self._starts and self._starts[0] < start_offset:
+            self._starts[0] = start_offset
+        if start_offset == self.end_offset:
+            self._starts.clear()
+            self._epochs.clear()
+        self.start_offset = start_offset
+
+    def snapshot_loaded(self, snapshot: tuple[int, int]) -> None:
+        """The log begins anew, empty, at the end of `snapshot`."""
+        self.snapshot = snapshot
+        self.start_offset = self.end_offset = snapshot[0]
+        self._start_epoch = snapshot[1]
+        self._starts.clear()
+        self._epochs.clear()
+
+    def _epoch_at(self, offset: int) -> int:
+        slot = bisect_right(self._starts, offset) - 1
+        return self._epochs[slot] if slot >= 0 else self._start_epoch
+
+    def end_offset_for(self, epoch: int) -> tuple[int, int]:
+        """The largest epoch up to `epoch`, and the offset where it ended."""
+        slot = bisect_right(self._epochs, epoch) - 1
+        if slot < 0:
+            return self._start_epoch, self.start_offset
+        following = slot + 1
+        end = self._starts[following] if following < len(self._starts) else self.end_offset
+        return self._epochs[slot], end
+
+    def diverging(self, offset: int, last_epoch: int) -> tuple[int, int] | None:
+        """Where a log that ends at `offset` in `last_epoch` stops being a part of this one, as
+        (epoch, end offset); None if it is a part."""
+        if offset == 0:
+            return None
+        epoch, end = self.end_offset_for(last_epoch)
+        return (epoch, end) if epoch != last_epoch or end < offset else None
+
+    def needs_snapshot(self, offset: int, last_epoch: int) -> bool:
+        """Whether a follower that is at `offset` goes on from a snapshot: it has to, where the log
+        does not have what it needs; it had better, where it has nothing yet. A snapshot of nothing,
+        which only says who votes (KIP-853), is no help to anybody: each voter was given its own."""
+        if offset == 0 and self.snapshot is not None and self.snapshot[0] > 0:
+            return True
+        if self.start_offset == 0:
+            return False
+        if offset < self.start_offset or last_epoch < self._start_epoch:
+            return True
+        return offset == self.start_offset and last_epoch != self._start_epoch
+
+    def truncation_for(self, diverging: tuple[int, int]) -> int:
+        """The offset to cut this log at when a leader says that it diverges."""
+        epoch, end = diverging
+        own_epoch, own_end = self.end_offset_for(epoch)
+        return min(own_end, end) if own_epoch == epoch else own_end
+
+    def is_up_to_date(self, last_epoch: int, end_offset: int) -> bool:
+        """Whether a log that ends so has all that this one may have committed (Raft §5.4.1)."""
+        return (last_epoch, end_offset) >= (self.last_epoch, self.end_offset)

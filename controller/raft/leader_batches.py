@@ -1,0 +1,56 @@
+"""The batches that a leader of the quorum writes: its LeaderChange record, and what is proposed.
+
+Owns their form. Never: appends them (`controller.raft.raft_client`). Kafka's `BatchAccumulator`, without
+its linger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from controller.control_records import control_batch, leader_change
+from controller.metadata_loader import CommittedBatch
+from controller.metadata_records import MetadataRecord, encode_record
+from controller.metadata_version import record_version
+from controller.raft import raft_messages as m
+from protocol.control_records import ControlRecordType
+from protocol.records import RecordBatchBuilder
+
+
+class Proposal(NamedTuple):
+    """Records of the leader, as they are and as they are written, and the time."""
+
+    records: tuple[MetadataRecord, ...]
+    values: tuple[bytes, ...]
+    now_ms: int
+
+
+def proposal(records: Sequence[MetadataRecord], level: int, now_ms: int) -> Proposal:
+    """`records` in the versions of `level`. Raises StringTooLong: so nothing is proposed that could
+    not be written."""
+    values = tuple(encode_record(record, record_version(record, level)) for record in records)
+    return Proposal(tuple(records), values, now_ms)
+
+
+def leader_batch(append: m.Append, now_ms: int) -> tuple[bytearray, CommittedBatch]:
+    """The bytes of a leader's own batch, and what its listener gets when it is committed."""
+    base, payload = append.base_offset, append.payload
+    records: tuple[MetadataRecord, ...] = ()
+    data: bytearray
+    if isinstance(payload, m.LeaderChange):
+        change = leader_change(payload.leader_id, payload.voters, payload.granting)
+        kind = ControlRecordType.LEADER_CHANGE
+        data = control_batch([(kind, change)], base, append.epoch, now_ms)
+    else:
+        assert isinstance(payload, Proposal)
+        now_ms, records = payload.now_ms, payload.records
+        data = _data_batch(payload, base, append.epoch)
+    return data, CommittedBatch(base, append.next_offset - 1, append.epoch, now_ms, records)
+
+
+def _data_batch(proposed: Proposal, base_offset: int, epoch: int) -> bytearray:
+    builder = RecordBatchBuilder(base_offset=base_offset, leader_epoch=epoch)
+    for value in proposed.values:
+        builder.append(None, value, proposed.now_ms)
+    return builder.build()

@@ -1,0 +1,208 @@
+"""Who votes where the quorum is dynamic: kraft.version 1, with the voters in the log (KIP-853).
+
+`kafka-storage format --standalone` and `--initial-controllers` begin a metadata log with a snapshot
+`00000000000000000000-0000000000.checkpoint` of two control records: KRaftVersion and Voters. They
+stand in each later snapshot too, and in the log wherever the voters changed. A quorum without them
+is static: its voters are those of `controller.quorum.voters`.
+
+A change of voters is not served. So the voters that the log names must be those of the
+configuration, which says where they are; where they differ, the node does not run, and the error
+says what to set. Their directory ids come from the log alone: who has another one is no voter.
+
+Owns: the newest of these records, uncommitted ones included, as KIP-853 wants it. Never: changes
+them, and never decides who leads (`controller.raft.raft`).
+
+Follows KIP-853 and Kafka's `KRaftControlRecordStateMachine`, `VoterSet`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from controller.control_records import decode_control_record
+from controller.metadata_records import MetadataRecordError
+from controller.metadata_snapshot import snapshot_id_of
+from controller.raft.quorum_state import ElectionState, encode_quorum_state
+from controller.settings import ControllerSettings
+from protocol.control_records import ControlRecordType
+from protocol.messages.consumer_protocol import (
+    Endpoint,
+    KRaftVersionFeature,
+    KRaftVersionRecord,
+    VotersRecord,
+    VotersRecordVoter,
+)
+from protocol.primitives import ZERO_UUID, uuid_to_string
+from protocol.record_batch import CorruptBatch, iterate_batches
+from protocol.records import iterate_records
+from storage.filesystem import Filesystem
+
+ControlRecords = Sequence[tuple[ControlRecordType, Any]]
+
+KNOWN_KRAFT_VERSION = 1
+METADATA_FOLDER = "__cluster_metadata-0"
+
+
+def voters_on_disk(
+    filesystem: Filesystem, metadata_log_dir: str, listener_name: str
+) -> list[tuple[int, str, int]]:
+    """Id, host and port of each voter that the metadata log of a stopped node names, from its
+    latest snapshot and what is behind it; nothing where it names none. Raises OSError.
+
+    A damaged file tells what it has before the damage: to open the log is to judge it.
+    """
+    folder = f"{metadata_log_dir}/{METADATA_FOLDER}"
+    if not filesystem.exists(folder):
+        return []
+    names = sorted(filesystem.list_dir(folder))
+    snapshots = [name for name in names if snapshot_id_of(name) is not None]
+    newest: VotersRecord | None = None
+    for name in [*snapshots[-1:], *(one for one in names if one.endswith(".log"))]:
+        data = memoryview(filesystem.read(f"{folder}/{name}"))
+        with suppress(CorruptBatch, MetadataRecordError):
+            for position, header in iterate_batches(data):
+                for record in iterate_records(data, position) if header.is_control else ():
+                    kind, message = decode_control_record(record)
+                    if kind is ControlRecordType.KRAFT_VOTERS:
+                        newest = message
+    found = []
+    for voter in newest.voters if newest is not None else ():
+        endpoint = _endpoint_of(voter, listener_name)
+        if endpoint is not None:
+            found.append((voter.voter_id, endpoint.host, endpoint.port))
+    return found
+
+
+def standalone_voter(
+    node_id: int, directory_id: bytes, listener_name: str, host: str, port: int
+) -> ControlRecords:
+    """What the log of a dynamic quorum of one begins with (`kafka-storage format --standalone`)."""
+    endpoints = [Endpoint(listener_name, host, port)]
+    levels = KRaftVersionFeature(0, KNOWN_KRAFT_VERSION)
+    voter = VotersRecordVoter(node_id, directory_id, endpoints, levels)
+    return [
+        (ControlRecordType.KRAFT_VERSION, KRaftVersionRecord(0, KNOWN_KRAFT_VERSION)),
+        (ControlRecordType.KRAFT_VOTERS, VotersRecord(0, [voter])),
+    ]
+
+
+class QuorumVoters:
+    """What the log says of the voters; nothing where the quorum is static."""
+
+    def __init__(self, settings: ControllerSettings) -> None:
+        self._settings = settings
+        self._record: VotersRecord | None = None
+        self.kraft_version = 0
+        """The finalized `kraft.version`."""
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The node ids of the voters."""
+        if self._record is None:
+            return self._settings.voters
+        return tuple(voter.voter_id for voter in self._record.voters)
+
+    def directory_of(self, node_id: int) -> bytes:
+        """The directory id of a voter; zero where the quorum is static, and for other nodes."""
+        for voter in self._record.voters if self._record is not None else ():
+            if voter.voter_id == node_id:
+                return voter.voter_directory_id
+        return ZERO_UUID
+
+    def is_stranger(self, node_id: int, directory_id: bytes) -> bool:
+        """Whether a node has a voter's id, but not its disk: its log is not that voter's."""
+        wanted = self.directory_of(node_id)
+        return wanted != ZERO_UUID and directory_id not in (wanted, ZERO_UUID)
+
+    def control_records(self) -> ControlRecords:
+        """What a snapshot of this log begins with, after its header."""
+        if self._record is None:
+            return []
+        version = KRaftVersionRecord(0, self.kraft_version)
+        return [
+            (ControlRecordType.KRAFT_VERSION, version),
+            (ControlRecordType.KRAFT_VOTERS, self._record),
+        ]
+
+    def encode_election(self, election: ElectionState) -> bytes:
+        """The file `quorum-state`, in the form that belongs to this quorum."""
+        if election.voted_id is not None:
+            directory_id = self.directory_of(election.voted_id)
+            election = election._replace(voted_directory_id=directory_id)
+        return encode_quorum_state(election, self.ids, self.kraft_version)
+
+    # --- from the log --------------------------------------------------------------------------
+
+    def read(self, snapshot: ControlRecords, log: Iterable[memoryview]) -> None:
+        """Begin with what the latest snapshot and the batches after it say. Raises
+        MetadataRecordError where this node cannot run with it."""
+        for kind, message in snapshot:
+            self._note(kind, message)
+        try:
+            for data in log:
+                self._read_batches(data)
+        except CorruptBatch as error:
+            raise MetadataRecordError(f"the metadata log is damaged: {error}") from error
+        self._check()
+
+    def take_in(self, data: memoryview) -> None:
+        """Batches that are appended to the log. Raises as `read`."""
+        before = (self._record, self.kraft_version)
+        self._read_batches(data)
+        if (self._record, self.kraft_version) != before:
+            self._check()
+
+    def _read_batches(self, data: memoryview) -> None:
+        for position, header in iterate_batches(data):
+            if header.is_control:
+                for record in iterate_records(data, position):
+                    self._note(*decode_control_record(record))
+
+    def _note(self, kind: ControlRecordType, message: Any) -> None:
+        if kind is ControlRecordType.KRAFT_VERSION:
+            self.kraft_version = message.k_raft_version
+        elif kind is ControlRecordType.KRAFT_VOTERS:
+            self._record = message
+
+    def _check(self) -> None:
+        if not 0 <= self.kraft_version <= KNOWN_KRAFT_VERSION:
+            raise MetadataRecordError(
+                f"the metadata has kraft.version {self.kraft_version}; this release knows levels "
+                f"0 to {KNOWN_KRAFT_VERSION}"
+            )
+        if self._record is None:
+            return
+        settings = self._settings
+        if sorted(self.ids) != sorted(settings.voters):
+            raise MetadataRecordError(
+                f"the metadata names the voters {_shown(self.ids)}, controller.quorum.voters "
+                f"{_shown(settings.voters)}: set controller.quorum.voters={self._setting()}"
+            )
+        if self.is_stranger(settings.node_id, settings.directory_id):
+            wanted = uuid_to_string(self.directory_of(settings.node_id))
+            raise MetadataRecordError(
+                f"the metadata names voter {settings.node_id} with the directory id {wanted}, but "
+                f"{settings.metadata_log_dir} has {uuid_to_string(settings.directory_id)}: use the "
+                "folder that this voter was formatted with"
+            )
+
+    def _setting(self) -> str:
+        """These voters as the configuration names them."""
+        assert self._record is not None
+        voters = []
+        for voter in self._record.voters:
+            ours = _endpoint_of(voter, self._settings.controller_listener_name)
+            host, port = (ours.host, ours.port) if ours is not None else ("HOST", "PORT")
+            voters.append(f"{voter.voter_id}@{host}:{port}")
+        return ",".join(voters)
+
+
+def _endpoint_of(voter: VotersRecordVoter, listener_name: str) -> Endpoint | None:
+    ours = [one for one in voter.endpoints if one.name == listener_name] or voter.endpoints
+    return ours[0] if ours else None
+
+
+def _shown(ids: Sequence[int]) -> str:
+    return ",".join(map(str, sorted(ids)))

@@ -1,0 +1,351 @@
+"""Raft as Kafka does it: leaders are elected by votes, followers fetch. No I/O, no clock.
+
+`step(event, now_ms)` takes what happened and returns a `Ready`: what to persist, append, send and
+commit, and when to call again. The duties of the caller are in `controller.raft.raft_messages`, the
+roles and their transitions in `controller.raft.quorum_state`, what a node does in each of them in
+`controller.raft.raft_roles`.
+
+Owns: what each event and each message of another node leads to. Never: reads or writes the log
+(`controller.raft.epoch_index` is what it knows of it), and never waits.
+
+Follows KIP-595 (Raft by Fetch), KIP-630 (snapshots), KIP-996 (pre-vote), KAFKA-15489
+(check-quorum), and Kafka's `KafkaRaftClient`. Raft: Ongaro and Ousterhout, "In Search of an
+Understandable Consensus Algorithm".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from controller.raft import raft_messages as m
+from controller.raft.epoch_index import EpochIndex
+from controller.raft.quorum_state import ElectionState, Role
+from controller.raft.raft_roles import Draw, RaftConfig, RaftRoles
+
+
+class Raft(RaftRoles):
+    """One node of the quorum, or an observer of it."""
+
+    def __init__(
+        self, config: RaftConfig, election: ElectionState, log: EpochIndex, draw: Draw
+    ) -> None:
+        """`election` and `log` as they were found on disk; `draw(n)` gives 0 to n-1."""
+        super().__init__(config, election, log, draw)
+        self._handlers: dict[type, Callable[..., None]] = {
+            m.Vote: self._on_vote,
+            m.VoteReply: self._on_vote_reply,
+            m.BeginQuorumEpoch: self._on_begin_epoch,
+            m.EndQuorumEpoch: self._on_end_epoch,
+            m.EpochReply: self._on_epoch_reply,
+            m.Fetch: self._on_fetch,
+            m.FetchReply: self._on_fetch_reply,
+            m.FetchSnapshot: self._on_fetch_snapshot,
+            m.SnapshotReply: self._on_snapshot_reply,
+        }
+
+    # --- the one way in ------------------------------------------------------------------------
+
+    def start(self, now_ms: float) -> m.Ready:
+        """Take up where the last life ended."""
+        leader_id = self.election.leader_id
+        if leader_id == self.config.node_id:
+            # Nobody leads an epoch twice: it goes on only by being elected anew.
+            self.role = Role.RESIGNED
+        if self.config.voters == (self.config.node_id,):
+            self._become_prospective(now_ms)
+        elif leader_id is not None and self.role is not Role.RESIGNED:
+            self.role = Role.FOLLOWER
+            self._deadline_ms = now_ms + self.config.fetch_timeout_ms
+            self._fetch()
+        elif self.is_voter:
+            self._arm_first_try(now_ms)
+        else:
+            self._deadline_ms = now_ms + self.config.fetch_timeout_ms
+            self._fetch()
+        return self._finish()
+
+    def step(self, event: m.Event, now_ms: float) -> m.Ready:
+        """What has to be done now that `event` has happened."""
+        if isinstance(event, m.Received):
+            self._handlers[type(event.message)](event, event.message, now_ms)
+        elif isinstance(event, m.Flushed):
+            self._on_flushed(event.end_offset)
+        elif isinstance(event, m.Propose):
+            self._on_propose(event)
+        elif isinstance(event, m.Tick):
+            self._on_tick(now_ms)
+        elif isinstance(event, m.Resign):
+            self._on_resign(event, now_ms)
+        elif isinstance(event, m.Unreachable):
+            self._on_unreachable(event, now_ms)
+        else:
+            self._on_snapshot_event(event)
+        return self._finish()
+
+    # --- this node's own events ----------------------------------------------------------------
+
+    def _on_tick(self, now_ms: float) -> None:
+        deadline = self._next_deadline()
+        if deadline is None or now_ms < deadline:
+            return
+        if self.role is Role.LEADER:
+            self._step_down(now_ms)
+        elif self.role is Role.PROSPECTIVE and self._misses_leader():
+            # Nobody else misses it: try to fetch again before the next attempt.
+            self._become_follower(self.epoch, self.election.leader_id or 0, now_ms)
+        elif self.is_voter:
+            self._become_prospective(now_ms)
+        else:
+            # An observer whose leader does not answer asks any voter who leads now.
+            self._deadline_ms = now_ms + self.config.fetch_timeout_ms
+            self._fetch(anybody=True)
+
+    def _on_propose(self, event: m.Propose) -> None:
+        assert self.role is Role.LEADER and event.epoch == self.epoch, "only a leader proposes"
+        start = self.log.end_offset
+        self._append(m.Append(event.epoch, start, start + event.record_count, event.payload))
+
+    def _on_flushed(self, end_offset: int) -> None:
+        if self.leading is not None and self.leading.flushed(end_offset):
+            self._commit(self.leading.high_watermark)
+        self._durable = max(self._durable, min(end_offset, self.log.end_offset))
+        if self._fetch_held is not None:
+            self._fetch(anybody=self._fetch_held)
+
+    def _on_resign(self, event: m.Resign, now_ms: float) -> None:
+        if self.role is Role.LEADER and event.epoch == self.epoch:
+            self._step_down(now_ms)
+
+    def _step_down(self, now_ms: float) -> None:
+        assert self.leading is not None
+        successors = self.leading.successors()
+        self._become(Role.RESIGNED)
+        end = m.EndQuorumEpoch(self.epoch, self.config.node_id, successors)
+        for voter in successors:
+            self._ready.send.append(m.Send(voter, end))
+        self._arm_election(now_ms)
+        self._tell_leader()
+
+    def _on_unreachable(self, event: m.Unreachable, now_ms: float) -> None:
+        """Try again: the caller holds back what goes to a node that was unreachable."""
+        node = event.node
+        if self.role is Role.FOLLOWER and node == self.election.leader_id:
+            if self.is_voter and (event.refused or not self._heard_from_leader):
+                self._miss_leader(now_ms)
+            self._fetching = None
+            self._fetch(anybody=not self.is_voter)
+        elif self.leading is not None:
+            if node in self.leading.unacknowledged():
+                begin = m.BeginQuorumEpoch(self.epoch, self.config.node_id)
+                self._ready.send.append(m.Send(node, begin))
+        elif self.role in (Role.PROSPECTIVE, Role.CANDIDATE):
+            if node in self.config.voters and node not in self._granted:
+                self._ask_for_vote(node, self.role is Role.PROSPECTIVE)
+        elif not self.is_voter:
+            self._fetch(anybody=True)
+
+    # --- messages of other nodes ---------------------------------------------------------------
+
+    def _answer(self, event: m.Received, message: m.Message) -> None:
+        self._ready.send.append(m.SendReply(event.source, message, event.correlation))
+
+    def _learn(
+        self, epoch: int, leader_id: int | None, now_ms: float, from_leader: bool = False
+    ) -> None:
+        """Follow what another node says about the epoch and its leader.
+
+        A prospective knows whom it misses: only that leader itself brings it back, not others
+        who name it.
+        """
+        if epoch < self.epoch or leader_id == self.config.node_id:
+            return
+        if epoch > self.epoch:
+            if leader_id is None:
+                self._become_unattached(epoch, now_ms)
+            else:
+                self._become_follower(epoch, leader_id, now_ms)
+        elif leader_id is not None and self.role is not Role.FOLLOWER:
+            known = self.election.leader_id
+            assert self.role is not Role.LEADER, f"two leaders in epoch {epoch}"
+            assert known in (None, leader_id), f"two leaders in epoch {epoch}"
+            if known is None or from_leader:
+                self._become_follower(epoch, leader_id, now_ms)
+
+    def _on_vote(self, event: m.Received, vote: m.Vote, now_ms: float) -> None:
+        if vote.epoch > self.epoch:
+            self._become_unattached(vote.epoch, now_ms)
+        granted = vote.epoch == self.epoch and self._would_grant(vote)
+        if granted and not vote.pre_vote:
+            self._give_vote(vote, now_ms)
+        self._answer(event, m.VoteReply(self.epoch, self.leader_id, granted, vote.pre_vote))
+
+    def _would_grant(self, vote: m.Vote) -> bool:
+        if not self.log.is_up_to_date(vote.last_epoch, vote.end_offset):
+            return False
+        if self.role is Role.FOLLOWER:
+            # Only who never heard from the leader of this epoch lets another try (KIP-996).
+            return vote.pre_vote and not self._heard_from_leader
+        if vote.pre_vote:
+            return self.role in (Role.UNATTACHED, Role.PROSPECTIVE, Role.CANDIDATE, Role.RESIGNED)
+        if self.role not in (Role.UNATTACHED, Role.PROSPECTIVE):
+            return False
+        if self.election.leader_id is not None:
+            return False
+        return self.election.voted_id in (None, vote.candidate_id)
+
+    def _give_vote(self, vote: m.Vote, now_ms: float) -> None:
+        if self.election.voted_id is None:
+            self._become(Role.UNATTACHED)
+            self._persist(ElectionState(self.epoch, None, vote.candidate_id))
+        self._arm_election(now_ms)
+
+    def _on_vote_reply(self, event: m.Received, reply: m.VoteReply, now_ms: float) -> None:
+        self._learn(reply.epoch, reply.leader_id, now_ms)
+        asked = Role.PROSPECTIVE if reply.pre_vote else Role.CANDIDATE
+        if self.role is asked and reply.epoch == self.epoch:
+            self._count_vote(event.source, reply.granted, now_ms)
+
+    def _on_begin_epoch(self, event: m.Received, begin: m.BeginQuorumEpoch, now_ms: float) -> None:
+        self._learn(begin.epoch, begin.leader_id, now_ms, from_leader=True)
+        self._answer(event, m.EpochReply(self.epoch, self.leader_id))
+
+    def _on_end_epoch(self, event: m.Received, end: m.EndQuorumEpoch, now_ms: float) -> None:
+        self._learn(end.epoch, end.leader_id, now_ms)
+        if self.role is Role.FOLLOWER and end.epoch == self.epoch and self.is_voter:
+            # The leader itself says that it is gone, so others may be let through (KIP-996), and
+            # the further back in its list, the longer the wait, so that the first has a start.
+            self._heard_from_leader = False
+            successors = (*end.successors, self.config.node_id)
+            place = successors.index(self.config.node_id)
+            self._deadline_ms = now_ms + place * self.config.election_backoff_max_ms // 2
+        self._answer(event, m.EpochReply(self.epoch, self.leader_id))
+
+    def _on_epoch_reply(self, event: m.Received, reply: m.EpochReply, now_ms: float) -> None:
+        was_following = self.role is Role.FOLLOWER
+        self._learn(reply.epoch, reply.leader_id, now_ms)
+        if self.leading is not None and reply.epoch == self.epoch:
+            progress = self.leading.voters.get(event.source)
+            if progress is not None:
+                progress.acknowledged = True
+        elif was_following and self.role is Role.FOLLOWER and not self._ready.send:
+            # Who we asked does not lead (any more): ask again, the caller holds it back a while.
+            said_so = event.source == self.election.leader_id and reply.leader_id is None
+            if self.is_voter and said_so and reply.epoch == self.epoch:
+                self._miss_leader(now_ms)
+            self._fetching = None
+            self._fetch(anybody=not self.is_voter)
+        elif not self.is_voter and self.role is Role.UNATTACHED:
+            self._fetch(anybody=True)
+
+    def _on_fetch(self, event: m.Received, fetch: m.Fetch, now_ms: float) -> None:
+        # An epoch that only a Fetch speaks of is not followed, as in Kafka: anybody may fetch.
+        if self.leading is None or fetch.epoch != self.epoch:
+            self._answer(event, m.EpochReply(self.epoch, self.leader_id))
+            return
+        asked = (fetch.offset, fetch.last_fetched_epoch)
+        reply = m.FetchReply(self.epoch, self.config.node_id, self.high_watermark, asked)
+        if self.log.needs_snapshot(fetch.offset, fetch.last_fetched_epoch):
+            reply = reply._replace(snapshot=self.log.snapshot)
+        elif diverging := self.log.diverging(fetch.offset, fetch.last_fetched_epoch):
+            reply = reply._replace(diverging=diverging)
+        else:
+            end = self.log.end_offset
+            is_replica = fetch.replica_id >= 0
+            if is_replica and self.leading.fetched(fetch.replica_id, fetch.offset, end, now_ms):
+                self._commit(self.leading.high_watermark)
+            reply = reply._replace(high_watermark=self.high_watermark, read_from=fetch.offset)
+        self._answer(event, reply)
+
+    def _on_fetch_reply(self, event: m.Received, reply: m.FetchReply, now_ms: float) -> None:
+        self._learn(reply.epoch, reply.leader_id, now_ms)
+        if self.role is not Role.FOLLOWER or reply.epoch != self.epoch:
+            return
+        if reply.asked != (self.log.end_offset, self.log.last_epoch):
+            return
+        self._hear_leader(now_ms)
+        if reply.diverging is not None:
+            cut = self.log.truncation_for(reply.diverging)
+            committed = self.high_watermark or 0
+            assert cut >= committed, f"cutting at {cut} would lose what is committed: {committed}"
+            self.log.truncate(cut)
+            self._durable = min(self._durable, cut)
+            self._ready.truncate_to = cut
+            self._fetch()
+            return
+        if reply.snapshot is not None:
+            self._fetching = reply.snapshot
+            self._fetch_part(reply.snapshot, 0)
+            return
+        for batch in reply.batches:
+            self.log.append(batch.epoch, batch.base_offset, batch.next_offset)
+        if reply.batches:
+            first, last = reply.batches[0], reply.batches[-1]
+            self._ready.append.append(
+                m.Append(last.epoch, first.base_offset, last.next_offset, reply.records, True)
+            )
+        if reply.high_watermark is not None:
+            self._commit(min(reply.high_watermark, self.log.end_offset))
+        self._fetch()
+
+    # --- snapshots -----------------------------------------------------------------------------
+
+    def _on_fetch_snapshot(self, event: m.Received, fetch: m.FetchSnapshot, now_ms: float) -> None:
+        if self.leading is None or fetch.epoch != self.epoch:
+            self._answer(event, m.EpochReply(self.epoch, self.leader_id))
+            return
+        self.leading.heard(fetch.replica_id, now_ms)
+        node_id = self.config.node_id
+        self._answer(event, m.SnapshotReply(self.epoch, node_id, fetch.snapshot, fetch.position))
+
+    def _fetch_part(self, snapshot: tuple[int, int], position: int) -> None:
+        leader_id = self.election.leader_id
+        assert leader_id is not None, "a snapshot comes from a leader"
+        fetch = m.FetchSnapshot(self.epoch, self.config.node_id, snapshot, position)
+        self._ready.send.append(m.Send(leader_id, fetch))
+
+    def _on_snapshot_reply(self, event: m.Received, reply: m.SnapshotReply, now_ms: float) -> None:
+        self._learn(reply.epoch, reply.leader_id, now_ms)
+        if self.role is not Role.FOLLOWER or reply.epoch != self.epoch:
+            return
+        if reply.snapshot != self._fetching:
+            return
+        self._hear_leader(now_ms)
+        if reply.data is None:
+            # The leader has a newer one by now: its answer to a Fetch names it.
+            self._fetching = None
+            self._fetch()
+            return
+        self._ready.snapshot_part = m.SnapshotPart(
+            reply.snapshot, reply.position, reply.size, reply.data
+        )
+
+    def _on_snapshot_event(
+        self,
+        event: m.SnapshotTaken | m.SnapshotWritten | m.SnapshotStored | m.SnapshotUnusable,
+    ) -> None:
+        if isinstance(event, m.SnapshotTaken):
+            self.log.snapshot_taken(event.snapshot, event.start_offset)
+            return
+        if isinstance(event, m.SnapshotStored):
+            self._load(event.snapshot)
+        if event.snapshot != self._fetching:
+            return
+        if isinstance(event, m.SnapshotWritten):
+            self._fetch_part(event.snapshot, event.position)
+        else:
+            self._fetching = None
+            self._fetch()
+
+    def _load(self, snapshot: tuple[int, int]) -> None:
+        """What a leader has in a snapshot is committed, whoever leads now. A node that has more of
+        it by now, as any leader has, goes on with its log."""
+        end_offset, epoch = snapshot
+        is_ahead = (self.log.last_epoch, self.log.end_offset) >= (epoch, end_offset)
+        if is_ahead or end_offset <= (self.high_watermark or 0):
+            return
+        assert self.leading is None, "a leader has all that is committed"
+        self.log.snapshot_loaded(snapshot)
+        self._durable = end_offset
+        self._fetch_held = None
+        self._ready.load_snapshot = snapshot
+        self._commit(end_offset)

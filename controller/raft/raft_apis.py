@@ -1,0 +1,391 @@
+"""What the nodes of the quorum ask each other, and DescribeQuorum.
+
+    Vote 0-2   BeginQuorumEpoch 0-1   EndQuorumEpoch 0-1   FetchSnapshot 0-1
+    Fetch 4-18, of the metadata partition   DescribeQuorum 0-2
+
+Owns: the checks of such a request, and the form of its answer. What it means is Raft's business: a
+request that passes goes to `RaftClient.receive`, and the message that answers it comes back to the
+callback that went with it. Never: reads or changes the quorum's state itself.
+
+Differs from Kafka in one point: a Vote or BeginQuorumEpoch that is meant for another voter changes
+nothing here, where Kafka follows its epoch first and refuses it then.
+
+Follows KIP-595, KIP-630, KIP-836, KIP-853, KIP-996 and Kafka's `KafkaRaftClient`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from controller.metadata_snapshot import SnapshotId
+from controller.raft import raft_messages as m
+from controller.raft.leader_state import ReplicaProgress
+from controller.raft.raft_client import RaftClient
+from controller.raft.raft_fetches import RaftFetches
+from controller.raft.raft_log import METADATA_PARTITION, RaftLog
+from controller.settings import ControllerSettings
+from protocol.errors import ErrorCode
+from protocol.messages import begin_quorum_epoch as begin
+from protocol.messages import describe_quorum as describe
+from protocol.messages import end_quorum_epoch as end
+from protocol.messages import fetch_snapshot as snapshots
+from protocol.messages import vote as voting
+from protocol.messages.fetch import FetchRequest
+from storage.ports import Scheduler
+
+Respond = Callable[[Any], None]
+
+_TOPIC = METADATA_PARTITION.topic
+
+_MESSAGES = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "This node does not lead the metadata quorum.",
+}
+
+API_KEYS = (
+    voting.VoteRequest.API_KEY,
+    begin.BeginQuorumEpochRequest.API_KEY,
+    end.EndQuorumEpochRequest.API_KEY,
+    FetchRequest.API_KEY,
+    snapshots.FetchSnapshotRequest.API_KEY,
+    describe.DescribeQuorumRequest.API_KEY,
+)
+"""What `RaftApis.handle` takes, each in its whole range of Kafka 4.3."""
+
+
+class RequestContext(Protocol):
+    """What a handler needs to know of the connection."""
+
+    @property
+    def api_version(self) -> int:
+        """Version of the request."""
+
+
+class RaftApis:
+    """Handlers by API key."""
+
+    def __init__(
+        self, settings: ControllerSettings, raft: RaftClient, log: RaftLog, scheduler: Scheduler
+    ) -> None:
+        self._settings = settings
+        self._raft = raft
+        self._log = log
+        self._scheduler = scheduler
+        self._fetches = RaftFetches(settings, raft, log, scheduler)
+        self._handlers: dict[int, Callable[[RequestContext, Any, Respond], None]] = {
+            voting.VoteRequest.API_KEY: self._vote,
+            begin.BeginQuorumEpochRequest.API_KEY: self._begin,
+            end.EndQuorumEpochRequest.API_KEY: self._end,
+            FetchRequest.API_KEY: self._fetches.handle,
+            snapshots.FetchSnapshotRequest.API_KEY: self._fetch_snapshot,
+            describe.DescribeQuorumRequest.API_KEY: self._describe,
+        }
+
+    def handle(self, context: RequestContext, request: Any, respond: Respond) -> None:
+        """Answer, now or later, through `respond`."""
+        self._handlers[request.API_KEY](context, request, respond)
+
+    # --- votes and epochs ----------------------------------------------------------------------
+
+    def _refusal(self, request: Any) -> ErrorCode:
+        """What is wrong with the whole of a request."""
+        if request.cluster_id not in (None, self._settings.cluster_id):
+            return ErrorCode.INCONSISTENT_CLUSTER_ID
+        if not _is_metadata_partition(request.topics):
+            return ErrorCode.INVALID_REQUEST
+        if not self._raft.is_running:
+            return ErrorCode.BROKER_NOT_AVAILABLE
+        return ErrorCode.NONE
+
+    def _is_for_another(self, voter_id: int, directory_id: bytes) -> bool:
+        if voter_id < 0:
+            return False
+        own = (bytes(16), self._settings.directory_id)
+        return voter_id != self._settings.node_id or directory_id not in own
+
+    def _vote(self, context: RequestContext, request: Any, respond: Respond) -> None:
+        refusal = self._refusal(request)
+        if refusal is not ErrorCode.NONE:
+            respond(voting.VoteResponse(refusal))
+            return
+        asked = request.topics[0].partitions[0]
+
+        def answer(error: ErrorCode, reply: m.VoteReply) -> None:
+            partition = voting.VoteResponsePartitionData(
+                0, error, _id(reply.leader_id), reply.epoch, reply.granted
+            )
+            topics = [voting.VoteResponseTopicData(_TOPIC, [partition])]
+            nodes = self._node_endpoints(voting.NodeEndpoint, reply.leader_id)
+            respond(voting.VoteResponse(ErrorCode.NONE, topics, nodes))
+
+        def answered(reply: m.VoteReply) -> None:
+            fenced = asked.replica_epoch < reply.epoch
+            answer(ErrorCode.FENCED_LEADER_EPOCH if fenced else ErrorCode.NONE, reply)
+
+        error = self._vote_fault(request, asked)
+        if error is not ErrorCode.NONE:
+            answer(error, m.VoteReply(*self._raft.known, False, asked.pre_vote))
+            return
+        vote = m.Vote(
+            asked.replica_epoch,
+            asked.replica_id,
+            asked.last_offset_epoch,
+            asked.last_offset,
+            asked.pre_vote,
+        )
+        self._raft.receive(m.Received(asked.replica_id, vote, answered))
+
+    def _vote_fault(self, request: Any, asked: Any) -> ErrorCode:
+        if asked.last_offset < 0 or asked.last_offset_epoch < 0:
+            return ErrorCode.INVALID_REQUEST
+        # A candidate has raised its epoch above all that its log has; a prospective has not.
+        latest = asked.replica_epoch if asked.pre_vote else asked.replica_epoch - 1
+        if asked.last_offset_epoch > latest:
+            return ErrorCode.INVALID_REQUEST
+        if asked.replica_epoch < self._raft.epoch:
+            return ErrorCode.NONE  # Raft itself fences it, once its own epoch is durable
+        if asked.replica_id < 0:
+            return ErrorCode.INVALID_REQUEST
+        if self._is_for_another(request.voter_id, asked.voter_directory_id):
+            return ErrorCode.INVALID_VOTER_KEY
+        return ErrorCode.NONE
+
+    def _begin(self, context: RequestContext, request: Any, respond: Respond) -> None:
+        def answer(code: ErrorCode, error: ErrorCode, epoch: int, leader_id: int | None) -> None:
+            if code is not ErrorCode.NONE:
+                respond(begin.BeginQuorumEpochResponse(code))
+                return
+            partition = begin.BeginQuorumEpochResponsePartitionData(0, error, _id(leader_id), epoch)
+            topics = [begin.BeginQuorumEpochResponseTopicData(_TOPIC, [partition])]
+            nodes = self._node_endpoints(begin.NodeEndpoint, leader_id)
+            respond(begin.BeginQuorumEpochResponse(ErrorCode.NONE, topics, nodes))
+
+        refusal = self._refusal(request)
+        if refusal is not ErrorCode.NONE:
+            answer(refusal, ErrorCode.NONE, 0, None)
+            return
+        asked = request.topics[0].partitions[0]
+        is_stranger = self._is_for_another(request.voter_id, asked.voter_directory_id)
+        message = m.BeginQuorumEpoch(asked.leader_epoch, asked.leader_id)
+        self._epoch_request(asked, message, is_stranger, answer)
+
+    def _end(self, context: RequestContext, request: Any, respond: Respond) -> None:
+        def answer(code: ErrorCode, error: ErrorCode, epoch: int, leader_id: int | None) -> None:
+            if code is not ErrorCode.NONE:
+                respond(end.EndQuorumEpochResponse(code))
+                return
+            partition = end.EndQuorumEpochResponsePartitionData(0, error, _id(leader_id), epoch)
+            topics = [end.EndQuorumEpochResponseTopicData(_TOPIC, [partition])]
+            nodes = self._node_endpoints(end.NodeEndpoint, leader_id)
+            respond(end.EndQuorumEpochResponse(ErrorCode.NONE, topics, nodes))
+
+        refusal = self._refusal(request)
+        if refusal is not ErrorCode.NONE:
+            answer(refusal, ErrorCode.NONE, 0, None)
+            return
+        asked = request.topics[0].partitions[0]
+        # Version 1 has the candidates with their directories, version 0 only their ids.
+        if context.api_version >= 1:
+            successors = tuple(c.candidate_id for c in asked.preferred_candidates)
+        else:
+            successors = tuple(asked.preferred_successors)
+        message = m.EndQuorumEpoch(asked.leader_epoch, asked.leader_id, successors)
+        self._epoch_request(asked, message, False, answer)
+
+    def _epoch_request(
+        self,
+        asked: Any,
+        message: m.BeginQuorumEpoch | m.EndQuorumEpoch,
+        is_for_another: bool,
+        answer: Callable[[ErrorCode, ErrorCode, int, int | None], None],
+    ) -> None:
+        raft = self._raft
+        error = ErrorCode.NONE
+        # An earlier epoch is fenced by Raft itself, once its own epoch is durable.
+        if message.epoch >= raft.epoch:
+            is_me = message.leader_id == self._settings.node_id
+            if is_me or not raft.can_lead(message.leader_id, message.epoch):
+                error = ErrorCode.INVALID_REQUEST
+            elif is_for_another:
+                error = ErrorCode.INVALID_VOTER_KEY
+        if error is not ErrorCode.NONE:
+            answer(ErrorCode.NONE, error, *raft.known)
+            return
+
+        def answered(reply: m.EpochReply) -> None:
+            fenced = message.epoch < reply.epoch
+            code = ErrorCode.FENCED_LEADER_EPOCH if fenced else ErrorCode.NONE
+            answer(ErrorCode.NONE, code, reply.epoch, reply.leader_id)
+
+        raft.receive(m.Received(message.leader_id, message, answered))
+
+    def _node_endpoints(self, cls: Any, leader_id: int | None) -> list[Any]:
+        address = None if leader_id is None else self._settings.voter_endpoints.get(leader_id)
+        return [] if address is None else [cls(leader_id, *address)]
+
+    # --- snapshots -----------------------------------------------------------------------------
+
+    def _fetch_snapshot(self, context: RequestContext, request: Any, respond: Respond) -> None:
+        if request.cluster_id not in (None, self._settings.cluster_id):
+            respond(snapshots.FetchSnapshotResponse(0, ErrorCode.INCONSISTENT_CLUSTER_ID))
+            return
+        if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
+            respond(snapshots.FetchSnapshotResponse(0, ErrorCode.INVALID_REQUEST))
+            return
+        topic, asked = request.topics[0], request.topics[0].partitions[0]
+        if not _is_metadata_partition(request.topics):
+            unknown = snapshots.FetchSnapshotResponsePartitionSnapshot(
+                asked.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            )
+            topics = [snapshots.FetchSnapshotResponseTopicSnapshot(topic.name, [unknown])]
+            respond(snapshots.FetchSnapshotResponse(0, ErrorCode.NONE, topics))
+            return
+        snapshot = (asked.snapshot_id.end_offset, asked.snapshot_id.epoch)
+        message = m.FetchSnapshot(
+            asked.current_leader_epoch, request.replica_id, snapshot, asked.position
+        )
+
+        def answered(reply: m.SnapshotReply | m.EpochReply) -> None:
+            if isinstance(reply, m.EpochReply):
+                code = epoch_error(message.epoch, reply.epoch)
+                respond(self._snapshot_response(code, reply.epoch, reply.leader_id))
+            else:
+                self._read_part(reply, request.max_bytes, respond)
+
+        self._raft.receive(m.Received(request.replica_id, message, answered))
+
+    def _read_part(self, reply: m.SnapshotReply, max_bytes: int, respond: Respond) -> None:
+        def refuse(code: ErrorCode) -> None:
+            respond(self._snapshot_response(code, reply.epoch, reply.leader_id))
+
+        snapshot_id = SnapshotId(*reply.snapshot)
+        if snapshot_id not in self._log.snapshots:
+            refuse(ErrorCode.SNAPSHOT_NOT_FOUND)
+            return
+        if reply.position < 0:
+            refuse(ErrorCode.POSITION_OUT_OF_RANGE)
+            return
+
+        def read(part: tuple[int, bytes] | None, error: Exception | None) -> None:
+            if error is not None or part is None:
+                refuse(ErrorCode.SNAPSHOT_NOT_FOUND)  # removed since it was looked up
+            elif reply.position >= part[0]:
+                refuse(ErrorCode.POSITION_OUT_OF_RANGE)
+            else:
+                size, data = part
+                filled = reply._replace(size=size, data=data)
+                respond(self._snapshot_response(ErrorCode.NONE, *filled[:2], filled))
+
+        limit = max(1, min(max_bytes, self._settings.quorum_fetch_snapshot_max_bytes))
+        self._log.read_snapshot_part(snapshot_id, reply.position, limit, read)
+
+    def _snapshot_response(
+        self,
+        code: ErrorCode,
+        epoch: int,
+        leader_id: int | None,
+        reply: m.SnapshotReply | None = None,
+    ) -> Any:
+        partition = snapshots.FetchSnapshotResponsePartitionSnapshot(
+            0, code, current_leader=snapshots.LeaderIdAndEpoch(_id(leader_id), epoch)
+        )
+        if reply is not None:
+            partition.snapshot_id = snapshots.FetchSnapshotResponseSnapshotId(*reply.snapshot)
+            partition.size, partition.position = reply.size, reply.position
+            partition.unaligned_records = reply.data or b""
+        topics = [snapshots.FetchSnapshotResponseTopicSnapshot(_TOPIC, [partition])]
+        nodes = self._node_endpoints(snapshots.NodeEndpoint, leader_id)
+        return snapshots.FetchSnapshotResponse(0, ErrorCode.NONE, topics, nodes)
+
+    # --- DescribeQuorum ------------------------------------------------------------------------
+
+    def _describe(self, context: RequestContext, request: Any, respond: Respond) -> None:
+        topics = request.topics
+        leading = self._raft.leading
+        if not _is_metadata_partition(topics):
+            respond(_describe_refusal(topics, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+            return
+        if leading is None:
+            respond(_describe_refusal(topics, ErrorCode.NOT_LEADER_OR_FOLLOWER))
+            return
+        high_watermark = leading.high_watermark
+        partition = describe.DescribeQuorumResponsePartitionData(
+            partition_index=0,
+            leader_id=leading.node_id,
+            leader_epoch=leading.epoch,
+            high_watermark=-1 if high_watermark is None else high_watermark,
+            current_voters=[self._replica(*item) for item in leading.voters.items()],
+            observers=[self._replica(*item) for item in leading.observers.items()],
+        )
+        name = self._settings.controller_listener_name
+        nodes = [
+            describe.Node(voter, [describe.Listener(name, *self._settings.voter_endpoints[voter])])
+            for voter in leading.voters
+            if voter in self._settings.voter_endpoints
+        ]
+        topic = describe.DescribeQuorumResponseTopicData(_TOPIC, [partition])
+        respond(describe.DescribeQuorumResponse(topics=[topic], nodes=nodes))
+
+    def _replica(self, replica_id: int, progress: ReplicaProgress) -> Any:
+        if replica_id == self._settings.node_id:
+            now_ms = self._scheduler.wall_ms()
+            return describe.ReplicaState(
+                replica_id,
+                self._fetches.directory_of(replica_id),
+                log_end_offset=self._raft.end_offset,
+                last_fetch_timestamp=now_ms,
+                last_caught_up_timestamp=now_ms,
+            )
+        return describe.ReplicaState(
+            replica_id,
+            self._fetches.directory_of(replica_id),
+            progress.end_offset,
+            self._wall_ms(progress.fetched_ms),
+            self._wall_ms(progress.caught_up_ms),
+        )
+
+    def _wall_ms(self, monotonic_ms: float) -> int:
+        if monotonic_ms < 0:
+            return -1
+        ago_ms = self._scheduler.monotonic_ms() - monotonic_ms
+        return self._scheduler.wall_ms() - round(ago_ms)
+
+
+def epoch_error(asked_epoch: int, epoch: int) -> ErrorCode:
+    """Why a node of `epoch` that does not lead it refuses what only a leader answers."""
+    if asked_epoch < epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    if asked_epoch > epoch:
+        return ErrorCode.UNKNOWN_LEADER_EPOCH
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def _id(leader_id: int | None) -> int:
+    return -1 if leader_id is None else leader_id
+
+
+def _is_metadata_partition(topics: list[Any]) -> bool:
+    if len(topics) != 1 or len(topics[0].partitions) != 1:
+        return False
+    partition = topics[0].partitions[0]
+    index = partition.partition if hasattr(partition, "partition") else partition.partition_index
+    name = topics[0].name if hasattr(topics[0], "name") else topics[0].topic_name
+    return bool(name == _TOPIC and index == METADATA_PARTITION.partition)
+
+
+def _describe_refusal(topics: list[Any], code: ErrorCode) -> Any:
+    return describe.DescribeQuorumResponse(
+        topics=[
+            describe.DescribeQuorumResponseTopicData(
+                topic.topic_name,
+                [
+                    describe.DescribeQuorumResponsePartitionData(
+                        partition.partition_index, code, _MESSAGES[code]
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in topics
+        ]
+    )

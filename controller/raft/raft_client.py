@@ -1,0 +1,400 @@
+"""Carries out what Raft decides: disk, network, timers, and the listeners of committed records.
+
+Readys are carried out in order; one that persists a vote holds back what follows until that is on
+stable storage. Committed batches reach the listener once, in order: on the leader out of memory.
+
+Owns: the order of these effects, and the records that are appended and not committed yet. Never:
+decides who leads or what is committed (`controller.raft.raft`).
+
+Follows Kafka's `KafkaRaftClient` and `KafkaRaftClientDriver`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from controller.metadata_image import MetadataImage
+from controller.metadata_loader import CommittedBatch
+from controller.metadata_records import MetadataRecord, MetadataRecordError
+from controller.metadata_snapshot import SnapshotId
+from controller.raft import raft_messages as m
+from controller.raft.committed_batches import CommittedBatches
+from controller.raft.leader_batches import leader_batch, proposal
+from controller.raft.leader_state import LeaderState
+from controller.raft.quorum_state import Role
+from controller.raft.raft import Raft
+from controller.raft.raft_log import MetadataLogFailure, RaftLog
+from controller.raft.raft_roles import RaftConfig
+from controller.raft.snapshot_download import SnapshotDownload
+from controller.settings import ControllerSettings
+from protocol.record_batch import CorruptBatch
+from storage.log_dir_failure import LogDirFailure, is_lack_of_descriptors
+from storage.ports import Scheduler, Timer
+
+LACK_RETRY_MS = 100  # without a descriptor for what has to be durable
+
+
+class NotLeader(Exception):
+    """An append came to a node that does not lead that epoch (any more)."""
+
+
+class RaftListener(Protocol):
+    """Who follows the quorum on this node."""
+
+    def handle_commit(self, batch: CommittedBatch) -> None:
+        """Committed records, each once, in the order of their offsets."""
+
+    def handle_load_snapshot(self, image: MetadataImage) -> None:
+        """Go on from `image`, which stands for all that is committed before its end."""
+
+    def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
+        """Another leader, or none. For this node itself: after the commit of its first record."""
+
+
+class RaftNetwork(Protocol):
+    """Requests to other nodes of the quorum. A quorum of one has none."""
+
+    def send(self, message: m.Send) -> None:
+        """Send; what gets no answer comes back as Unreachable."""
+
+    def when_told(self, done: Callable[[], None]) -> None:
+        """`done()` once no EndQuorumEpoch waits for its answer."""
+
+    def close(self) -> None:
+        """Close all connections."""
+
+
+class RaftClient:
+    """One node's part in the quorum."""
+
+    def __init__(
+        self,
+        settings: ControllerSettings,
+        log: RaftLog,
+        scheduler: Scheduler,
+        draw: Callable[[int], int],
+        on_failure: Callable[[Exception], None],
+        network: RaftNetwork | None = None,
+    ) -> None:
+        """`on_failure(error)` runs once when the metadata log fails: the process is to end.
+
+        Raises OSError and QuorumStateError.
+        """
+        config = RaftConfig(
+            node_id=settings.node_id,
+            voters=settings.voters,
+            election_timeout_ms=settings.quorum_election_timeout_ms,
+            fetch_timeout_ms=settings.quorum_fetch_timeout_ms,
+            election_backoff_max_ms=settings.quorum_election_backoff_max_ms,
+        )
+        self._log = log
+        self._scheduler = scheduler
+        self._network = network
+        self._on_failure = on_failure
+        self._durable = log.read_election()
+        self._raft = Raft(config, self._durable, log.epoch_index(), draw)
+        self._listener: RaftListener | None = None
+        self._readys: deque[m.Ready] = deque()
+        self._persisting = False
+        self._carrying_out = False
+        self._flushing = False
+        self._flushed_to = 0
+        self._batches: CommittedBatches | None = None
+        self._download = SnapshotDownload(log, scheduler, self._step, self.fail)
+        self._watchers: list[Callable[[], None]] = []
+        self._claimed_epoch = -1
+        self._timer: Timer | None = None
+        self._leaving = False
+        self._stopped = False
+
+    # --- what others see -----------------------------------------------------------------------
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this node leads, though its first record may not be committed yet."""
+        return self._raft.role is Role.LEADER and not self._stopped
+
+    @property
+    def is_running(self) -> bool:
+        """Whether this node takes part: not closed, not failed, not on its way out."""
+        return not self._stopped and not self._leaving
+
+    @property
+    def known(self) -> m.EpochReply:
+        """What others may be told of the epoch and its leader: only what is durable."""
+        epoch, leader_id, *_ = self._durable
+        is_me = leader_id == self._raft.config.node_id
+        return m.EpochReply(epoch, None if is_me and not self._leads(epoch) else leader_id)
+
+    def _leads(self, epoch: int) -> bool:
+        return self.is_leader and self._raft.epoch == epoch
+
+    @property
+    def elected_id(self) -> int | None:
+        """Who was elected for this epoch, though it may have given up since."""
+        return self._raft.election.leader_id
+
+    def can_lead(self, leader_id: int, epoch: int) -> bool:
+        """Whether it can be true that this node leads that epoch: what a peer says is no reason to
+        die, however many leaders of one epoch it speaks of."""
+        if leader_id not in self._raft.config.voters:
+            return False
+        return epoch != self._raft.epoch or self.elected_id in (None, leader_id)
+
+    @property
+    def leader_id(self) -> int | None:
+        """Who leads, as far as this node knows."""
+        return self._raft.leader_id
+
+    @property
+    def epoch(self) -> int:
+        """The latest epoch this node knows."""
+        return self._raft.epoch
+
+    @property
+    def end_offset(self) -> int:
+        """The offset of the next record."""
+        return self._raft.log.end_offset
+
+    @property
+    def high_watermark(self) -> int | None:
+        """Records below it are committed; None while that is not known."""
+        return self._raft.high_watermark
+
+    @property
+    def leading(self) -> LeaderState | None:
+        """What a leader knows of the others; None on all other nodes."""
+        return self._raft.leading if self.is_leader else None
+
+    def start(self, listener: RaftListener, from_offset: int) -> None:
+        """Take part from now on; `listener` has everything before `from_offset` already."""
+        self._listener = listener
+        self._batches = CommittedBatches(self._log, from_offset, listener.handle_commit)
+        self._take(self._raft.start(self._scheduler.monotonic_ms()))
+        if self._log.end_offset and not self.is_leader:
+            self._flush()  # a leader's first append brings the fsync of all before it
+
+    def append(self, epoch: int, records: Sequence[MetadataRecord], level: int) -> int:
+        """Append `records` as one batch; the offset of the last one.
+
+        Raises NotLeader, and StringTooLong where they cannot be written: then nothing has happened.
+
+        They are committed when the listener gets them, and only then.
+        """
+        if not self.is_leader or epoch != self._raft.epoch:
+            raise NotLeader
+        assert records, "an empty batch has no offset"
+        proposed = proposal(records, level, self._scheduler.wall_ms())
+        self._step(m.Propose(epoch, len(records), proposed))
+        return self._raft.log.end_offset - 1
+
+    def resign(self, epoch: int) -> None:
+        """Give up the leadership of `epoch`."""
+        self._step(m.Resign(epoch))
+
+    def hand_over(self, done: Callable[[], None], limit_ms: float) -> None:
+        """Give up any leadership for good and tell the others, so that they elect at once.
+
+        `done()` when they know, or `limit_ms` later. To be called once, before `close`.
+        """
+        self._leaving = True
+        self._arm(None)
+        if self._network is None or not self.is_leader:
+            self._scheduler.call_soon(done)
+            return
+        pending = [done]
+
+        def told() -> None:
+            if pending:
+                timer.cancel()
+                pending.pop()()
+
+        timer = self._scheduler.call_later(limit_ms, told)
+        self.resign(self.epoch)
+        self._network.when_told(told)
+
+    def receive(self, event: m.Received | m.Unreachable) -> None:
+        """A message of another node, or the lack of one. The correlation of a request is called
+        with the message that answers it."""
+        self._step(event)
+
+    def snapshot_taken(self, snapshot: tuple[int, int], start_offset: int) -> None:
+        """There is a newer snapshot of this node's own; the log begins at `start_offset`."""
+        self._step(m.SnapshotTaken(snapshot, start_offset))
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        """Call `changed()` when the log has grown, more is committed, or the leader is another."""
+        self._watchers.append(changed)
+
+    def close(self) -> None:
+        """Stop for good. Raises LogDirFailure."""
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._network is not None:
+            self._network.close()
+        self._log.close()
+
+    # --- carrying out --------------------------------------------------------------------------
+
+    def _step(self, event: m.Event) -> None:
+        if not self._stopped:
+            self._take(self._raft.step(event, self._scheduler.monotonic_ms()))
+
+    def _take(self, ready: m.Ready) -> None:
+        self._readys.append(ready)
+        self._arm(ready.deadline_ms)
+        if not self._carrying_out:
+            self._carry_out_all()
+
+    def _carry_out_all(self) -> None:
+        """All Readys up to one that has to be persisted first. A Ready that is added meanwhile, by
+        a listener that appends, is carried out after the present one."""
+        self._carrying_out = True
+        try:
+            while self._readys and not self._persisting and not self._stopped:
+                ready = self._readys[0]
+                if ready.persist is not None:
+                    self._persisting = True
+                    self._log.persist_election(ready.persist, self._persisted)
+                    return
+                self._readys.popleft()
+                self._carry_out(ready)
+        except (MetadataLogFailure, LogDirFailure, MetadataRecordError, CorruptBatch) as error:
+            # A committed record that cannot be read cannot be left out either (KAFKA-14644).
+            self.fail(error)
+        finally:
+            self._carrying_out = False
+
+    def _persisted(self, error: Exception | None) -> None:
+        self._persisting = False
+        if self._stopped:
+            return
+        if is_lack_of_descriptors(error):
+            self._scheduler.call_later(LACK_RETRY_MS, self._carry_out_all)
+            return
+        if error is not None:
+            self.fail(error)
+            return
+        persisted, self._readys[0].persist = self._readys[0].persist, None
+        assert persisted is not None
+        self._durable = persisted
+        self._carry_out_all()
+
+    def _carry_out(self, ready: m.Ready) -> None:
+        self._change_log(ready)
+        for message in ready.send:
+            self._send(message)
+        if ready.snapshot_part is not None:
+            self._download.write(ready.snapshot_part)
+        if ready.high_watermark is not None:
+            self._committed(ready.high_watermark)
+        if ready.leader is not None:
+            self._leader_changed(ready.leader)
+        if ready.append or ready.high_watermark is not None or ready.leader is not None:
+            for watcher in self._watchers:
+                watcher()
+
+    def _change_log(self, ready: m.Ready) -> None:
+        if ready.load_snapshot is not None:
+            self._load_snapshot(ready.load_snapshot)
+        if ready.truncate_to is not None:
+            assert self._batches is not None
+            self._log.truncate_to(ready.truncate_to)
+            self._flushed_to = min(self._flushed_to, ready.truncate_to)
+            self._batches.truncated(ready.truncate_to)
+        for append in ready.append:
+            self._append(append)
+        if ready.append:
+            self._flush()
+
+    def _send(self, message: m.Send | m.SendReply) -> None:
+        if isinstance(message, m.SendReply):
+            assert callable(message.correlation)
+            message.correlation(message.message)
+        elif self._network is not None:
+            self._network.send(message)
+
+    def _append(self, append: m.Append) -> None:
+        payload = append.payload
+        if append.fetched:
+            assert isinstance(payload, bytes | bytearray | memoryview)
+            self._log.voters.take_in(memoryview(payload))
+            self._log.append(memoryview(payload), append.epoch)
+            return
+        data, batch = leader_batch(append, self._scheduler.wall_ms())
+        self._log.append(data, append.epoch)
+        assert self._batches is not None
+        self._batches.appended(batch)
+
+    def _flush(self) -> None:
+        """One fsync at a time; what is appended meanwhile shares the next one."""
+        if self._flushing:
+            return
+        self._flushing = True
+        end = self._log.end_offset
+        self._log.flush(lambda error: self._flush_done(end, error))
+
+    def _flush_done(self, end_offset: int, error: Exception | None) -> None:
+        self._flushing = False
+        if self._stopped:
+            return
+        if is_lack_of_descriptors(error):
+            self._scheduler.call_later(LACK_RETRY_MS, self._flush)
+            return
+        if error is not None:
+            self.fail(error)
+            return
+        end_offset = min(end_offset, self._log.end_offset)
+        self._flushed_to = max(self._flushed_to, end_offset)
+        if self._flushed_to < self._log.end_offset:
+            self._flush()
+        self._step(m.Flushed(end_offset))
+
+    def fail(self, error: Exception) -> None:
+        """Take no further part: the log, or what is in it, cannot be worked with."""
+        if self._stopped:
+            return
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._on_failure(error)
+
+    # --- timers --------------------------------------------------------------------------------
+
+    def _arm(self, deadline_ms: float | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if deadline_ms is not None and not self._leaving:
+            delay = max(0.0, deadline_ms - self._scheduler.monotonic_ms())
+            self._timer = self._scheduler.call_later(delay, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._step(m.Tick())
+
+    # --- listeners -----------------------------------------------------------------------------
+
+    def _committed(self, high_watermark: int) -> None:
+        assert self._batches is not None and self._listener is not None
+        self._log.committed(high_watermark)
+        self._batches.deliver(high_watermark)
+        if self.is_leader and self._claimed_epoch != self._raft.epoch:
+            # Committing anything in its own epoch is the proof that a leader needs.
+            self._claimed_epoch = self._raft.epoch
+            self._listener.handle_leader_change(self._raft.config.node_id, self._raft.epoch)
+
+    def _load_snapshot(self, snapshot: tuple[int, int]) -> None:
+        assert self._batches is not None and self._listener is not None
+        self._log.load_snapshot(SnapshotId(*snapshot))
+        self._flushed_to = snapshot[0]
+        self._batches.snapshot_loaded(snapshot[0])
+        self._listener.handle_load_snapshot(self._download.image(snapshot))
+
+    def _leader_changed(self, leader: m.Leader) -> None:
+        assert self._listener is not None
+        if leader.leader_id != self._raft.config.node_id:
+            self._listener.handle_leader_change(leader.leader_id, leader.epoch)

@@ -1,0 +1,251 @@
+"""Fetch of the metadata partition: answered at once, or held until there is something new.
+
+A Fetch that finds nothing waits up to its max_wait_ms for a longer log, for a high watermark that
+its sender does not know of yet (KIP-1166), or for the end of the epoch. Records that are not
+committed yet are sent, too: that is how they come to be.
+
+Owns: the requests that wait, one for each replica and `MAX_WAITING` in all; more than that are
+answered with nothing. Never: decides what a replica may have (`controller.raft.raft`).
+
+Follows KIP-595 and Kafka's `KafkaRaftClient.handleFetchRequest` and `ThresholdPurgatory`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from controller.raft import raft_messages as m
+from controller.raft.raft_client import RaftClient
+from controller.raft.raft_log import (
+    METADATA_PARTITION,
+    METADATA_TOPIC_ID,
+    MetadataLogFailure,
+    RaftLog,
+)
+from controller.settings import ControllerSettings
+from protocol.errors import ErrorCode
+from protocol.messages import fetch as fetching
+from storage.ports import Scheduler, Timer
+
+MAX_WAITING = 1_000
+MAX_DIRECTORIES = 1_000
+VERSION_WITH_IDS = 13
+VERSION_WITH_REPLICA_STATE = 15
+VERSION_WITH_LEADER_ENDPOINT = 17
+
+
+class RequestContext(Protocol):
+    """What a handler needs to know of the connection."""
+
+    @property
+    def api_version(self) -> int:
+        """Version of the request."""
+
+
+@dataclass(slots=True, eq=False)
+class _Asked:
+    """A Fetch that is being answered."""
+
+    message: m.Fetch
+    max_bytes: int
+    max_wait_ms: int
+    high_watermark: int
+    """What its sender knows to be committed."""
+    respond: Callable[[Any], None]
+    version: int
+    timer: Timer | None = None
+
+
+class RaftFetches:
+    """Handler of Fetch."""
+
+    def __init__(
+        self, settings: ControllerSettings, raft: RaftClient, log: RaftLog, scheduler: Scheduler
+    ) -> None:
+        self._settings = settings
+        self._raft = raft
+        self._log = log
+        self._scheduler = scheduler
+        self._waiting: dict[_Asked, None] = {}
+        self._directories: dict[int, bytes] = {}
+        raft.watch(self._something_changed)
+
+    def directory_of(self, replica_id: int) -> bytes:
+        """The directory id that an observer fetches with; of a voter, that of the log: zero where
+        voters are static."""
+        if replica_id in self._settings.voters:
+            return self._log.voters.directory_of(replica_id)
+        return self._directories.get(replica_id, bytes(16))
+
+    def handle(self, context: RequestContext, request: Any, respond: Callable[[Any], None]) -> None:
+        """Answer, now or later, through `respond`."""
+        version = context.api_version
+        if request.cluster_id not in (None, self._settings.cluster_id):
+            respond(fetching.FetchResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
+            return
+        if not _is_metadata_partition(request.topics, version):
+            respond(fetching.FetchResponse(error_code=ErrorCode.INVALID_REQUEST))
+            return
+        if not self._raft.is_running:
+            respond(fetching.FetchResponse(error_code=ErrorCode.BROKER_NOT_AVAILABLE))
+            return
+        partition = request.topics[0].partitions[0]
+        replica_id = request.replica_id
+        if version >= VERSION_WITH_REPLICA_STATE:
+            state = request.replica_state  # None: what is left out has its default, no replica
+            replica_id = -1 if state is None else state.replica_id
+        if (
+            request.max_wait_ms < 0
+            or partition.fetch_offset < 0
+            or not 0 <= partition.last_fetched_epoch <= partition.current_leader_epoch
+            or replica_id == self._settings.node_id
+        ):
+            respond(self._refusal(ErrorCode.INVALID_REQUEST, self._raft.known, version))
+            return
+        is_stranger = self._log.voters.is_stranger(replica_id, partition.replica_directory_id)
+        message = m.Fetch(
+            partition.current_leader_epoch,
+            -1 if is_stranger else replica_id,  # what it has is no voter's copy
+            partition.fetch_offset,
+            partition.last_fetched_epoch,
+        )
+        limit = self._settings.quorum_fetch_max_bytes
+        max_bytes = max(0, min(limit, request.max_bytes, partition.partition_max_bytes))
+        asked = _Asked(
+            message, max_bytes, request.max_wait_ms, partition.high_watermark, respond, version
+        )
+        self._note_directory(replica_id, partition.replica_directory_id)
+        self._raft.receive(
+            m.Received(replica_id, message, lambda reply: self._answered(asked, reply))
+        )
+
+    def _note_directory(self, replica_id: int, directory_id: bytes) -> None:
+        if replica_id >= 0 and self._directories.get(replica_id) != directory_id:
+            if len(self._directories) >= MAX_DIRECTORIES:
+                self._directories.clear()
+            self._directories[replica_id] = directory_id
+
+    # --- answers -------------------------------------------------------------------------------
+
+    def _answered(self, asked: _Asked, reply: m.FetchReply | m.EpochReply) -> None:
+        """What Raft says to it."""
+        if isinstance(reply, m.EpochReply):
+            self._send_away(asked, reply)
+        elif reply.read_from is None:
+            asked.respond(self._response(reply, b"", asked.version))
+        elif asked.max_wait_ms == 0 or self._has_news(asked) or len(self._waiting) >= MAX_WAITING:
+            self._answer(asked)
+        else:
+            self._hold(asked)
+
+    def _hold(self, asked: _Asked) -> None:
+        replica_id = asked.message.replica_id
+        for other in [one for one in self._waiting if one.message.replica_id == replica_id >= 0]:
+            self._release(other)  # it comes again on another connection: nobody waits there
+            self._answer(other)
+        asked.timer = self._scheduler.call_later(asked.max_wait_ms, lambda: self._time_is_up(asked))
+        self._waiting[asked] = None
+
+    def _release(self, asked: _Asked) -> None:
+        self._waiting.pop(asked, None)
+        if asked.timer is not None:
+            asked.timer.cancel()
+
+    def _time_is_up(self, asked: _Asked) -> None:
+        self._release(asked)
+        self._answer(asked)
+
+    def _something_changed(self) -> None:
+        for asked in list(self._waiting):
+            if asked in self._waiting and (not self._leads(asked) or self._has_news(asked)):
+                self._release(asked)
+                self._answer(asked)
+
+    def _leads(self, asked: _Asked) -> bool:
+        return self._raft.is_leader and self._raft.epoch == asked.message.epoch
+
+    def _has_news(self, asked: _Asked) -> bool:
+        if self._log.end_offset > asked.message.offset:
+            return True
+        return self._known_high_watermark() > asked.high_watermark
+
+    def _known_high_watermark(self) -> int:
+        high_watermark = self._raft.high_watermark
+        return -1 if high_watermark is None else high_watermark
+
+    def _send_away(self, asked: _Asked, reply: m.EpochReply) -> None:
+        epoch = asked.message.epoch
+        code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if epoch != reply.epoch:
+            fenced = epoch < reply.epoch
+            code = ErrorCode.FENCED_LEADER_EPOCH if fenced else ErrorCode.UNKNOWN_LEADER_EPOCH
+        asked.respond(self._refusal(code, reply, asked.version))
+
+    def _answer(self, asked: _Asked) -> None:
+        """With what there is now: Raft has found that its log is a part of this one."""
+        raft, message = self._raft, asked.message
+        if not self._leads(asked):
+            self._send_away(asked, self._raft.known)
+            return
+        offset, end = message.offset, self._log.end_offset
+        records = b""
+        try:
+            # Before the log's start, since a snapshot was taken meanwhile: its next Fetch is told.
+            if self._log.start_offset <= offset < end:
+                records = self._log.read_slice(offset, end, asked.max_bytes)
+        except MetadataLogFailure:
+            code = ErrorCode.UNKNOWN_SERVER_ERROR
+            asked.respond(self._refusal(code, self._raft.known, asked.version))
+            return
+        fetched = (offset, message.last_fetched_epoch)
+        high_watermark = raft.high_watermark
+        reply = m.FetchReply(message.epoch, self._settings.node_id, high_watermark, fetched)
+        asked.respond(self._response(reply, records, asked.version))
+
+    def _response(self, reply: m.FetchReply, records: bytes, version: int) -> Any:
+        partition = self._partition(ErrorCode.NONE, reply.epoch, reply.leader_id)
+        if reply.high_watermark is not None:
+            partition.high_watermark = reply.high_watermark
+        partition.records = records
+        if reply.diverging is not None:
+            partition.diverging_epoch = fetching.EpochEndOffset(*reply.diverging)
+        if reply.snapshot is not None:
+            partition.snapshot_id = fetching.SnapshotId(*reply.snapshot)
+        return self._whole(partition, reply.leader_id, version)
+
+    def _refusal(self, code: ErrorCode, reply: m.EpochReply, version: int) -> Any:
+        partition = self._partition(code, reply.epoch, reply.leader_id)
+        return self._whole(partition, reply.leader_id, version)
+
+    def _partition(self, code: ErrorCode, epoch: int, leader_id: int | None) -> Any:
+        return fetching.PartitionData(
+            partition_index=METADATA_PARTITION.partition,
+            error_code=code,
+            high_watermark=-1,
+            log_start_offset=self._log.start_offset,
+            current_leader=fetching.LeaderIdAndEpoch(-1 if leader_id is None else leader_id, epoch),
+            records=b"",
+        )
+
+    def _whole(self, partition: Any, leader_id: int | None, version: int) -> Any:
+        nodes = []
+        knows = leader_id is not None and leader_id in self._settings.voter_endpoints
+        if knows and version >= VERSION_WITH_LEADER_ENDPOINT:
+            assert leader_id is not None
+            nodes = [fetching.NodeEndpoint(leader_id, *self._settings.voter_endpoints[leader_id])]
+        topic = fetching.FetchableTopicResponse(
+            METADATA_PARTITION.topic, METADATA_TOPIC_ID, [partition]
+        )
+        return fetching.FetchResponse(responses=[topic], node_endpoints=nodes)
+
+
+def _is_metadata_partition(topics: list[Any], version: int) -> bool:
+    if len(topics) != 1 or len(topics[0].partitions) != 1:
+        return False
+    if version >= VERSION_WITH_IDS:
+        right = topics[0].topic_id == METADATA_TOPIC_ID
+    else:
+        right = topics[0].topic == METADATA_PARTITION.topic
+    return bool(right and topics[0].partitions[0].partition == METADATA_PARTITION.partition)

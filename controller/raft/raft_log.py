@@ -1,0 +1,400 @@
+"""The metadata log on disk: `__cluster_metadata-0` with its batches, snapshots and quorum-state.
+
+Owns: the folder, what it is opened with, and the cleaning of what snapshots have made superfluous.
+Never: decides what is appended or committed (`controller.raft.raft`), nor when a snapshot is taken.
+
+A failure of the disk goes the way of every log directory (`storage.log_dir_failure`); since this
+one is the metadata directory, the process ends.
+
+Follows KIP-630 and Kafka's `KafkaRaftLog` and `FileQuorumStateStore`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
+
+from controller.metadata_log_check import check_whole
+from controller.metadata_records import MetadataRecordError
+from controller.metadata_snapshot import SnapshotId, snapshot_id_of
+from controller.raft.epoch_index import EpochIndex
+from controller.raft.quorum_state import ElectionState, QuorumStateError, decode_quorum_state
+from controller.raft.quorum_voters import ControlRecords, QuorumVoters
+from controller.settings import ControllerSettings
+from controller.topic_names import CLUSTER_METADATA_TOPIC
+from protocol.errors import ErrorCode
+from protocol.record_batch import RecordBatchHeader, iterate_batches
+from storage.checkpoints import encode_partition_metadata
+from storage.fetch_data import FetchDataInfo
+from storage.log_append_info import LogAppendInfo
+from storage.log_config import LogConfig
+from storage.recoverable_log import LogEnvironment
+from storage.topic_partition import TopicPartition
+from storage.unified_log import UnifiedLog
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+METADATA_TOPIC_ID = bytes(15) + b"\x01"
+METADATA_PARTITION = TopicPartition(CLUSTER_METADATA_TOPIC, 0)
+MAX_BATCH_BYTES = 8 << 20
+READ_BYTES = 1 << 20
+SNAPSHOTS_KEPT = 2
+
+_QUORUM_STATE = "quorum-state"
+
+
+class MetadataLogFailure(Exception):
+    """The metadata log could not be written or read: the node cannot go on."""
+
+
+class RawBatch(NamedTuple):
+    """One batch as it is in the log."""
+
+    header: RecordBatchHeader
+    data: memoryview
+
+
+class RaftLog:
+    """One node's copy of the metadata log. All calls come from one thread."""
+
+    def __init__(self, settings: ControllerSettings, environment: LogEnvironment) -> None:
+        """Open the log, made when missing. Raises OSError, and MetadataRecordError where its
+        beginning is missing, or a quorum of one would lose what it has decided."""
+        self._filesystem, self._environment = environment.filesystem, environment
+        self.voters = QuorumVoters(settings)
+        self._alone = settings.voters == (settings.node_id,)
+        self.directory = f"{settings.metadata_log_dir}/{METADATA_PARTITION}"
+        self._make_directory(settings.metadata_log_dir)
+        self.snapshots = self._find_snapshots()
+        latest = self.snapshots[-1].end_offset if self.snapshots else 0
+        if self._alone:
+            check_whole(self._filesystem, self.directory, latest)
+        config = LogConfig(
+            segment_bytes=settings.metadata_log_segment_bytes,
+            segment_ms=settings.metadata_log_segment_ms,
+            max_message_bytes=MAX_BATCH_BYTES,
+            retention_ms=-1,
+        )
+        self._log = UnifiedLog(
+            environment,
+            settings.metadata_log_dir,
+            self.directory,
+            METADATA_PARTITION,
+            config,
+            topic_id=METADATA_TOPIC_ID,
+            clean=False,  # read to its end in any case, so it is checked to its end as well
+            recovery_point=latest,
+            log_start_offset=0,
+        )
+        line = self._log.recovery.line(self._log.log_end_offset)
+        if line:
+            logger.warning("%s: %s", METADATA_PARTITION, line)
+        if self.snapshots and self._is_behind(self.snapshots[-1]):
+            # The snapshot came from the leader and the log did not follow before the end.
+            self._begin_at(self.snapshots[-1])
+        else:
+            self._begin_at_a_snapshot()
+
+    def _begin_at_a_snapshot(self) -> None:
+        """Finish a `clean` that a crash cut short: its files go one by one."""
+        start = self._log.log_start_offset
+        self._drop_snapshots([kept for kept in self.snapshots if kept.end_offset < start])
+        self.snapshots = [kept for kept in self.snapshots if kept.end_offset >= start]
+        if self.snapshots:
+            oldest = self.snapshots[0].end_offset
+            self._log.update_high_watermark(oldest)
+            self._log.increment_log_start_offset(oldest)
+        elif start:
+            raise MetadataRecordError(
+                f"{self.directory} begins at offset {start}, and the snapshot of all before it is "
+                "missing"
+            )
+
+    def _is_behind(self, snapshot: SnapshotId) -> bool:
+        """Whether the log lacks what is in `snapshot`, or has something else in its place."""
+        end = self._log.log_end_offset
+        if self._log.log_start_offset == end == snapshot.end_offset:
+            return False
+        return end < snapshot.end_offset or self._log.latest_epoch < snapshot.epoch
+
+    def _begin_at(self, snapshot: SnapshotId) -> None:
+        self._log.truncate_fully_and_start_at(snapshot.end_offset)
+        self._log.update_high_watermark(snapshot.end_offset)
+        self._drop_snapshots([kept for kept in self.snapshots if kept < snapshot])
+        self.snapshots = [kept for kept in self.snapshots if kept >= snapshot]
+
+    def _make_directory(self, log_dir: str) -> None:
+        if self._filesystem.exists(self.directory):
+            return
+        self._filesystem.make_dirs(self.directory)
+        data = encode_partition_metadata(METADATA_TOPIC_ID)
+        self._filesystem.replace_atomically(
+            f"{self.directory}/partition.metadata", data, sync=False
+        )
+        self._filesystem.sync_dir(log_dir)
+
+    # --- bounds --------------------------------------------------------------------------------
+
+    @property
+    def start_offset(self) -> int:
+        """The first offset that can be read."""
+        return self._log.log_start_offset
+
+    @property
+    def end_offset(self) -> int:
+        """The offset of the next record."""
+        return self._log.log_end_offset
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of batches on disk."""
+        return self._log.size_bytes
+
+    def epoch_index(self) -> EpochIndex:
+        """The log as Raft needs it."""
+        snapshot = self.snapshots[-1] if self.snapshots else None
+        return EpochIndex(
+            self.start_offset,
+            self.end_offset,
+            self._log.leader_epochs.entries,
+            None if snapshot is None else (snapshot.end_offset, snapshot.epoch),
+            self.snapshots[0].epoch if snapshot is not None and self.start_offset else 0,
+        )
+
+    # --- batches -------------------------------------------------------------------------------
+
+    def append(self, batches: bytearray | memoryview, epoch: int) -> None:
+        """Append batches whose offsets and epochs are set. Raises MetadataLogFailure."""
+        info: LogAppendInfo = self._log.append_as_follower(memoryview(batches), epoch)
+        if info.error is not ErrorCode.NONE:
+            raise MetadataLogFailure(f"append to the metadata log failed: {info.error_message}")
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut the log from `offset` on. Raises LogDirFailure."""
+        self._log.truncate_to(offset)
+
+    def flush(self, done: Callable[[Exception | None], None]) -> None:
+        """Make the present log durable, then `done(error)`."""
+        self._log.flush(done)
+
+    def committed(self, high_watermark: int) -> None:
+        """Everything below `high_watermark` is committed."""
+        self._log.update_high_watermark(high_watermark)
+
+    def read(self, start_offset: int, end_offset: int) -> Iterator[RawBatch]:
+        """The batches from `start_offset` to `end_offset`. Raises MetadataLogFailure."""
+        while start_offset < end_offset:
+            data = self.read_slice(start_offset, end_offset)
+            if not len(data):
+                raise MetadataLogFailure(f"the metadata log has nothing at offset {start_offset}")
+            view = memoryview(data)
+            for position, header in iterate_batches(view, allow_partial_tail=True):
+                start_offset = header.next_offset
+                yield RawBatch(header, view[position : position + header.size_in_bytes])
+
+    def read_voters(self, snapshot: ControlRecords) -> None:
+        """Learn who votes (`voters`) from the latest snapshot and the log after it."""
+        start = self.snapshots[-1].end_offset if self.snapshots else self.start_offset
+        self.voters.read(snapshot, (batch.data for batch in self.read(start, self.end_offset)))
+
+    def read_slice(self, start_offset: int, end_offset: int, max_bytes: int = READ_BYTES) -> bytes:
+        """Bytes of batches from `start_offset` on, one at least where there is one."""
+        info: FetchDataInfo = self._log.read(start_offset, max_bytes, end_offset)
+        if info.error is not ErrorCode.NONE:
+            raise MetadataLogFailure(
+                f"read of the metadata log at offset {start_offset} failed: {info.error.name}"
+            )
+        records = info.records
+        return records if isinstance(records, bytes) else records.read()
+
+    # --- quorum-state --------------------------------------------------------------------------
+
+    def read_election(self) -> ElectionState:
+        """The epoch, vote and leader as last persisted. Raises OSError, QuorumStateError.
+
+        A file that is missing or older than the log gives way to the log's epoch, as in Kafka.
+        """
+        path, election = f"{self.directory}/{_QUORUM_STATE}", ElectionState()
+        if self._filesystem.exists(path):
+            try:
+                election = decode_quorum_state(self._filesystem.read(path))
+            except QuorumStateError as error:
+                how = "it" if self._alone else "the whole folder, while others lead,"
+                raise QuorumStateError(f"{path}: {error}; remove {how} and start again") from error
+        last_epoch = self.epoch_index().last_epoch
+        if election.epoch < last_epoch:
+            logger.warning("%s: epoch %d, the log has %d", path, election.epoch, last_epoch)
+            return ElectionState(last_epoch)
+        return election
+
+    def persist_election(
+        self, election: ElectionState, done: Callable[[Exception | None], None]
+    ) -> None:
+        """Write and fsync the file, then `done(error)`."""
+        path, filesystem = f"{self.directory}/{_QUORUM_STATE}", self._filesystem
+        data = self.voters.encode_election(election)
+        self._environment.blocking.submit(
+            lambda: filesystem.replace_atomically(path, data), lambda _, error: done(error)
+        )
+
+    # --- snapshots -----------------------------------------------------------------------------
+
+    def _find_snapshots(self) -> list[SnapshotId]:
+        found = []
+        for name in self._filesystem.list_dir(self.directory):
+            snapshot_id = snapshot_id_of(name)
+            if snapshot_id is not None:
+                found.append(snapshot_id)
+            elif ".checkpoint." in name:
+                self._filesystem.remove(f"{self.directory}/{name}")  # not whole
+        return sorted(found)
+
+    def read_snapshot(self, snapshot_id: SnapshotId) -> bytes:
+        """The whole file. Raises OSError."""
+        return self._filesystem.read(f"{self.directory}/{snapshot_id.file_name}")
+
+    def write_snapshot(
+        self,
+        snapshot_id: SnapshotId,
+        encode: Callable[[], bytes],
+        done: Callable[[Exception | None], None],
+    ) -> None:
+        """Write a snapshot elsewhere, then `done(error)`; `encode` gets nothing that changes."""
+        path, filesystem = f"{self.directory}/{snapshot_id.file_name}", self._filesystem
+
+        def written(_: object, error: Exception | None) -> None:
+            if error is None:
+                self._stored(snapshot_id)
+            done(error)
+
+        self._environment.blocking.submit(
+            lambda: filesystem.replace_atomically(path, encode()), written
+        )
+
+    def _stored(self, snapshot_id: SnapshotId) -> None:
+        if snapshot_id.end_offset < self.start_offset:
+            self._drop_snapshots([snapshot_id])  # a newer one was loaded meanwhile
+            return
+        known = [kept for kept in self.snapshots if kept != snapshot_id]
+        self.snapshots = sorted([*known, snapshot_id])
+
+    def read_snapshot_part(
+        self,
+        snapshot_id: SnapshotId,
+        position: int,
+        max_bytes: int,
+        done: Callable[[tuple[int, bytes] | None, Exception | None], None],
+    ) -> None:
+        """Read elsewhere up to `max_bytes` from `position` on, then `done((size, data), error)`."""
+        path, filesystem = f"{self.directory}/{snapshot_id.file_name}", self._filesystem
+
+        def read() -> tuple[int, bytes]:
+            file = filesystem.open(path)
+            try:
+                return file.size, file.pread(max_bytes, position)
+            finally:
+                file.close()
+
+        self._environment.blocking.submit(read, done)
+
+    def write_snapshot_part(
+        self,
+        snapshot_id: SnapshotId,
+        position: int,
+        data: bytes | memoryview,
+        done: Callable[[bool | None, Exception | None], None],
+    ) -> None:
+        """Append to the part file of a snapshot that is being fetched, begun anew at position 0.
+
+        `done(False, None)`: the file does not end at `position`, and is as it was.
+        """
+        path, filesystem = self._part_path(snapshot_id), self._filesystem
+
+        def write() -> bool:
+            file = filesystem.open(path, create=position == 0)
+            try:
+                if position == 0 and file.size:
+                    file.truncate(0)
+                if file.size != position:
+                    return False
+                file.append(data)
+                return True
+            finally:
+                file.close()
+
+        self._environment.blocking.submit(write, done)
+
+    def store_snapshot(
+        self,
+        snapshot_id: SnapshotId,
+        check: Callable[[bytes], T],
+        done: Callable[[T | None, Exception | None], None],
+    ) -> None:
+        """Make a snapshot of its part file, durably, then `done(what check made of it, error)`.
+
+        What `check` raises goes to `done`, and the part file is removed.
+        """
+        part, filesystem = self._part_path(snapshot_id), self._filesystem
+        path = f"{self.directory}/{snapshot_id.file_name}"
+
+        def store() -> T:
+            try:
+                checked = check(filesystem.read(part))
+            except MetadataRecordError:
+                filesystem.remove(part)
+                raise
+            file = filesystem.open(part)
+            try:
+                file.sync()
+            finally:
+                file.close()
+            filesystem.rename(part, path)
+            filesystem.sync_dir(self.directory)
+            return checked
+
+        def stored(checked: T | None, error: Exception | None) -> None:
+            if error is None:
+                self._stored(snapshot_id)
+            done(checked, error)
+
+        self._environment.blocking.submit(store, stored)
+
+    def load_snapshot(self, snapshot_id: SnapshotId) -> None:
+        """Let the log begin anew at the end of a stored snapshot. Raises LogDirFailure."""
+        self._begin_at(snapshot_id)
+
+    def _part_path(self, snapshot_id: SnapshotId) -> str:
+        return f"{self.directory}/{snapshot_id.file_name}.part"
+
+    def clean(self) -> int:
+        """Drop all but the latest snapshots, and the log before them; gives the new log start.
+
+        The log always begins at 0 or at the end of a snapshot, so that whoever misses its
+        beginning finds it there.
+        """
+        doomed = self.snapshots[:-SNAPSHOTS_KEPT]
+        self.snapshots = self.snapshots[-SNAPSHOTS_KEPT:]
+        if self.snapshots:
+            self._log.roll()
+            self._log.increment_log_start_offset(self.snapshots[0].end_offset)
+            self._log.delete_segments_before_log_start()
+        self._drop_snapshots(doomed)
+        return self.start_offset
+
+    def _drop_snapshots(self, doomed: list[SnapshotId]) -> None:
+        paths = [f"{self.directory}/{snapshot.file_name}" for snapshot in doomed]
+        filesystem = self._filesystem
+
+        def remove() -> None:
+            for path in paths:
+                filesystem.remove(path)
+
+        if paths:
+            self._environment.blocking.submit(remove, lambda _, error: None)
+
+    def close(self) -> None:
+        """A clean end. Raises LogDirFailure."""
+        self._log.close()

@@ -1,0 +1,258 @@
+"""Raft's messages as Kafka's requests, and Kafka's responses as Raft's messages.
+
+Owns: which field carries what, and the checks of a peer's answer: one topic, one partition, records
+that are whole, undamaged, and follow the offset that was asked for. Never: sends.
+
+A static quorum (kraft.version 0) knows no directory ids of voters, so those fields are zero; a
+node tells its own all the same, as Kafka does. In a dynamic one they are those of the log.
+
+Follows KIP-595, KIP-630, KIP-853, KIP-996, KIP-1166 and Kafka's `RaftUtil` and `KafkaRaftClient`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.raft import raft_messages as m
+from controller.raft.quorum_voters import QuorumVoters
+from controller.raft.raft_log import METADATA_PARTITION, METADATA_TOPIC_ID
+from controller.settings import ControllerSettings
+from protocol.errors import ErrorCode
+from protocol.messages import begin_quorum_epoch as begin
+from protocol.messages import end_quorum_epoch as end
+from protocol.messages import fetch as fetching
+from protocol.messages import fetch_snapshot as snapshots
+from protocol.messages import vote as voting
+from protocol.record_batch import CorruptBatch, crc_is_valid, iterate_batches
+
+MAX_WAIT_MS = 500
+"""How long a leader may hold a Fetch that finds nothing new."""
+
+_TOPIC = METADATA_PARTITION.topic
+_SAYS_WHO_LEADS = (
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+)
+
+
+class UselessAnswer(Exception):
+    """A peer's answer says nothing that can be worked with."""
+
+
+class PeerLeaves(Exception):
+    """The peer is on its way out and takes no part any more."""
+
+
+class RaftRequests:
+    """Requests of one node."""
+
+    def __init__(self, settings: ControllerSettings, voters: QuorumVoters | None = None) -> None:
+        self._settings = settings
+        self._voters = voters or QuorumVoters(settings)
+
+    def request(self, to: int, message: m.Message, high_watermark: int | None) -> Any:
+        """The request that carries `message` to voter `to`."""
+        if isinstance(message, m.Fetch):
+            return self._fetch(message, high_watermark)
+        if isinstance(message, m.FetchSnapshot):
+            return self._fetch_snapshot(message)
+        if isinstance(message, m.Vote):
+            return self._vote(to, message)
+        if isinstance(message, m.BeginQuorumEpoch):
+            return self._begin(to, message)
+        assert isinstance(message, m.EndQuorumEpoch)
+        return self._end(message)
+
+    def _vote(self, to: int, vote: m.Vote) -> Any:
+        partition = voting.VoteRequestPartitionData(
+            replica_epoch=vote.epoch,
+            replica_id=vote.candidate_id,
+            replica_directory_id=self._settings.directory_id,
+            voter_directory_id=self._voters.directory_of(to),
+            last_offset_epoch=vote.last_epoch,
+            last_offset=vote.end_offset,
+            pre_vote=vote.pre_vote,
+        )
+        topic = voting.VoteRequestTopicData(_TOPIC, [partition])
+        return voting.VoteRequest(self._settings.cluster_id, to, [topic])
+
+    def _begin(self, to: int, message: m.BeginQuorumEpoch) -> Any:
+        partition = begin.BeginQuorumEpochRequestPartitionData(
+            voter_directory_id=self._voters.directory_of(to),
+            leader_id=message.leader_id,
+            leader_epoch=message.epoch,
+        )
+        topic = begin.BeginQuorumEpochRequestTopicData(_TOPIC, [partition])
+        return begin.BeginQuorumEpochRequest(
+            self._settings.cluster_id, to, [topic], self._own_endpoints(begin.LeaderEndpoint)
+        )
+
+    def _end(self, message: m.EndQuorumEpoch) -> Any:
+        partition = end.EndQuorumEpochRequestPartitionData(
+            leader_id=message.leader_id,
+            leader_epoch=message.epoch,
+            preferred_successors=list(message.successors),
+            preferred_candidates=[
+                end.ReplicaInfo(voter, self._voters.directory_of(voter))
+                for voter in message.successors
+            ],
+        )
+        topic = end.EndQuorumEpochRequestTopicData(_TOPIC, [partition])
+        return end.EndQuorumEpochRequest(
+            self._settings.cluster_id, [topic], self._own_endpoints(end.LeaderEndpoint)
+        )
+
+    def _own_endpoints(self, cls: Any) -> list[Any]:
+        address = self._settings.voter_endpoints.get(self._settings.node_id)
+        name = self._settings.controller_listener_name
+        return [] if address is None else [cls(name, *address)]
+
+    def _fetch(self, message: m.Fetch, high_watermark: int | None) -> Any:
+        partition = fetching.FetchPartition(
+            current_leader_epoch=message.epoch,
+            fetch_offset=message.offset,
+            last_fetched_epoch=message.last_fetched_epoch,
+            partition_max_bytes=self._settings.quorum_fetch_max_bytes,
+            replica_directory_id=self._settings.directory_id,
+            high_watermark=-1 if high_watermark is None else high_watermark,
+        )
+        return fetching.FetchRequest(
+            cluster_id=self._settings.cluster_id,
+            replica_state=fetching.ReplicaState(replica_id=message.replica_id),
+            max_wait_ms=MAX_WAIT_MS,
+            max_bytes=self._settings.quorum_fetch_max_bytes,
+            topics=[fetching.FetchTopic(_TOPIC, METADATA_TOPIC_ID, [partition])],
+        )
+
+    def _fetch_snapshot(self, message: m.FetchSnapshot) -> Any:
+        partition = snapshots.FetchSnapshotRequestPartitionSnapshot(
+            current_leader_epoch=message.epoch,
+            snapshot_id=snapshots.FetchSnapshotRequestSnapshotId(*message.snapshot),
+            position=message.position,
+            replica_directory_id=self._settings.directory_id,
+        )
+        return snapshots.FetchSnapshotRequest(
+            cluster_id=self._settings.cluster_id,
+            replica_id=message.replica_id,
+            max_bytes=self._settings.quorum_fetch_snapshot_max_bytes,
+            topics=[snapshots.FetchSnapshotRequestTopicSnapshot(_TOPIC, [partition])],
+        )
+
+
+# --- answers -------------------------------------------------------------------------------------
+
+
+def answer_of(message: m.Message, response: Any) -> m.Message:
+    """What `response` says to `message`. Raises UselessAnswer and PeerLeaves."""
+    try:
+        if isinstance(message, m.Fetch):
+            return _fetch_reply(message, response)
+        if isinstance(message, m.FetchSnapshot):
+            return _snapshot_reply(message, response)
+        _check(response.error_code)
+        partition = _only(_only(response.topics).partitions)
+        leader_id = _optional(partition.leader_id)
+        if isinstance(message, m.Vote):
+            if partition.error_code not in (ErrorCode.NONE, ErrorCode.FENCED_LEADER_EPOCH):
+                _check(partition.error_code)
+            granted = partition.vote_granted and partition.error_code == ErrorCode.NONE
+            return m.VoteReply(partition.leader_epoch, leader_id, granted, message.pre_vote)
+        if partition.error_code not in _SAYS_WHO_LEADS:
+            _check(partition.error_code)
+        return m.EpochReply(partition.leader_epoch, leader_id)
+    except CorruptBatch as error:
+        raise UselessAnswer(str(error)) from error
+
+
+def _fetch_reply(message: m.Fetch, response: fetching.FetchResponse) -> m.Message:
+    _check(response.error_code)
+    partition = _only(_only(response.responses).partitions)
+    # What a response leaves out of these tagged fields has its default.
+    current = partition.current_leader or fetching.LeaderIdAndEpoch()
+    epoch, leader_id = current.leader_epoch, _optional(current.leader_id)
+    if partition.error_code in _SAYS_WHO_LEADS:
+        return m.EpochReply(epoch, leader_id)
+    _check(partition.error_code)
+    if leader_id is None:
+        raise UselessAnswer("records without a leader")
+    high_watermark = _optional(partition.high_watermark)
+    asked = (message.offset, message.last_fetched_epoch)
+    reply = m.FetchReply(epoch, leader_id, high_watermark, asked)
+    diverging = partition.diverging_epoch or fetching.EpochEndOffset()
+    snapshot = partition.snapshot_id or fetching.SnapshotId()
+    if diverging.epoch >= 0:
+        return reply._replace(diverging=(diverging.epoch, diverging.end_offset))
+    if snapshot.end_offset >= 0 or snapshot.epoch >= 0:
+        if snapshot.end_offset < 0 or snapshot.epoch < 0:
+            raise UselessAnswer(f"half a snapshot id: {snapshot.end_offset}, {snapshot.epoch}")
+        return reply._replace(snapshot=(snapshot.end_offset, snapshot.epoch))
+    if partition.records:
+        records = memoryview(partition.records)
+        batches, size = followers_batches(records, *asked, epoch)
+        reply = reply._replace(batches=batches, records=records[:size])
+    return reply
+
+
+def followers_batches(
+    records: memoryview, offset: int, last_epoch: int, leader_epoch: int
+) -> tuple[tuple[m.AppendedBatch, ...], int]:
+    """The whole batches in `records` and their size in bytes. Raises CorruptBatch where one is
+    damaged or does not follow what a log has that ends at `offset` in `last_epoch`."""
+    batches: list[m.AppendedBatch] = []
+    size = 0
+    for position, header in iterate_batches(records, allow_partial_tail=True):
+        if not crc_is_valid(records, position, header):
+            raise CorruptBatch(f"the batch at offset {header.base_offset} has a wrong CRC")
+        epoch = header.partition_leader_epoch
+        if header.base_offset != offset or not last_epoch <= epoch <= leader_epoch:
+            raise CorruptBatch(
+                f"a batch at {header.base_offset} in epoch {epoch} after offset {offset} in epoch "
+                f"{last_epoch}, from a leader of epoch {leader_epoch}"
+            )
+        offset, last_epoch = header.next_offset, epoch
+        size = position + header.size_in_bytes
+        batches.append(m.AppendedBatch(epoch, header.base_offset, header.next_offset))
+    return tuple(batches), size
+
+
+def _snapshot_reply(
+    message: m.FetchSnapshot, response: snapshots.FetchSnapshotResponse
+) -> m.Message:
+    _check(response.error_code)
+    partition = _only(_only(response.topics).partitions)
+    current = partition.current_leader or snapshots.LeaderIdAndEpoch()
+    epoch, leader_id = current.leader_epoch, _optional(current.leader_id)
+    if partition.error_code in _SAYS_WHO_LEADS:
+        return m.EpochReply(epoch, leader_id)
+    if leader_id is None:
+        raise UselessAnswer("a part of a snapshot without a leader")
+    reply = m.SnapshotReply(epoch, leader_id, message.snapshot, message.position)
+    gone = (ErrorCode.SNAPSHOT_NOT_FOUND, ErrorCode.POSITION_OUT_OF_RANGE)
+    if partition.error_code in gone:
+        return reply
+    _check(partition.error_code)
+    data = memoryview(partition.unaligned_records or b"")
+    snapshot = (partition.snapshot_id.end_offset, partition.snapshot_id.epoch)
+    if snapshot != message.snapshot or partition.position != message.position:
+        raise UselessAnswer(f"not the part of the snapshot that was asked for: {snapshot}")
+    if not data or partition.position + len(data) > partition.size:
+        raise UselessAnswer(f"{len(data)} bytes at {partition.position} of {partition.size}")
+    return reply._replace(size=partition.size, data=data)
+
+
+def _check(error_code: int) -> None:
+    if error_code == ErrorCode.BROKER_NOT_AVAILABLE:
+        raise PeerLeaves
+    if error_code != ErrorCode.NONE:
+        raise UselessAnswer(ErrorCode(error_code).name)
+
+
+def _only(values: list[Any]) -> Any:
+    if len(values) != 1:
+        raise UselessAnswer(f"{len(values)} topics or partitions in place of one")
+    return values[0]
+
+
+def _optional(value: int) -> int | None:
+    return None if value < 0 else value

@@ -1,0 +1,118 @@
+"""A snapshot on its way from the leader to this node's disk.
+
+Parts are appended to `<id>.checkpoint.part`; the whole is read back, checked and made an image,
+fsynced and renamed. Only then may the log be cut (`RaftLog.load_snapshot`). A part file that a
+crash leaves behind is removed at the next start.
+
+Owns: the order of these writes, one at a time. Never: asks for a part (`controller.raft.raft`).
+
+Follows KIP-630 and Kafka's `KafkaRaftClient.handleFetchSnapshotResponse`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from controller.metadata_image import MetadataImage
+from controller.metadata_records import MetadataRecordError
+from controller.metadata_snapshot import SnapshotId, decode_snapshot, image_of
+from controller.raft import raft_messages as m
+from controller.raft.quorum_voters import ControlRecords
+from controller.raft.raft_log import RaftLog
+from storage.log_dir_failure import is_lack_of_descriptors
+from storage.ports import Scheduler
+
+logger = logging.getLogger(__name__)
+
+AGAIN_AFTER_MS = 1_000
+"""Before a snapshot that came damaged is asked for again."""
+
+
+class _Loaded(NamedTuple):
+    image: MetadataImage
+    control: ControlRecords
+    """Who votes, where the quorum is dynamic."""
+
+
+class SnapshotDownload:
+    """The fetched snapshot that is being written."""
+
+    def __init__(
+        self,
+        log: RaftLog,
+        scheduler: Scheduler,
+        step: Callable[[m.Event], None],
+        fail: Callable[[Exception], None],
+    ) -> None:
+        self._log = log
+        self._scheduler = scheduler
+        self._step = step
+        self._fail = fail
+        self._writing = False
+        self._next: m.SnapshotPart | None = None
+        self._loaded: dict[tuple[int, int], _Loaded] = {}
+
+    def write(self, part: m.SnapshotPart) -> None:
+        """Write `part`; Raft hears of it when that is done."""
+        if self._writing:
+            self._next = part
+            return
+        self._writing = True
+        snapshot_id = SnapshotId(*part.snapshot)
+
+        def written(whole: bool | None, error: Exception | None) -> None:
+            if is_lack_of_descriptors(error):
+                self._unusable(snapshot_id, str(error))
+            elif error is not None:
+                self._fail(error)
+            elif not whole:
+                self._unusable(snapshot_id, "a part does not follow the one before")
+            elif part.position + len(part.data) < part.size:
+                self._done(m.SnapshotWritten(part.snapshot, part.position + len(part.data)))
+            else:
+                self._log.store_snapshot(snapshot_id, _load(snapshot_id), stored)
+
+        def stored(loaded: _Loaded | None, error: Exception | None) -> None:
+            if isinstance(error, MetadataRecordError) or is_lack_of_descriptors(error):
+                self._unusable(snapshot_id, str(error))
+            elif error is not None:
+                self._fail(error)
+            else:
+                assert loaded is not None
+                logger.info("fetched metadata snapshot %s", snapshot_id.file_name)
+                self._loaded = {part.snapshot: loaded}
+                self._done(m.SnapshotStored(part.snapshot))
+
+        self._log.write_snapshot_part(snapshot_id, part.position, part.data, written)
+
+    def image(self, snapshot: tuple[int, int]) -> MetadataImage:
+        """What is in `snapshot`, which was just stored. Raises MetadataRecordError where it names
+        other voters than this node's."""
+        image, control = self._loaded.pop(snapshot)
+        self._log.voters.read(control, [])
+        return image
+
+    def _done(self, event: m.Event) -> None:
+        self._writing = False
+        part, self._next = self._next, None
+        self._step(event)
+        if part is not None:
+            self.write(part)
+
+    def _unusable(self, snapshot_id: SnapshotId, why: str) -> None:
+        logger.warning("fetched snapshot %s is of no use: %s", snapshot_id.file_name, why)
+
+        def again() -> None:
+            self._done(m.SnapshotUnusable((snapshot_id.end_offset, snapshot_id.epoch)))
+
+        self._scheduler.call_later(AGAIN_AFTER_MS, again)
+
+
+def _load(snapshot_id: SnapshotId) -> Callable[[bytes], _Loaded]:
+    def load(data: bytes) -> _Loaded:
+        content = decode_snapshot(data)
+        return _Loaded(image_of(content, snapshot_id), content.control)
+
+    return load

@@ -1,0 +1,80 @@
+"""When a snapshot of the metadata is taken.
+
+Owns: the two triggers, bytes of log since the last one (`metadata.log.max.record.bytes.between.
+snapshots`) and its age (`metadata.log.max.snapshot.interval.ms`). Images do not change, so one is
+written elsewhere while the node goes on. Never: touches a file (`controller.raft.raft_log`).
+
+Follows KIP-630, KIP-876 and Kafka's `SnapshotGenerator`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from controller.metadata_loader import MetadataLoader
+from controller.metadata_snapshot import SnapshotId, encode_image
+from controller.raft.raft_log import RaftLog
+from controller.settings import ControllerSettings
+from storage.ports import Scheduler
+
+logger = logging.getLogger(__name__)
+
+
+class SnapshotGenerator:
+    """Looks, after each commit, whether it is time."""
+
+    def __init__(
+        self,
+        settings: ControllerSettings,
+        log: RaftLog,
+        loader: MetadataLoader,
+        scheduler: Scheduler,
+        on_taken: Callable[[tuple[int, int], int], None],
+    ) -> None:
+        """`on_taken(snapshot, start_offset)`: it is written, and the log begins there now."""
+        self._max_bytes = settings.metadata_log_max_record_bytes_between_snapshots
+        self._max_age_ms = settings.metadata_log_max_snapshot_interval_ms
+        self._log = log
+        self._loader = loader
+        self._scheduler = scheduler
+        self._on_taken = on_taken
+        self._at_bytes = 0
+        self._at_ms = scheduler.monotonic_ms()
+        self._writing = False
+
+    def maybe_generate(self) -> None:
+        """Begin a snapshot if one is due and none is being written."""
+        if self._writing or self._loader.in_transaction:
+            return
+        grown = self._log.size_bytes - self._at_bytes
+        age_ms = self._scheduler.monotonic_ms() - self._at_ms
+        if grown >= self._max_bytes or 0 < self._max_age_ms <= age_ms:
+            self._generate()
+
+    def snapshot_loaded(self) -> None:
+        """The log begins anew at the end of a snapshot that the leader made."""
+        self._at_bytes = self._log.size_bytes
+        self._at_ms = self._scheduler.monotonic_ms()
+
+    def _generate(self) -> None:
+        image, now_ms = self._loader.image, self._scheduler.wall_ms()
+        snapshot_id = SnapshotId(image.offset + 1, image.epoch)
+        self._writing = True
+        self._at_bytes = self._log.size_bytes
+        self._at_ms = self._scheduler.monotonic_ms()
+
+        def written(error: Exception | None) -> None:
+            self._writing = False
+            if error is not None:
+                # The log is whole without it: the next trigger tries again.
+                logger.error("snapshot %s failed: %s", snapshot_id.file_name, error)
+                return
+            start_offset = self._log.clean()
+            self._at_bytes = self._log.size_bytes
+            latest = self._log.snapshots[-1]
+            self._on_taken((latest.end_offset, latest.epoch), start_offset)
+            logger.info("metadata snapshot %s written", snapshot_id.file_name)
+
+        control = self._log.voters.control_records()
+        self._log.write_snapshot(snapshot_id, lambda: encode_image(image, now_ms, control), written)
