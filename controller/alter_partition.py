@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from controller.change_rules import TopicRules
 from controller.cluster_control import epoch_fault
 from controller.decision import Decision, View
-from controller.metadata_image import (
+from controller.metadata.image import (
     NO_LEADER_CHANGE,
     RECOVERED,
     RECOVERING,
@@ -32,9 +32,9 @@ from controller.metadata_image import (
     PartitionRegistration,
     TopicImage,
 )
-from controller.metadata_records import MetadataRecord
+from controller.metadata.records import MetadataRecord
+from controller.metadata.topics_delta import merge
 from controller.partition_change import Targets, has_directory, partition_change
-from controller.topics_delta import merge
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition import (
     AlterPartitionRequest,

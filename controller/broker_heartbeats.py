@@ -10,7 +10,7 @@ Never: decides on a state (`controller.cluster_control`), nor runs a timer
 
 from __future__ import annotations
 
-from controller.metadata_image import BrokerRegistration, MetadataImage
+from controller.metadata.image import BrokerRegistration, MetadataImage
 
 UNKNOWN_OFFSET = -1
 

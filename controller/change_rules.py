@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from controller.configuration_control import MIN_INSYNC_REPLICAS, ConfigurationControl
 from controller.leader_election import Election
-from controller.metadata_image import MetadataImage, TopicImage
-from controller.metadata_version import has_directories
+from controller.metadata.image import MetadataImage, TopicImage
+from controller.metadata.version import has_directories
 from controller.partition_change import ChangeRules
 from storage.java_literals import boolean, integer, trim
 

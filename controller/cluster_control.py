@@ -26,9 +26,9 @@ from controller.broker_heartbeats import BrokerHeartbeats
 from controller.decision import MAX_RECORDS_PER_OPERATION, TOO_MANY_RECORDS, Decision, View
 from controller.feature_control import is_kept
 from controller.leadership_changes import LeadershipChanges
-from controller.metadata_image import BrokerRegistration, MetadataImage
-from controller.metadata_records import MetadataRecord
-from controller.metadata_version import has_directories, level_name
+from controller.metadata.image import BrokerRegistration, MetadataImage
+from controller.metadata.records import MetadataRecord
+from controller.metadata.version import has_directories, level_name
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 from controller.decision import Decision, View
 from controller.feature_updates import FeatureUpdate, FeatureUpdates
-from controller.metadata_image import MetadataImage
-from controller.metadata_version import LEVELS
+from controller.metadata.image import MetadataImage
+from controller.metadata.version import LEVELS
 from controller.quorum_controller import QuorumController
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode

@@ -23,8 +23,8 @@ from controller.decision import (
     Decision,
     View,
 )
-from controller.metadata_image import ResourceType
-from controller.metadata_records import MetadataRecord
+from controller.metadata.image import ResourceType
+from controller.metadata.records import MetadataRecord
 from controller.quorum_controller import QuorumController
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replace_messages

@@ -18,10 +18,10 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from controller.client_metrics_config import client_metrics_fault
-from controller.metadata_image import MetadataImage, ResourceType
-from controller.metadata_records import MetadataRecord
+from controller.metadata.image import MetadataImage, ResourceType
+from controller.metadata.records import MetadataRecord
+from controller.metadata.topic_names import topic_name_fault
 from controller.settings import ControllerSettings
-from controller.topic_names import topic_name_fault
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
 from storage.config_def import ConfigSource, ConfigType, format_value

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 
 from controller.controller_apis import ControllerApis
 from controller.feature_control import kept_features, unsupported_feature
-from controller.metadata_image import MetadataImage
-from controller.metadata_loader import CommittedBatch, MetadataListener, MetadataLoader
-from controller.metadata_records import MetadataRecord, MetadataRecordError
-from controller.metadata_snapshot import decode_snapshot, image_of
+from controller.metadata.image import MetadataImage
+from controller.metadata.loader import CommittedBatch, MetadataListener, MetadataLoader
+from controller.metadata.records import MetadataRecord, MetadataRecordError
+from controller.metadata.snapshot import decode_snapshot, image_of
 from controller.quorum_controller import QuorumController
 from controller.raft.quorum_voters import QuorumVoters
 from controller.raft.raft_client import RaftClient

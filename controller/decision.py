@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from controller.metadata_image import MetadataImage
-from controller.metadata_records import MetadataRecord
+from controller.metadata.image import MetadataImage
+from controller.metadata.records import MetadataRecord
 from protocol.errors import ApiError, ErrorCode
 
 T = TypeVar("T")

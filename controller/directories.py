@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from controller.cluster_control import epoch_fault
 from controller.decision import Decision, View
 from controller.leadership_changes import LeadershipChanges
-from controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
-from controller.metadata_records import MetadataRecord
-from controller.metadata_version import has_directories
+from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
+from controller.metadata.records import MetadataRecord
+from controller.metadata.topics_delta import merge
+from controller.metadata.version import has_directories
 from controller.partition_change import Targets, has_directory, partition_change
-from controller.topics_delta import merge
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,

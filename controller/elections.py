@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from controller.change_rules import TopicRules, is_active
 from controller.decision import MAX_RECORDS_PER_OPERATION, TOO_MANY_RECORDS, Decision, View
 from controller.leader_election import Election
-from controller.metadata_image import NO_LEADER, MetadataImage, PartitionRegistration, TopicImage
-from controller.metadata_records import MetadataRecord
+from controller.metadata.image import NO_LEADER, MetadataImage, PartitionRegistration, TopicImage
+from controller.metadata.records import MetadataRecord
 from controller.partition_change import partition_change
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.elect_leaders import (

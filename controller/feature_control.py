@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from controller.metadata_image import MetadataImage
-from controller.metadata_records import MetadataRecord
-from controller.metadata_version import (
+from controller.metadata.image import MetadataImage
+from controller.metadata.records import MetadataRecord
+from controller.metadata.version import (
     ELR_VERSION,
     LATEST_LEVEL,
     METADATA_VERSION,

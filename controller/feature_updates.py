@@ -18,9 +18,9 @@ from typing import NamedTuple
 from controller.configuration_control import ConfigurationControl
 from controller.decision import Decision, View
 from controller.feature_control import is_elr_level
-from controller.metadata_image import MetadataImage
-from controller.metadata_records import MetadataRecord
-from controller.metadata_version import (
+from controller.metadata.image import MetadataImage
+from controller.metadata.records import MetadataRecord
+from controller.metadata.version import (
     ELR_VERSION,
     KRAFT_VERSION,
     LEVELS,

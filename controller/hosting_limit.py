@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from controller.metadata_image import MetadataImage
+from controller.metadata.image import MetadataImage
 from protocol.errors import ApiError, ErrorCode
 
 UNLIMITED = 2**31 - 1

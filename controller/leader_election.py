@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from controller.metadata_image import NO_LEADER
+from controller.metadata.image import NO_LEADER
 
 
 class Election(Enum):

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from controller.change_rules import IsActive, TopicRules, is_active
 from controller.configuration_control import ConfigurationControl
-from controller.metadata_image import (
+from controller.metadata.image import (
     NO_LEADER,
     MetadataImage,
     PartitionRegistration,
     TopicImage,
 )
-from controller.metadata_records import MetadataRecord
+from controller.metadata.records import MetadataRecord
 from controller.partition_change import ChangeRules, Targets, partition_change
 from protocol.messages.metadata_records import PartitionChangeRecord
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from controller.metadata_image import MetadataImage
+from controller.metadata.image import MetadataImage
 from protocol.errors import ApiError, ErrorCode
 
 

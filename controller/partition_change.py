@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from controller.leader_election import Candidates, Election, elect_leader
-from controller.metadata_image import (
+from controller.metadata.image import (
     LOST_DIRECTORY,
     MIGRATING_DIRECTORY,
     NO_LEADER,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from controller.metadata_image import PartitionRegistration
+from controller.metadata.image import PartitionRegistration
 
 
 class Reassignment(NamedTuple):

@@ -33,10 +33,10 @@ from controller.controller_timers import ControllerTimers
 from controller.decision import MAX_RECORDS_PER_OPERATION, Decision, View
 from controller.feature_control import is_elr_level
 from controller.leadership_changes import LeadershipChanges
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import BrokerRegistration, MetadataImage
-from controller.metadata_loader import CommittedBatch, MetadataLoader
-from controller.metadata_records import MetadataRecord
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import BrokerRegistration, MetadataImage
+from controller.metadata.loader import CommittedBatch, MetadataLoader
+from controller.metadata.records import MetadataRecord
 from controller.raft.raft_client import NotLeader, RaftClient
 from controller.random_ids import RandomBytes
 from controller.settings import ControllerSettings

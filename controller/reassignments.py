@@ -24,8 +24,8 @@ from controller.decision import MAX_RECORDS_PER_OPERATION, TOO_MANY_RECORDS, Dec
 from controller.hosting_limit import HostingLimit, HostingRoom
 from controller.leader_election import Election
 from controller.manual_assignment import list_fault
-from controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
-from controller.metadata_records import MetadataRecord
+from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
+from controller.metadata.records import MetadataRecord
 from controller.partition_change import Targets, partition_change
 from controller.partition_reassignment import begin, reassignment_of, revert
 from protocol.errors import ApiError, ErrorCode

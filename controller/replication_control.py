@@ -26,13 +26,18 @@ from controller.decision import (
 )
 from controller.hosting_limit import HostingRoom
 from controller.manual_assignment import assignment_fault, consecutive_fault
-from controller.metadata_image import MetadataImage, ResourceType
-from controller.metadata_records import MetadataRecord
+from controller.metadata.image import MetadataImage, ResourceType
+from controller.metadata.records import MetadataRecord
+from controller.metadata.topic_names import (
+    can_collide,
+    collision_index,
+    normalized,
+    topic_name_fault,
+)
 from controller.partition_change import default_directory
 from controller.random_ids import RandomBytes, random_uuid
 from controller.replica_placer import UsableBroker, place_replicas
 from controller.settings import ControllerSettings
-from controller.topic_names import can_collide, collision_index, normalized, topic_name_fault
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.create_partitions import CreatePartitionsTopic, CreatePartitionsTopicResult
 from protocol.messages.create_topics import (

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from controller.hosting_limit import HostingLimit
-from controller.metadata_version import (
+from controller.metadata.version import (
     ELR_VERSION,
     KRAFT_VERSION,
     LATEST_LEVEL,

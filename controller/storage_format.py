@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from controller.feature_control import INITIAL_FEATURES, feature_records
-from controller.metadata_records import MetadataRecord, MetadataRecordError
-from controller.metadata_snapshot import SnapshotId, decode_snapshot, encode_snapshot
-from controller.metadata_version import LATEST_LEVEL, METADATA_VERSION
+from controller.metadata.records import MetadataRecord, MetadataRecordError
+from controller.metadata.snapshot import SnapshotId, decode_snapshot, encode_snapshot
+from controller.metadata.version import LATEST_LEVEL, METADATA_VERSION
 from controller.raft.quorum_voters import METADATA_FOLDER, standalone_voter
 from controller.random_ids import RandomBytes, random_uuid
 from protocol.primitives import uuid_to_string

@@ -17,11 +17,11 @@ from functools import partial
 from typing import Any
 
 from controller.decision import Decision, View
+from controller.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from controller.quorum_controller import QuorumController
 from controller.replication_control import refused_topic
 from controller.request_timeout import RequestTimeouts
 from controller.settings import ControllerSettings
-from controller.topic_names import CLUSTER_METADATA_TOPIC
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.create_partitions import (
     CreatePartitionsRequest,

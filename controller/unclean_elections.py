@@ -9,8 +9,8 @@ before it has recovered tells nothing new, and does not count there either.)
 
 from __future__ import annotations
 
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import RECOVERING, MetadataImage
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import RECOVERING, MetadataImage
 
 
 class UncleanElections:

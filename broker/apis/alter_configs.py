@@ -23,7 +23,7 @@ from broker.config.dynamic import cleaner_config, dynamic_config_fault
 from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.parse import BrokerConfig
 from broker.requests.context import Api, Handle, RequestContext, Respond
-from controller.metadata_image import ResourceType
+from controller.metadata.image import ResourceType
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replacing

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from broker.apis.cluster_view import ImageSource
 from broker.requests.context import Api, RequestContext, Respond
-from controller.metadata_version import KRAFT_VERSION
+from controller.metadata.version import KRAFT_VERSION
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions import (

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 
 from broker.config.parse import BrokerConfig
 from broker.requests.context import Handle, RequestContext
-from controller.topic_names import topic_name_fault
+from controller.metadata.topic_names import topic_name_fault
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import (

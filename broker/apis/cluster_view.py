@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from controller.metadata_image import (
+from controller.metadata.image import (
     LOST_DIRECTORY,
     MIGRATING_DIRECTORY,
     UNASSIGNED_DIRECTORY,

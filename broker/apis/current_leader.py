@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from broker.replication.partition import Partition
-from controller.metadata_image import MetadataImage
+from controller.metadata.image import MetadataImage
 
 NO_LEADER = -1
 

@@ -20,7 +20,7 @@ from broker.purgatory.delayed_operations import (
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
-from controller.topic_names import is_internal
+from controller.metadata.topic_names import is_internal
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.delete_records import (

@@ -25,8 +25,8 @@ from broker.config.description import (
 from broker.config.documentation import config_documentation
 from broker.config.parse import BrokerConfig
 from broker.requests.context import Api, RequestContext, Respond
-from controller.metadata_image import MetadataImage, ResourceType
-from controller.topic_names import topic_name_fault
+from controller.metadata.image import MetadataImage, ResourceType
+from controller.metadata.topic_names import topic_name_fault
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.describe_configs import (

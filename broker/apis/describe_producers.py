@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
-from controller.topic_names import topic_name_fault
+from controller.metadata.topic_names import topic_name_fault
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.describe_producers import (

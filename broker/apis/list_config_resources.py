@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from broker.apis.cluster_view import ClusterView, ImageSource
 from broker.requests.context import Api, RequestContext, Respond
-from controller.metadata_image import MetadataImage, ResourceType
+from controller.metadata.image import MetadataImage, ResourceType
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.list_config_resources import (

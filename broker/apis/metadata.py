@@ -31,8 +31,8 @@ from broker.apis.cluster_view import (
     ImageSource,
 )
 from broker.requests.context import Api, RequestContext, Respond
-from controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
-from controller.topic_names import is_internal, topic_name_fault
+from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
+from controller.metadata.topic_names import is_internal, topic_name_fault
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.metadata import (

@@ -22,7 +22,7 @@ from broker.apis.cluster_view import ImageSource
 from broker.requests.context import Api, RequestContext, Respond
 from broker.transactions.held_requests import BROKER_HOLD_MS, CLIENT_HOLD_MS
 from broker.transactions.transaction_coordinator import TransactionCoordinator
-from controller.topic_names import is_internal
+from controller.metadata.topic_names import is_internal
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse

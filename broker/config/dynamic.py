@@ -17,7 +17,7 @@ from broker.config.description import is_dynamic
 from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.parse import BrokerConfig
 from broker.replication.replication_quota import THROTTLE_RATES, UNLIMITED
-from controller.metadata_image import MetadataImage, ResourceType
+from controller.metadata.image import MetadataImage, ResourceType
 from protocol.errors import ApiError, ErrorCode
 from storage.config_def import ConfigError, ConfigType, ConfigValue, parse_type
 from storage.java_literals import integer, trim

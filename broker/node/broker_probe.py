@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from broker.node.shared_server import SharedServer
-from controller.metadata_image import BrokerRegistration, Endpoint
+from controller.metadata.image import BrokerRegistration, Endpoint
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from storage.ports import Channel, ChannelFailure

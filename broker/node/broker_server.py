@@ -34,8 +34,8 @@ from broker.replication.replica_homes import ReplicaHomes
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.request_handler import RequestHandler
 from broker.verification.append_verification import AppendVerification
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage, ResourceType
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage, ResourceType
 from controller.settings import DEFAULT_FEATURES
 from protocol.errors import ErrorCode
 from storage.log_cleaner import LogCleaner

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.metrics import Labels, Sample
-from controller.metadata_image import NO_LEADER, PartitionRegistration
+from controller.metadata.image import NO_LEADER, PartitionRegistration
 from controller.unclean_elections import UncleanElections
 from protocol.api_keys import ApiKey
 

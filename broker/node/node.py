@@ -19,7 +19,7 @@ from broker.config.parse import BrokerConfig
 from broker.node.broker_server import BrokerServer, Started
 from broker.node.shared_server import NodePorts, SharedServer
 from broker.requests.request_handler import Connection, Reply
-from controller.metadata_image import MetadataImage
+from controller.metadata.image import MetadataImage
 from controller.storage_format import LogDirectories
 from storage.log_config import LogConfig
 

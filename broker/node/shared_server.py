@@ -22,7 +22,7 @@ from broker.node.settings import controller_settings, divided
 from broker.node.to_controller import ControllerAddress, NodeToController, Refuse
 from broker.requests.context import RequestContext, Respond
 from controller.controller_node import ControllerNode
-from controller.metadata_image import MetadataImage
+from controller.metadata.image import MetadataImage
 from controller.storage_format import LogDirectories, read_bootstrap
 from protocol.api_keys import ApiKey
 from protocol.frame_memory import Allocate

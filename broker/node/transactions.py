@@ -17,7 +17,7 @@ from broker.apis.auto_topic_creation import TRANSACTION_TOPIC
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.requests.context import RequestContext
-from controller.metadata_version import TRANSACTION_VERSION
+from controller.metadata.version import TRANSACTION_VERSION
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from storage.topic_partition import TopicPartition
 

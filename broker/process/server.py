@@ -38,7 +38,7 @@ from broker.node.storage_folders import format_storage, is_formatted, open_stora
 from broker.process.cleaner_process import ProcessRunner
 from broker.process.standard_streams import is_heard
 from broker.scheduler import BlockingPool, LoopScheduler
-from controller.metadata_records import MetadataRecordError
+from controller.metadata.records import MetadataRecordError
 from controller.raft.quorum_state import QuorumStateError
 from storage.descriptors import SPARES
 from storage.filesystem import LocalFilesystem

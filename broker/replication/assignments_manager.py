@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 
 from broker.replication.partition import Partition
 from broker.replication.to_controller import ToController
-from controller.metadata_image import LOST_DIRECTORY, PartitionRegistration
+from controller.metadata.image import LOST_DIRECTORY, PartitionRegistration
 from protocol.errors import ErrorCode
 from protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,

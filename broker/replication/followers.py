@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.replica import NO_BROKER_EPOCH, Replica
-from controller.metadata_image import BrokerRegistration, PartitionRegistration
+from controller.metadata.image import BrokerRegistration, PartitionRegistration
 from storage.ports import Scheduler
 from storage.unified_log import UnifiedLog
 

@@ -20,8 +20,8 @@ from broker.replication.followers import Followers, IsrChange, LeaderView
 from broker.replication.partition_appends import PartitionAppends
 from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET
 from broker.replication.replica import Replica
-from controller.metadata_image import RECOVERED, PartitionRegistration
-from controller.topic_names import is_internal
+from controller.metadata.image import RECOVERED, PartitionRegistration
+from controller.metadata.topic_names import is_internal
 from protocol.errors import ErrorCode
 from storage.log_dir_failure import LogDirFailure
 from storage.unified_log import UnifiedLog

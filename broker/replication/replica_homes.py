@@ -19,7 +19,7 @@ import logging
 from collections.abc import Iterable, Mapping
 
 from broker.replication.assignments_manager import AssignmentsManager
-from controller.metadata_image import (
+from controller.metadata.image import (
     LOST_DIRECTORY,
     MIGRATING_DIRECTORY,
     NO_LEADER,

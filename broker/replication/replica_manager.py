@@ -32,8 +32,8 @@ from broker.replication.replication_quota import (
     ReplicationQuota,
 )
 from broker.replication.session_waking import SessionWaking
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage, PartitionRegistration, ResourceType
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage, PartitionRegistration, ResourceType
 from protocol.errors import ErrorCode
 from storage.log_config import LogConfig
 from storage.log_dir_failure import DescriptorsLack, LogDirFailure, LogUnusable

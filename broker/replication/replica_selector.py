@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from broker.replication.followers import Followers
-from controller.metadata_image import BrokerRegistration
+from controller.metadata.image import BrokerRegistration
 
 RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from broker.config.parse import BrokerConfig
-from controller.metadata_image import MetadataImage, ResourceType
+from controller.metadata.image import MetadataImage, ResourceType
 from storage.java_literals import integer, trim
 
 LEADER_RATE = "leader.replication.throttled.rate"

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from controller.metadata_loader import CommittedBatch
-from controller.metadata_records import MetadataRecord, decode_record
+from controller.metadata.loader import CommittedBatch
+from controller.metadata.records import MetadataRecord, decode_record
 from controller.raft.raft_log import RaftLog, RawBatch
 from protocol.records import iterate_records
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from controller.control_records import control_batch, leader_change
-from controller.metadata_loader import CommittedBatch
-from controller.metadata_records import MetadataRecord, encode_record
-from controller.metadata_version import record_version
+from controller.metadata.control_records import control_batch, leader_change
+from controller.metadata.loader import CommittedBatch
+from controller.metadata.records import MetadataRecord, encode_record
+from controller.metadata.version import record_version
 from controller.raft import raft_messages as m
 from protocol.control_records import ControlRecordType
 from protocol.records import RecordBatchBuilder

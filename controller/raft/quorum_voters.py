@@ -21,9 +21,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from controller.control_records import decode_control_record
-from controller.metadata_records import MetadataRecordError
-from controller.metadata_snapshot import snapshot_id_of
+from controller.metadata.control_records import decode_control_record
+from controller.metadata.records import MetadataRecordError
+from controller.metadata.snapshot import snapshot_id_of
 from controller.raft.quorum_state import ElectionState, encode_quorum_state
 from controller.settings import ControllerSettings
 from protocol.control_records import ControlRecordType

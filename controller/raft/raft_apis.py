@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from controller.metadata_snapshot import SnapshotId
+from controller.metadata.snapshot import SnapshotId
 from controller.raft import raft_messages as m
 from controller.raft.leader_state import ReplicaProgress
 from controller.raft.raft_client import RaftClient

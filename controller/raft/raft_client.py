@@ -15,10 +15,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from controller.metadata_image import MetadataImage
-from controller.metadata_loader import CommittedBatch
-from controller.metadata_records import MetadataRecord, MetadataRecordError
-from controller.metadata_snapshot import SnapshotId
+from controller.metadata.image import MetadataImage
+from controller.metadata.loader import CommittedBatch
+from controller.metadata.records import MetadataRecord, MetadataRecordError
+from controller.metadata.snapshot import SnapshotId
 from controller.raft import raft_messages as m
 from controller.raft.committed_batches import CommittedBatches
 from controller.raft.leader_batches import leader_batch, proposal

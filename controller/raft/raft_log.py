@@ -15,14 +15,14 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 
-from controller.metadata_log_check import check_whole
-from controller.metadata_records import MetadataRecordError
-from controller.metadata_snapshot import SnapshotId, snapshot_id_of
+from controller.metadata.log_check import check_whole
+from controller.metadata.records import MetadataRecordError
+from controller.metadata.snapshot import SnapshotId, snapshot_id_of
+from controller.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from controller.raft.epoch_index import EpochIndex
 from controller.raft.quorum_state import ElectionState, QuorumStateError, decode_quorum_state
 from controller.raft.quorum_voters import ControlRecords, QuorumVoters
 from controller.settings import ControllerSettings
-from controller.topic_names import CLUSTER_METADATA_TOPIC
 from protocol.errors import ErrorCode
 from protocol.record_batch import RecordBatchHeader, iterate_batches
 from storage.checkpoints import encode_partition_metadata

@@ -15,9 +15,9 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-from controller.metadata_image import MetadataImage
-from controller.metadata_records import MetadataRecordError
-from controller.metadata_snapshot import SnapshotId, decode_snapshot, image_of
+from controller.metadata.image import MetadataImage
+from controller.metadata.records import MetadataRecordError
+from controller.metadata.snapshot import SnapshotId, decode_snapshot, image_of
 from controller.raft import raft_messages as m
 from controller.raft.quorum_voters import ControlRecords
 from controller.raft.raft_log import RaftLog

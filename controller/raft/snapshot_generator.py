@@ -12,8 +12,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from controller.metadata_loader import MetadataLoader
-from controller.metadata_snapshot import SnapshotId, encode_image
+from controller.metadata.loader import MetadataLoader
+from controller.metadata.snapshot import SnapshotId, encode_image
 from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
 from storage.ports import Scheduler

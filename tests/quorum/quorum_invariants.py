@@ -20,8 +20,8 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from controller.metadata_image import MetadataImage
-from controller.metadata_loader import CommittedBatch
+from controller.metadata.image import MetadataImage
+from controller.metadata.loader import CommittedBatch
 from protocol.messages.begin_quorum_epoch import BeginQuorumEpochRequest
 from protocol.messages.end_quorum_epoch import EndQuorumEpochRequest
 from protocol.messages.vote import VoteRequest

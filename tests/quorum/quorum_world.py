@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from controller.metadata_image import MetadataImage
-from controller.metadata_loader import CommittedBatch, MetadataLoader
-from controller.metadata_snapshot import SnapshotContent, decode_snapshot, image_of
+from controller.metadata.image import MetadataImage
+from controller.metadata.loader import CommittedBatch, MetadataLoader
+from controller.metadata.snapshot import SnapshotContent, decode_snapshot, image_of
 from controller.raft.quorum_network import QuorumNetwork
 from controller.raft.raft_apis import RaftApis
 from controller.raft.raft_client import NotLeader, RaftClient

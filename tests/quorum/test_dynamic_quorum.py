@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 
-from controller.metadata_snapshot import SnapshotId, encode_snapshot
+from controller.metadata.snapshot import SnapshotId, encode_snapshot
 from controller.raft.raft_messages import BeginQuorumEpoch, EndQuorumEpoch, Vote
 from controller.raft.raft_requests import RaftRequests
 from protocol.control_records import ControlRecordType

@@ -7,7 +7,7 @@ nodes, changes nothing.
 from __future__ import annotations
 
 from broker.replication.partition import Partition
-from controller.metadata_image import MetadataImage, PartitionRegistration
+from controller.metadata.image import MetadataImage, PartitionRegistration
 from tests.simulation.sim_broker import SimBroker
 
 OFFSETS_TOPIC = "__consumer_offsets"

@@ -13,7 +13,7 @@ from itertools import count
 import pytest
 
 from broker.config.start_error import StartError
-from controller.metadata_records import MetadataRecordError
+from controller.metadata.records import MetadataRecordError
 from controller.raft.quorum_state import QuorumStateError
 from tests.simulation.file_damages import DAMAGE_NAMES, damage
 from tests.simulation.memory_filesystem import MemoryFilesystem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.metadata_image import NO_LEADER
+from controller.metadata.image import NO_LEADER
 from protocol.errors import ErrorCode
 from tests.simulation.plans import Layout
 from tests.simulation.scenario import Scenario

@@ -10,9 +10,9 @@ from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.to_controller import ToController
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage, ResourceType
-from controller.metadata_records import MetadataRecord
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage, ResourceType
+from controller.metadata.records import MetadataRecord
 from protocol.messages.metadata_records import (
     BrokerEndpoint,
     ConfigRecord,

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.controller_node import ControllerNode
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage
-from controller.metadata_records import MetadataRecord
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage
+from controller.metadata.records import MetadataRecord
 from controller.settings import DEFAULT_FEATURES, ControllerSettings
 from controller.storage_format import (
     format_directories,

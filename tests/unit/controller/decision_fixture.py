@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from controller.configuration_control import ConfigurationControl
 from controller.decision import View
 from controller.leadership_changes import LeadershipChanges
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage
-from controller.metadata_records import MetadataRecord
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage
+from controller.metadata.records import MetadataRecord
 from controller.settings import ControllerSettings
 
 SETTINGS = ControllerSettings(

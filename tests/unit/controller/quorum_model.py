@@ -13,9 +13,9 @@ from typing import Any
 
 from controller.controller_apis import ControllerApis
 from controller.feature_control import INITIAL_FEATURES
-from controller.metadata_loader import CommittedBatch, MetadataLoader
-from controller.metadata_records import MetadataRecord, decode_record, encode_record
-from controller.metadata_version import record_version
+from controller.metadata.loader import CommittedBatch, MetadataLoader
+from controller.metadata.records import MetadataRecord, decode_record, encode_record
+from controller.metadata.version import record_version
 from controller.quorum_controller import QuorumController
 from controller.raft.raft_client import NotLeader
 from controller.settings import ControllerSettings

@@ -10,7 +10,7 @@ from controller.alter_partition import alter_partitions
 from controller.change_rules import TopicRules
 from controller.configuration_control import ConfigurationControl
 from controller.decision import Decision, View
-from controller.metadata_image import MetadataImage
+from controller.metadata.image import MetadataImage
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import metadata_records as m

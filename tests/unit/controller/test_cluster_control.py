@@ -11,8 +11,8 @@ from controller.cluster_control import ClusterControl, HeartbeatReply, epoch_fau
 from controller.configuration_control import ConfigurationControl
 from controller.decision import View
 from controller.leadership_changes import LeadershipChanges
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import metadata_records as m

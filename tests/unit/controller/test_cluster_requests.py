@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.metadata_snapshot import SnapshotId, decode_snapshot, encode_image, image_of
+from controller.metadata.snapshot import SnapshotId, decode_snapshot, encode_image, image_of
 from protocol.errors import ErrorCode
 from protocol.messages.controller_registration import (
     ControllerRegistrationRequest,

@@ -11,7 +11,7 @@ from controller.configuration_control import (
     ConfigOperation,
     ConfigurationControl,
 )
-from controller.metadata_image import MetadataImage, ResourceType
+from controller.metadata.image import MetadataImage, ResourceType
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import ConfigRecord

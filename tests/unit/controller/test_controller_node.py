@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.metadata_image import MetadataImage
+from controller.metadata.image import MetadataImage
 from controller.storage_format import encode_bootstrap
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.simulation.memory_filesystem import MemoryFilesystem

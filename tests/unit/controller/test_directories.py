@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from controller.directories import assign_replicas
-from controller.metadata_image import LOST_DIRECTORY, MetadataImage
+from controller.metadata.image import LOST_DIRECTORY, MetadataImage
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import metadata_records as m
 from protocol.messages.assign_replicas_to_dirs import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from controller import elections
-from controller.metadata_image import MetadataImage
+from controller.metadata.image import MetadataImage
 from protocol.errors import ErrorCode
 from protocol.messages import metadata_records as m
 from protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller.configuration_control import ConfigurationControl
 from controller.leadership_changes import LeadershipChanges
-from controller.metadata_image import MetadataImage
+from controller.metadata.image import MetadataImage
 from controller.settings import ControllerSettings
 from protocol.messages import metadata_records as m
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records

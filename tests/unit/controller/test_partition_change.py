@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from controller.leader_election import Election
-from controller.metadata_image import PartitionRegistration
+from controller.metadata.image import PartitionRegistration
+from controller.metadata.topics_delta import merge
 from controller.partition_change import ChangeRules, Targets, partition_change
-from controller.topics_delta import merge
 from protocol.messages.metadata_records import PartitionChangeRecord
 
 FOO = b"f" * 16

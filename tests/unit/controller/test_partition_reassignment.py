@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.metadata_image import PartitionRegistration
+from controller.metadata.image import PartitionRegistration
 from controller.partition_reassignment import Reassignment, begin, complete, reassignment_of, revert
 
 

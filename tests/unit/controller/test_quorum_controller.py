@@ -6,8 +6,8 @@ from typing import Any
 
 from controller.decision import Decision, View
 from controller.feature_control import INITIAL_FEATURES
-from controller.metadata_image import ResourceType
-from controller.metadata_records import MetadataRecord
+from controller.metadata.image import ResourceType
+from controller.metadata.records import MetadataRecord
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import ConfigRecord, NoOpRecord
 from tests.unit.controller.controller_fixture import OneNode

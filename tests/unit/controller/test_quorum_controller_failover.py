@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from controller.change_rules import is_active
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import NO_LEADER, MetadataImage, ResourceType
-from controller.metadata_snapshot import SnapshotId, decode_snapshot, encode_image, image_of
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import NO_LEADER, MetadataImage, ResourceType
+from controller.metadata.snapshot import SnapshotId, decode_snapshot, encode_image, image_of
 from controller.settings import DEFAULT_FEATURES
 from protocol.errors import ErrorCode
 from protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from controller.hosting_limit import HostingLimit
-from controller.metadata_image import MetadataImage, PartitionRegistration
+from controller.metadata.image import MetadataImage, PartitionRegistration
 from controller.reassignments import alter_reassignments, list_reassignments
 from protocol.errors import ErrorCode
 from protocol.messages import metadata_records as m

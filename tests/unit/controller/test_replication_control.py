@@ -7,7 +7,7 @@ import random
 from controller.configuration_control import ConfigurationControl
 from controller.decision import View
 from controller.hosting_limit import HostingLimit
-from controller.metadata_image import UNASSIGNED_DIRECTORY, MetadataImage
+from controller.metadata.image import UNASSIGNED_DIRECTORY, MetadataImage
 from controller.partition_change import default_directory
 from controller.replication_control import ReplicationControl, usable_brokers
 from controller.settings import ControllerSettings

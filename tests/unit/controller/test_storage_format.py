@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from controller.metadata_records import MetadataRecordError
+from controller.metadata.records import MetadataRecordError
 from controller.storage_format import (
     FormatError,
     encode_bootstrap,

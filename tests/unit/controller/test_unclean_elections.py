@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import RECOVERED, RECOVERING, MetadataImage
-from controller.metadata_loader import delta_between
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import RECOVERED, RECOVERING, MetadataImage
+from controller.metadata.loader import delta_between
 from controller.unclean_elections import UncleanElections
 from protocol.messages import metadata_records as m
 from tests.unit.controller.controller_fixture import image_of, topic_records

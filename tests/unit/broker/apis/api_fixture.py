@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from broker.requests.context import Handle, RequestContext
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage, ResourceType
-from controller.metadata_records import MetadataRecord
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage, ResourceType
+from controller.metadata.records import MetadataRecord
 from protocol.api_keys import ApiKey
 from protocol.message_codec import decode, decode_response, encode_response
 from protocol.messages.metadata_records import (

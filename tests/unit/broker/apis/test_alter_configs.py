@@ -14,7 +14,7 @@ from broker.apis.alter_configs import (
 from broker.apis.broker_loggers import BrokerLoggers
 from broker.config.parse import BrokerConfig
 from broker.requests.context import RequestContext, Respond
-from controller.metadata_image import ResourceType
+from controller.metadata.image import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages import alter_configs as replacing
 from protocol.messages import incremental_alter_configs as incremental

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from broker.apis.cluster_view import BrokerAddress, ClusterView
-from controller.metadata_image import PartitionRegistration
+from controller.metadata.image import PartitionRegistration
 from tests.unit.broker.apis.api_fixture import DIRECTORY, LOST, Cluster
 
 MIGRATING = bytes(15) + b"\x02"

@@ -7,7 +7,7 @@ import pytest
 from broker.apis.broker_loggers import BrokerLoggers
 from broker.apis.describe_configs import DescribeConfigsApi, refuse_describe_configs
 from broker.config.parse import BrokerConfig
-from controller.metadata_image import ResourceType
+from controller.metadata.image import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.describe_configs import (
     DescribeConfigsRequest,

@@ -11,7 +11,7 @@ from broker.apis.fetch import FetchApi
 from broker.replication.replica_selector import RACK_AWARE
 from broker.replication.replication_quota import LEADER_RATE, LEADER_REPLICAS
 from broker.requests.context import RequestContext
-from controller.metadata_image import ResourceType
+from controller.metadata.image import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import (
     FetchPartition,

@@ -7,7 +7,7 @@ import pytest
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.apis.find_coordinator import LOOK_AGAIN_MS, MADE_WITHIN_MS
 from broker.coordinator.coordinator_partitions import partition_for
-from controller.metadata_image import TopicsImage
+from controller.metadata.image import TopicsImage
 from protocol.errors import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.unit.broker.groups.playbook import PARTITIONS, GroupNode

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from broker.apis.group_offsets import refuse_commit, refuse_fetch
-from controller.metadata_image import TopicsImage
+from controller.metadata.image import TopicsImage
 from protocol.errors import ErrorCode
 from protocol.messages.offset_delete import (
     OffsetDeleteRequest,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from broker.apis.list_config_resources import ListConfigResourcesApi
-from controller.metadata_image import ResourceType
+from controller.metadata.image import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.list_config_resources import (
     ListConfigResourcesRequest,

@@ -11,7 +11,7 @@ import pytest
 
 from broker.replication.replica_selector import RACK_AWARE
 from broker.replication.replication_quota import LEADER_RATE, LEADER_REPLICAS
-from controller.metadata_image import ResourceType
+from controller.metadata.image import ResourceType
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.message_codec import decode_response, encode_request

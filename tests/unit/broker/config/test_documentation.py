@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from broker.config.documentation import config_documentation
-from controller.metadata_image import ResourceType
+from controller.metadata.image import ResourceType
 from storage.log_config import LOG_CONFIG_DEF
 
 CONF = Path(__file__).resolve().parents[3] / "conf" / "server.properties"

@@ -6,7 +6,7 @@ import pytest
 
 from broker.config.dynamic import cleaner_config, dynamic_config_fault, topic_defaults
 from broker.config.parse import BrokerConfig
-from controller.metadata_image import ResourceType
+from controller.metadata.image import ResourceType
 from protocol.errors import ErrorCode
 from tests.unit.broker.apis.api_fixture import Cluster
 

@@ -22,7 +22,7 @@ from broker.coordinator.coordinator_log import TransactionMarker
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import OFFSETS_TOPIC, GroupCoordinator
 from broker.requests.context import Api, RequestContext
-from controller.metadata_image import (
+from controller.metadata.image import (
     BrokerRegistration,
     Endpoint,
     MetadataImage,

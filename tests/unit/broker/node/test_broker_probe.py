@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from broker.node.broker_probe import BrokerProbe
-from controller.metadata_image import BrokerRegistration, Endpoint
+from controller.metadata.image import BrokerRegistration, Endpoint
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from storage.ports import Answered, ChannelFailure
 from tests.simulation.sim_scheduler import SimScheduler

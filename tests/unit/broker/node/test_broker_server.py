@@ -9,7 +9,7 @@ from broker.groups.group_records import offset_tombstone
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import open_storage
 from broker.transactions.transaction_log import transaction_tombstone
-from controller.metadata_image import BrokerRegistration, Endpoint
+from controller.metadata.image import BrokerRegistration, Endpoint
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest

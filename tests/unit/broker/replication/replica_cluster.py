@@ -19,10 +19,10 @@ from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.partition import Partition
 from broker.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker.replication.replica_manager import ReplicaManager
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage, PartitionRegistration, ResourceType
-from controller.metadata_loader import delta_between
-from controller.metadata_records import MetadataRecord
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage, PartitionRegistration, ResourceType
+from controller.metadata.loader import delta_between
+from controller.metadata.records import MetadataRecord
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition import (

@@ -11,7 +11,7 @@ import pytest
 from broker.replication import assignments_manager
 from broker.replication.assignments_manager import AssignmentsManager
 from broker.replication.replica_homes import ReplicaHomes
-from controller.metadata_image import LOST_DIRECTORY
+from controller.metadata.image import LOST_DIRECTORY
 from protocol.errors import ErrorCode
 from protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsResponse,

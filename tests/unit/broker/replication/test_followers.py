@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.metadata_image import PartitionRegistration
+from controller.metadata.image import PartitionRegistration
 from protocol.errors import ErrorCode
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
 

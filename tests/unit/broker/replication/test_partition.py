@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker.replication.partition_reads import READ_COMMITTED, READ_UNCOMMITTED
-from controller.metadata_image import PartitionRegistration
+from controller.metadata.image import PartitionRegistration
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
 from tests.unit.broker.replica_fixture import Replicas

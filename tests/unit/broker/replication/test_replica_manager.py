@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker.replication.partition import Partition
-from controller.metadata_image import ResourceType
+from controller.metadata.image import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.metadata_records import ConfigRecord, PartitionRecord, TopicRecord
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of

@@ -13,8 +13,8 @@ from broker.metrics import Metrics
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.replica_mover import align
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage
 from protocol.errors import ErrorCode
 from protocol.messages.metadata_records import (
     ConfigRecord,

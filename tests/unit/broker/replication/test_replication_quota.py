@@ -14,7 +14,7 @@ from broker.replication.replication_quota import (
     ReplicationQuota,
     throttled_partitions,
 )
-from controller.metadata_image import ResourceType
+from controller.metadata.image import ResourceType
 from protocol.messages.metadata_records import ConfigRecord
 from tests.unit.broker.replica_fixture import Replicas
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.metadata_loader import CommittedBatch
-from controller.metadata_records import encode_record
+from controller.metadata.loader import CommittedBatch
+from controller.metadata.records import encode_record
 from controller.raft.committed_batches import CommittedBatches
 from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.metadata_records import decode_record
+from controller.metadata.records import decode_record
 from controller.raft import raft_messages as m
 from controller.raft.leader_batches import leader_batch, proposal
 from protocol.messages.metadata_records import ConfigRecord, NoOpRecord

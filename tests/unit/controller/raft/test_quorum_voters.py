@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from controller.control_records import control_batch
-from controller.metadata_records import MetadataRecordError
-from controller.metadata_snapshot import SnapshotId, decode_snapshot, encode_snapshot
+from controller.metadata.control_records import control_batch
+from controller.metadata.records import MetadataRecordError
+from controller.metadata.snapshot import SnapshotId, decode_snapshot, encode_snapshot
 from controller.raft.quorum_state import ElectionState
 from controller.raft.quorum_voters import QuorumVoters
 from controller.settings import ControllerSettings

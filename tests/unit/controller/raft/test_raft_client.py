@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from controller.metadata_image import MetadataImage
-from controller.metadata_loader import CommittedBatch
+from controller.metadata.image import MetadataImage
+from controller.metadata.loader import CommittedBatch
 from controller.raft import raft_messages as m
 from controller.raft.raft_client import NotLeader, RaftClient
 from controller.raft.raft_log import RaftLog

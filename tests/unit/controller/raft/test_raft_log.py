@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.metadata_snapshot import SnapshotId
+from controller.metadata.snapshot import SnapshotId
 from controller.raft.quorum_state import ElectionState, QuorumStateError
 from controller.raft.raft_log import METADATA_TOPIC_ID, MetadataLogFailure, RaftLog
 from controller.settings import ControllerSettings

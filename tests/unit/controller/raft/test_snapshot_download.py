@@ -6,9 +6,9 @@ import errno
 
 import pytest
 
-from controller.metadata_image import MetadataImage
-from controller.metadata_records import MetadataRecordError
-from controller.metadata_snapshot import encode_image
+from controller.metadata.image import MetadataImage
+from controller.metadata.records import MetadataRecordError
+from controller.metadata.snapshot import encode_image
 from controller.raft import raft_messages as m
 from controller.raft.raft_log import RaftLog
 from controller.raft.snapshot_download import AGAIN_AFTER_MS, SnapshotDownload

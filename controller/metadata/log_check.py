@@ -12,7 +12,7 @@ Kafka 4.3 cuts (`LogLoader`: "Corruption found in segment 0, truncating to offse
 
 from __future__ import annotations
 
-from controller.metadata_records import MetadataRecordError
+from controller.metadata.records import MetadataRecordError
 from protocol.record_batch import HEADER_SIZE, CorruptBatch, crc_is_valid, read_header
 from storage.batch_scan import valid_batches
 from storage.filesystem import File, Filesystem

@@ -1,11 +1,11 @@
-"""`controller.control_records`: bytes as Apache Kafka 4.3.0 wrote them, and back."""
+"""`controller.metadata.control_records`: bytes as Apache Kafka 4.3.0 wrote them, and back."""
 
 from __future__ import annotations
 
 import pytest
 
-from controller.control_records import control_batch, decode_control_record, leader_change
-from controller.metadata_records import MetadataRecordError
+from controller.metadata.control_records import control_batch, decode_control_record, leader_change
+from controller.metadata.records import MetadataRecordError
 from protocol.control_records import ControlRecordType
 from protocol.messages.consumer_protocol import SnapshotHeaderRecord
 from protocol.record_batch import read_header

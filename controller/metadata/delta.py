@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from controller.metadata_image import (
+from controller.metadata.image import (
     BrokerRegistration,
     ConfigResource,
     ControllerRegistration,
@@ -23,8 +23,8 @@ from controller.metadata_image import (
     MetadataImage,
     PartitionRegistration,
 )
-from controller.metadata_records import MetadataRecord, MetadataRecordError, record_name
-from controller.topics_delta import TopicsDelta
+from controller.metadata.records import MetadataRecord, MetadataRecordError, record_name
+from controller.metadata.topics_delta import TopicsDelta
 from protocol.messages import metadata_records as m
 
 _FENCED = 1

@@ -1,8 +1,8 @@
-"""`controller.metadata_image`: what can be asked of an image."""
+"""`controller.metadata.image`: what can be asked of an image."""
 
 from __future__ import annotations
 
-from controller.metadata_image import (
+from controller.metadata.image import (
     MetadataImage,
     PartitionRegistration,
     ResourceType,

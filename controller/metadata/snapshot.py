@@ -18,17 +18,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from controller.control_records import control_batch, decode_control_record
 from controller.feature_control import feature_records
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import Endpoint, MetadataImage, PartitionRegistration
-from controller.metadata_records import (
+from controller.metadata.control_records import control_batch, decode_control_record
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import Endpoint, MetadataImage, PartitionRegistration
+from controller.metadata.records import (
     MetadataRecord,
     MetadataRecordError,
     decode_record,
     encode_record,
 )
-from controller.metadata_version import record_version
+from controller.metadata.version import record_version
 from protocol.control_records import ControlRecordType
 from protocol.messages import metadata_records as m
 from protocol.messages.consumer_protocol import SnapshotFooterRecord, SnapshotHeaderRecord

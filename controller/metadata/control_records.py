@@ -12,7 +12,7 @@ from __future__ import annotations
 from struct import error as struct_error
 from typing import Any
 
-from controller.metadata_records import MetadataRecordError
+from controller.metadata.records import MetadataRecordError
 from protocol.control_records import (
     ControlRecordType,
     control_record_key,

@@ -2,7 +2,7 @@
 
 A record's value is three unsigned varints (frame version 1, the record's api key, its version) and
 then the message. The key of a metadata record is null. Control records are no metadata records;
-they have their own form (`controller.control_records`).
+they have their own form (`controller.metadata.control_records`).
 
 Owns: the frame and the list of record types. Never: what a record means.
 

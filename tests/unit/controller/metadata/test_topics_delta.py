@@ -1,13 +1,13 @@
-"""`controller.topics_delta`: partitions, and what one broker has to do about them."""
+"""`controller.metadata.topics_delta`: partitions, and what one broker has to do about them."""
 
 from __future__ import annotations
 
 import pytest
 
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import PartitionRegistration
-from controller.metadata_records import MetadataRecordError
-from controller.topics_delta import merge
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import PartitionRegistration
+from controller.metadata.records import MetadataRecordError
+from controller.metadata.topics_delta import merge
 from protocol.messages import metadata_records as m
 from tests.unit.controller.controller_fixture import image_of, topic_records
 

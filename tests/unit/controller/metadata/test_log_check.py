@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from controller.metadata_log_check import check_whole
-from controller.metadata_records import MetadataRecordError
+from controller.metadata.log_check import check_whole
+from controller.metadata.records import MetadataRecordError
 from controller.raft.raft_log import RaftLog
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.controller.raft.test_raft_log import FOLDER, add, new_filesystem, open_log

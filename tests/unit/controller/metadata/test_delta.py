@@ -1,12 +1,12 @@
-"""`controller.metadata_delta`: what each record means, and that an image never changes."""
+"""`controller.metadata.delta`: what each record means, and that an image never changes."""
 
 from __future__ import annotations
 
 import pytest
 
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage, ResourceType
-from controller.metadata_records import MetadataRecord, MetadataRecordError
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage, ResourceType
+from controller.metadata.records import MetadataRecord, MetadataRecordError
 from protocol.messages import metadata_records as m
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 

@@ -1,7 +1,7 @@
 """The cluster's metadata at one offset of `__cluster_metadata`: what every broker reads.
 
 Owns: immutable views of topics, brokers, configs, features and producer ids. An image never
-changes; `controller.metadata_delta` makes the next one and shares all that stayed the same, so
+changes; `controller.metadata.delta` makes the next one and shares all that stayed the same, so
 that whoever holds an image may keep it as long as it likes.
 
 Never: decides anything, and never does I/O.
@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from controller.metadata_records import MetadataRecord
-from controller.metadata_version import ELR_VERSION, METADATA_VERSION, MINIMUM_LEVEL
+from controller.metadata.records import MetadataRecord
+from controller.metadata.version import ELR_VERSION, METADATA_VERSION, MINIMUM_LEVEL
 
 NO_LEADER = -1
 NO_LEADER_CHANGE = -2

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from controller.metadata_image import (
+from controller.metadata.image import (
     NO_LEADER_CHANGE,
     UNASSIGNED_DIRECTORY,
     PartitionRegistration,
     TopicImage,
     TopicsImage,
 )
-from controller.metadata_records import MetadataRecordError
+from controller.metadata.records import MetadataRecordError
 from protocol.messages.metadata_records import PartitionChangeRecord
 
 

@@ -1,13 +1,13 @@
-"""`controller.metadata_loader`: images in order, transactions whole, snapshots as changes."""
+"""`controller.metadata.loader`: images in order, transactions whole, snapshots as changes."""
 
 from __future__ import annotations
 
 import pytest
 
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage
-from controller.metadata_loader import CommittedBatch, MetadataLoader, delta_between
-from controller.metadata_records import MetadataRecord, MetadataRecordError
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage
+from controller.metadata.loader import CommittedBatch, MetadataLoader, delta_between
+from controller.metadata.records import MetadataRecord, MetadataRecordError
 from protocol.messages import metadata_records as m
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 

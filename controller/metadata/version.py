@@ -3,7 +3,7 @@
 Owns: the numbers behind names such as 4.3-IV0, and the choice of a record's version. A node writes
 only what every node of the cluster can read; the finalized level says what that is.
 
-Never: holds the finalized level (that is a record, see `controller.metadata_image`).
+Never: holds the finalized level (that is a record, see `controller.metadata.image`).
 
 Follows KIP-584 (features), KIP-778 (KRaft upgrades), KIP-858 (directories, level 17), KIP-966
 (eligible leader replicas, level 23), KIP-1066 (cordoned directories, level 30); the numbers are

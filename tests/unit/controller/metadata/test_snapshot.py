@@ -1,12 +1,12 @@
-"""`controller.metadata_snapshot`: an image goes to bytes and back; damage is noticed."""
+"""`controller.metadata.snapshot`: an image goes to bytes and back; damage is noticed."""
 
 from __future__ import annotations
 
 import pytest
 
-from controller.metadata_image import MetadataImage
-from controller.metadata_records import MetadataRecordError
-from controller.metadata_snapshot import (
+from controller.metadata.image import MetadataImage
+from controller.metadata.records import MetadataRecordError
+from controller.metadata.snapshot import (
     RECORDS_PER_BATCH,
     SnapshotId,
     decode_snapshot,

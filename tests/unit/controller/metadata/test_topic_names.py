@@ -1,10 +1,10 @@
-"""`controller.topic_names`. The words are compared with Kafka's in `test_controller_apis`."""
+"""`controller.metadata.topic_names`. The words are compared with Kafka's in `test_controller_apis`."""
 
 from __future__ import annotations
 
 import pytest
 
-from controller.topic_names import (
+from controller.metadata.topic_names import (
     can_collide,
     collision_index,
     is_internal,

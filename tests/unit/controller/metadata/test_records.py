@@ -1,10 +1,10 @@
-"""`controller.metadata_records`: the frame, byte for byte, and what is wrong with a bad one."""
+"""`controller.metadata.records`: the frame, byte for byte, and what is wrong with a bad one."""
 
 from __future__ import annotations
 
 import pytest
 
-from controller.metadata_records import (
+from controller.metadata.records import (
     MetadataRecordError,
     decode_record,
     encode_record,

@@ -16,9 +16,9 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from controller.metadata_delta import MetadataDelta
-from controller.metadata_image import MetadataImage
-from controller.metadata_records import MetadataRecord, MetadataRecordError
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage
+from controller.metadata.records import MetadataRecord, MetadataRecordError
 from protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,

@@ -1,10 +1,10 @@
-"""`controller.metadata_version`: numbers as `kafka-features` of 4.3.0 prints them."""
+"""`controller.metadata.version`: numbers as `kafka-features` of 4.3.0 prints them."""
 
 from __future__ import annotations
 
 import pytest
 
-from controller.metadata_version import (
+from controller.metadata.version import (
     LATEST_LEVEL,
     LEVELS,
     MINIMUM_LEVEL,

@@ -1,0 +1,1 @@
+"""The metadata: its records, their images and deltas, snapshots and versions."""
