@@ -4,7 +4,7 @@ UpdateFeatures v1: the type of an upgrade instead of a flag, validate only (KIP-
 a feature any more, all or nothing (KIP-1022). DescribeCluster on a controller tells of the
 controllers, v1 (KIP-919); every controller answers it from what is committed.
 
-Owns: the form of the answers. Never: checks a level (`controller.feature_updates`).
+Owns: the form of the answers. Never: checks a level (`controller.decisions.feature_updates`).
 Follows Kafka's `ControllerApis`.
 """
 
@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from controller.decision import Decision, View
-from controller.feature_updates import FeatureUpdate, FeatureUpdates
+from controller.decisions.decision import Decision, View
+from controller.decisions.feature_updates import FeatureUpdate, FeatureUpdates
 from controller.metadata.image import MetadataImage
 from controller.metadata.version import LEVELS
 from controller.quorum_controller import QuorumController

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from controller.change_rules import UNCLEAN_LEADER_ELECTION
-from controller.configuration_control import ConfigChange
-from controller.decision import (
+from controller.decisions.change_rules import UNCLEAN_LEADER_ELECTION
+from controller.decisions.configuration_control import ConfigChange
+from controller.decisions.decision import (
     MAX_CONFIG_BYTES_PER_OPERATION,
     MAX_RECORDS_PER_OPERATION,
     TOO_MANY_RECORDS,

@@ -19,11 +19,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from controller.cluster_control import HeartbeatReply
-from controller.decision import Decision, View
-from controller.producer_ids_control import ProducerIdsBlock, allocate_producer_ids
+from controller.decisions.cluster_control import HeartbeatReply
+from controller.decisions.decision import Decision, View
+from controller.decisions.producer_ids_control import ProducerIdsBlock, allocate_producer_ids
+from controller.decisions.request_timeout import RequestTimeouts
 from controller.quorum_controller import QuorumController
-from controller.request_timeout import RequestTimeouts
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.allocate_producer_ids import (

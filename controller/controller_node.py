@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from controller.controller_apis import ControllerApis
-from controller.feature_control import kept_features, unsupported_feature
+from controller.decisions.feature_control import kept_features, unsupported_feature
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch, MetadataListener, MetadataLoader
 from controller.metadata.records import MetadataRecord, MetadataRecordError

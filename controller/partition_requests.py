@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from controller.alter_partition import alter_partitions
-from controller.decision import Decision, View
-from controller.directories import assign_replicas
-from controller.elections import elect_leaders
+from controller.decisions.alter_partition import alter_partitions
+from controller.decisions.decision import Decision, View
+from controller.decisions.directories import assign_replicas
+from controller.decisions.elections import elect_leaders
+from controller.decisions.reassignments import alter_reassignments, list_reassignments
+from controller.decisions.request_timeout import RequestTimeouts
 from controller.hosting_limit import HostingLimit
 from controller.quorum_controller import QuorumController
-from controller.reassignments import alter_reassignments, list_reassignments
-from controller.request_timeout import RequestTimeouts
 from protocol.errors import ApiError
 from protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from protocol.messages.alter_partition_reassignments import (

@@ -25,14 +25,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from controller import elections
-from controller.change_rules import TopicRules
-from controller.cluster_control import ClusterControl
-from controller.configuration_control import ConfigurationControl
 from controller.controller_timers import ControllerTimers
-from controller.decision import MAX_RECORDS_PER_OPERATION, Decision, View
-from controller.feature_control import is_elr_level
-from controller.leadership_changes import LeadershipChanges
+from controller.decisions import elections
+from controller.decisions.change_rules import TopicRules
+from controller.decisions.cluster_control import ClusterControl
+from controller.decisions.configuration_control import ConfigurationControl
+from controller.decisions.decision import MAX_RECORDS_PER_OPERATION, Decision, View
+from controller.decisions.feature_control import is_elr_level
+from controller.decisions.leadership_changes import LeadershipChanges
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import BrokerRegistration, MetadataImage
 from controller.metadata.loader import CommittedBatch, MetadataLoader
@@ -46,7 +46,7 @@ from protocol.primitives import StringTooLong
 from storage.ports import Scheduler
 
 if TYPE_CHECKING:
-    from controller.replication_control import ReplicationControl
+    from controller.decisions.replication_control import ReplicationControl
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ class QuorumController:
     def replication(self) -> ReplicationControl:
         """Decides on topics. Imported with the first request for one, to keep a start quick."""
 
-        from controller import replication_control as module
+        from controller.decisions import replication_control as module
 
         return module.ReplicationControl(self._settings, self.configuration, self._random_bytes)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from controller.feature_control import INITIAL_FEATURES, feature_records
+from controller.decisions.feature_control import INITIAL_FEATURES, feature_records
 from controller.metadata.records import MetadataRecord, MetadataRecordError
 from controller.metadata.snapshot import SnapshotId, decode_snapshot, encode_snapshot
 from controller.metadata.version import LATEST_LEVEL, METADATA_VERSION

@@ -16,11 +16,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from controller.decision import Decision, View
+from controller.decisions.decision import Decision, View
+from controller.decisions.replication_control import refused_topic
+from controller.decisions.request_timeout import RequestTimeouts
 from controller.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from controller.quorum_controller import QuorumController
-from controller.replication_control import refused_topic
-from controller.request_timeout import RequestTimeouts
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.create_partitions import (

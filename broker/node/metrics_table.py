@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.metrics import Labels, Sample
+from controller.decisions.unclean_elections import UncleanElections
 from controller.metadata.image import NO_LEADER, PartitionRegistration
-from controller.unclean_elections import UncleanElections
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from controller.feature_control import feature_records
+from controller.decisions.feature_control import feature_records
 from controller.metadata.control_records import control_batch, decode_control_record
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import Endpoint, MetadataImage, PartitionRegistration

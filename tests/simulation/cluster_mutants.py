@@ -18,7 +18,7 @@ from broker.replication.followed_partition import FollowedPartition
 from broker.replication.followers import Followers
 from broker.replication.partition import Partition
 from broker.replication.replica import Replica
-from controller.cluster_control import ClusterControl
+from controller.decisions.cluster_control import ClusterControl
 from controller.raft.quorum_state import Role
 from controller.raft.raft import Raft
 from controller.raft.raft_log import RaftLog

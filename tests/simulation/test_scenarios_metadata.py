@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
-from controller import producer_ids_control
+from controller.decisions import producer_ids_control
 from controller.metadata.image import MetadataImage
 from protocol.api_keys import ApiKey
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic

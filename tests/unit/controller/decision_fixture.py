@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controller.configuration_control import ConfigurationControl
-from controller.decision import View
-from controller.leadership_changes import LeadershipChanges
+from controller.decisions.configuration_control import ConfigurationControl
+from controller.decisions.decision import View
+from controller.decisions.leadership_changes import LeadershipChanges
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
 from controller.metadata.records import MetadataRecord

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from controller.controller_apis import ControllerApis
-from controller.feature_control import INITIAL_FEATURES
+from controller.decisions.feature_control import INITIAL_FEATURES
 from controller.metadata.loader import CommittedBatch, MetadataLoader
 from controller.metadata.records import MetadataRecord, decode_record, encode_record
 from controller.metadata.version import record_version

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.decision import Decision, View
-from controller.feature_control import INITIAL_FEATURES
+from controller.decisions.decision import Decision, View
+from controller.decisions.feature_control import INITIAL_FEATURES
 from controller.metadata.image import ResourceType
 from controller.metadata.records import MetadataRecord
 from protocol.errors import ApiError, ErrorCode

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from controller.change_rules import is_active
+from controller.decisions.change_rules import is_active
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import NO_LEADER, MetadataImage, ResourceType
 from controller.metadata.snapshot import SnapshotId, decode_snapshot, encode_image, image_of

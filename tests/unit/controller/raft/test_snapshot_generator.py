@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.decision import Decision
+from controller.decisions.decision import Decision
 from controller.metadata.snapshot import snapshot_id_of
 from protocol.messages import metadata_records as m
 from tests.unit.controller.controller_fixture import LOG_DIR, OneNode

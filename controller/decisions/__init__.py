@@ -1,0 +1,1 @@
+"""What the controller decides: each decision is records and an answer."""

@@ -1,0 +1,305 @@
+"""Brokers of the cluster: registering, unfencing, fencing, shutting down.
+
+Owns: the checks on a registration, and what a heartbeat brings about. A broker is fenced
+from its registration until a heartbeat shows that it has read the metadata up to that registration,
+and again when no heartbeat came for `broker.session.timeout.ms`.
+
+Each broker is in one of four states, after Kafka's `BrokerControlState`:
+
+    FENCED               has no leaders; asks to be unfenced → UNFENCED once it has caught up
+    UNFENCED             serves; asks to stop → CONTROLLED_SHUTDOWN, or SHUTDOWN_NOW where it leads
+                         nothing; session lost → FENCED
+    CONTROLLED_SHUTDOWN  leaders have moved away as far as they can; still answers; once it leads
+                         nothing and all brokers have read so → SHUTDOWN_NOW; session lost → FENCED
+    SHUTDOWN_NOW         fenced, and told that it may end
+
+Never: keeps the durable part, which is the image. After a failover every broker gets a session
+anew. Follows KIP-631, KIP-858 and Kafka's `ClusterControlManager`, `BrokerHeartbeatManager`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from controller.decisions.broker_heartbeats import BrokerHeartbeats
+from controller.decisions.decision import (
+    MAX_RECORDS_PER_OPERATION,
+    TOO_MANY_RECORDS,
+    Decision,
+    View,
+)
+from controller.decisions.feature_control import is_kept
+from controller.decisions.leadership_changes import LeadershipChanges
+from controller.metadata.image import BrokerRegistration, MetadataImage
+from controller.metadata.records import MetadataRecord
+from controller.metadata.version import has_directories, level_name
+from controller.settings import ControllerSettings
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from protocol.messages.broker_registration import BrokerRegistrationRequest
+from protocol.messages.metadata_records import (
+    BrokerEndpoint,
+    BrokerFeature,
+    BrokerRegistrationChangeRecord,
+    RegisterBrokerRecord,
+    UnregisterBrokerRecord,
+)
+from protocol.primitives import uuid_to_string
+
+_FENCED = 1
+_UNFENCED = -1
+_SHUTTING_DOWN = 1
+_OVERDUE = 1.5
+"""Heartbeat intervals without a heartbeat of a broker that is to be taken for dead."""
+
+
+class HeartbeatReply(NamedTuple):
+    """What a broker is told about itself."""
+
+    is_caught_up: bool = False
+    is_fenced: bool = True
+    should_shut_down: bool = False
+
+
+def epoch_fault(image: MetadataImage, broker_id: int, epoch: int) -> ApiError | None:
+    """Why a request is not one of the present incarnation of `broker_id`; None if it is."""
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        text = f"No broker registration found for broker id {broker_id}"
+        return ApiError(ErrorCode.STALE_BROKER_EPOCH, text)
+    if broker.epoch != epoch:
+        text = f"Expected broker epoch {broker.epoch}, but got broker epoch {epoch}"
+        return ApiError(ErrorCode.STALE_BROKER_EPOCH, text)
+    return None
+
+
+class ClusterControl:
+    """Decides on brokers; who was heard of when is soft state (`controller.decisions.broker_heartbeats`)."""
+
+    def __init__(self, settings: ControllerSettings, leadership: LeadershipChanges) -> None:
+        self._settings = settings
+        self._leadership = leadership
+        self.heartbeats = BrokerHeartbeats(settings.broker_session_timeout_ms)
+
+    # --- fencing -------------------------------------------------------------------------------
+
+    def fence(self, view: View, broker_id: int, epoch: int | None = None) -> Decision[bool]:
+        """Fence `broker_id`, whose session has run out or whose process is known to be dead.
+
+        With `epoch` only that incarnation. The reply is whether it was fenced by this.
+        """
+        broker = view.image.brokers.get(broker_id)
+        if broker is None or broker.fenced or epoch not in (None, broker.epoch):
+            return Decision(False)
+        return Decision(True, self._fencing(view.image, broker), atomic=False)
+
+    def _fencing(self, image: MetadataImage, broker: BrokerRegistration) -> list[MetadataRecord]:
+        self.heartbeats.forget(broker.id)
+        change = BrokerRegistrationChangeRecord(broker.id, broker.epoch, fenced=_FENCED)
+        return [change, *self._leadership.broker_left(image, broker.id)]
+
+    # --- registration --------------------------------------------------------------------------
+
+    def register(self, view: View, request: BrokerRegistrationRequest) -> Decision[int]:
+        """Register a broker; the reply is its epoch."""
+        broker_id = request.broker_id
+        before = view.image.brokers.get(broker_id)
+        error = self._registration_fault(view, request, before)
+        if error is not None:
+            return Decision(error)
+        records: list[MetadataRecord] = []
+        same_process = before is not None and before.incarnation_id == request.incarnation_id
+        if before is not None and not same_process:
+            unclean = view.image.elr_enabled and before.epoch != request.previous_broker_epoch
+            records = self._leadership.broker_left(view.image, broker_id, unclean)
+        epoch = before.epoch if before is not None and same_process else view.next_offset
+        still_fenced = before.fenced if before is not None and same_process else True
+        record = _registration_record(request, epoch, still_fenced)
+        if not same_process:
+            self.heartbeats.forget(broker_id)
+        self.heartbeats.touch(broker_id, view.now_ms)
+        return Decision(epoch, [record, *records], atomic=False)
+
+    def unregister(self, view: View, broker_id: int) -> Decision[None]:
+        """Forget a broker, which must not be alive for that."""
+        broker = view.image.brokers.get(broker_id)
+        if broker is None:
+            text = f"Broker ID {broker_id} is not currently registered"
+            return Decision(ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, text))
+        # Who comes back under this id may come with empty disks: nothing of it is proof any more.
+        records: list[MetadataRecord] = [
+            *self._leadership.broker_left(view.image, broker_id, view.image.elr_enabled),
+            UnregisterBrokerRecord(broker_id, broker.epoch),
+        ]
+        if len(records) > MAX_RECORDS_PER_OPERATION:
+            return Decision(TOO_MANY_RECORDS)
+        self.heartbeats.forget(broker_id)
+        return Decision(None, records, atomic=False)
+
+    def _registration_fault(
+        self, view: View, request: BrokerRegistrationRequest, before: BrokerRegistration | None
+    ) -> ApiError | None:
+        if request.cluster_id != self._settings.cluster_id:
+            text = (
+                f"Expected cluster ID {self._settings.cluster_id}, "
+                f"but got cluster ID {request.cluster_id}"
+            )
+            return ApiError(ErrorCode.INCONSISTENT_CLUSTER_ID, text)
+        if (
+            before is not None
+            and before.incarnation_id != request.incarnation_id
+            and self._has_session(before, view.now_ms)
+            and not self._is_succeeded(before, request, view.now_ms)
+        ):
+            text = "Another broker is registered with that broker id."
+            return ApiError(ErrorCode.DUPLICATE_BROKER_REGISTRATION, text)
+        if not request.listeners:
+            text = "No listeners specified in request"
+            return ApiError(ErrorCode.INVALID_REGISTRATION, text)
+        return _directory_fault(view.image, request) or _feature_fault(view.image, request)
+
+    def _has_session(self, broker: BrokerRegistration, now_ms: float) -> bool:
+        """Whether another process with this id is alive, as far as one can know."""
+        if broker.fenced or broker.id == self._settings.node_id:
+            # Our own earlier process held a lock on its folders that we hold now.
+            return False
+        return self.heartbeats.has_session(broker.id, now_ms)
+
+    def _is_succeeded(
+        self, before: BrokerRegistration, request: BrokerRegistrationRequest, now_ms: float
+    ) -> bool:
+        """Whether `request` comes from the process after that of `before`: it holds the locks of
+        the same directories. A heartbeat that is overdue as well keeps a copy of the disks from
+        pushing out a broker that lives."""
+        if sorted(request.log_dirs) != sorted(before.log_dirs):
+            return False
+        silence_ms = _OVERDUE * self._settings.broker_heartbeat_interval_ms
+        return self.heartbeats.silent_for_ms(before.id, now_ms) >= silence_ms
+
+    # --- heartbeats ----------------------------------------------------------------------------
+
+    def heartbeat(self, view: View, request: BrokerHeartbeatRequest) -> Decision[HeartbeatReply]:
+        """Take a heartbeat: it renews the session and may ask for another state."""
+        image, broker_id = view.image, request.broker_id
+        error = epoch_fault(image, broker_id, request.broker_epoch)
+        if error is not None:
+            return Decision(error)
+        broker = image.brokers[broker_id]
+        self.heartbeats.touch(broker_id, view.now_ms, request.current_metadata_offset)
+        caught_up = request.current_metadata_offset >= broker.epoch
+        records: list[MetadataRecord] = []
+        if request.want_shut_down:
+            reply, records = self._shut_down(view, broker, caught_up, request.want_fence)
+        elif request.want_fence:
+            reply = HeartbeatReply(caught_up)
+            records = [] if broker.fenced else self._fencing(image, broker)
+        elif broker.fenced and caught_up and not broker.in_controlled_shutdown:
+            change = BrokerRegistrationChangeRecord(broker_id, broker.epoch, fenced=_UNFENCED)
+            records = [change, *self._leadership.broker_unfenced(image, broker_id)]
+            reply = HeartbeatReply(True, is_fenced=False)
+        else:
+            reply = HeartbeatReply(caught_up, is_fenced=broker.fenced)
+        if not records and request.offline_log_dirs:
+            # Otherwise the next heartbeat, which still names them, meets the new state.
+            records = self._directories_offline(image, broker, request.offline_log_dirs)
+        return Decision(reply, records, atomic=False)
+
+    def _shut_down(
+        self, view: View, broker: BrokerRegistration, caught_up: bool, want_fence: bool
+    ) -> tuple[HeartbeatReply, list[MetadataRecord]]:
+        image = view.image
+        ready = HeartbeatReply(caught_up, is_fenced=True, should_shut_down=True)
+        not_yet = HeartbeatReply(caught_up, is_fenced=False)
+        if broker.fenced:
+            return ready, []
+        leads = _leads_anything(image, broker.id)
+        if not broker.in_controlled_shutdown:
+            if want_fence or not leads:
+                return ready, self._fencing(image, broker)
+            change = BrokerRegistrationChangeRecord(
+                broker.id, broker.epoch, in_controlled_shutdown=_SHUTTING_DOWN
+            )
+            records = [change, *self._leadership.broker_left(image, broker.id)]
+            self.heartbeats.note_shutdown(broker.id, view.next_offset + len(records) - 1)
+            return not_yet, records
+        # After a failover nobody remembers when the leaderships moved: by now they have.
+        self.heartbeats.note_shutdown(broker.id, view.next_offset - 1)
+        if leads or not self.heartbeats.shutdown_seen_by_all(image, broker.id):
+            return not_yet, []
+        return ready, self._fencing(image, broker)
+
+    def _directories_offline(
+        self, image: MetadataImage, broker: BrokerRegistration, named: Sequence[bytes]
+    ) -> list[MetadataRecord]:
+        """Records for the directories among `named` that are not known to be offline yet."""
+        lost = [directory for directory in broker.log_dirs if directory in named]
+        if not lost or not has_directories(image.metadata_level):
+            return []
+        left = [directory for directory in broker.log_dirs if directory not in lost]
+        change = BrokerRegistrationChangeRecord(broker.id, broker.epoch, log_dirs=left)
+        return [*self._leadership.directories_lost(image, broker.id, lost), change]
+
+
+def _leads_anything(image: MetadataImage, broker_id: int) -> bool:
+    return any(
+        partition.leader == broker_id
+        for topic in image.topics.by_name.values()
+        for partition in topic.partitions.values()
+    )
+
+
+def _directory_fault(image: MetadataImage, request: BrokerRegistrationRequest) -> ApiError | None:
+    if not request.log_dirs:
+        return ApiError(ErrorCode.INVALID_REGISTRATION, "No directories specified in request")
+    if len(dict.fromkeys(request.log_dirs)) != len(request.log_dirs):
+        return ApiError(ErrorCode.INVALID_REGISTRATION, "Duplicate directory ids in request")
+    for broker in image.brokers.values():
+        if broker.id == request.broker_id:
+            continue
+        for directory in request.log_dirs:
+            if directory in broker.log_dirs:
+                text = (
+                    f"Broker {broker.id} is already registered with directory "
+                    f"{uuid_to_string(directory)}"
+                )
+                return ApiError(ErrorCode.INVALID_REGISTRATION, text)
+    return None
+
+
+def _feature_fault(image: MetadataImage, request: BrokerRegistrationRequest) -> ApiError | None:
+    """A broker must know every finalized feature at its level, or it would misread records."""
+    supported = {
+        f.name: (f.min_supported_version, f.max_supported_version) for f in request.features
+    }
+    for name, level in image.features.items():
+        low, high = supported.get(name, (0, 0))
+        if not low <= level <= high and not is_kept(name, level):
+            shown = f"{level} ({level_name(level)})" if name == "metadata.version" else str(level)
+            text = (
+                f"Unable to register because the broker does not support finalized version "
+                f"{shown} of {name}. The broker wants a version between {low} and {high}, "
+                "inclusive."
+            )
+            return ApiError(ErrorCode.UNSUPPORTED_VERSION, text)
+    return None
+
+
+def _registration_record(
+    request: BrokerRegistrationRequest, epoch: int, fenced: bool
+) -> RegisterBrokerRecord:
+    return RegisterBrokerRecord(
+        broker_id=request.broker_id,
+        incarnation_id=request.incarnation_id,
+        broker_epoch=epoch,
+        end_points=[
+            BrokerEndpoint(e.name, e.host, e.port, e.security_protocol) for e in request.listeners
+        ],
+        features=[
+            BrokerFeature(f.name, f.min_supported_version, f.max_supported_version)
+            for f in request.features
+        ],
+        rack=request.rack,
+        fenced=fenced,
+        log_dirs=list(request.log_dirs),
+    )

@@ -1,0 +1,337 @@
+"""Dynamic configs of topics, brokers, groups and client metrics: what may be set, and the records.
+
+Owns: the four incremental operations, the older replace-all, and what a topic's config comes to
+when all sources are laid over each other.
+
+Never: knows what a config does. Topic keys are checked by their definitions, those of brokers and
+groups by callbacks: only the broker knows which of its own can change while it runs, and what
+limits a group.
+
+Follows KIP-339 (incremental changes), KIP-226 (sources), KIP-848 (group configs), KIP-714 (client
+metrics), and Kafka's `ConfigurationControlManager` and `ControllerConfigurationValidator`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from controller.decisions.client_metrics_config import client_metrics_fault
+from controller.metadata.image import MetadataImage, ResourceType
+from controller.metadata.records import MetadataRecord
+from controller.metadata.topic_names import topic_name_fault
+from controller.settings import ControllerSettings
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
+from storage.config_def import ConfigSource, ConfigType, format_value
+from storage.java_literals import integer
+from storage.log_config import LOG_CONFIG_DEF, SYNONYMS, LogConfig, server_defaults
+
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+_MOST_VALUE = 32_767  # characters: what a string can be in the metadata log
+
+_VALUE_TOO_LONG = ApiError(
+    ErrorCode.INVALID_CONFIG,
+    "The configuration value cannot be added because it exceeds the maximum value size of "
+    f"{_MOST_VALUE} bytes.",
+)
+
+_BROKER_MIN_ISR = ApiError(
+    ErrorCode.INVALID_CONFIG,
+    "Broker-level min.insync.replicas cannot be altered while ELR is enabled.",
+)
+_CLUSTER_MIN_ISR = ApiError(
+    ErrorCode.INVALID_CONFIG,
+    "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.",
+)
+
+
+class ConfigOperation(IntEnum):
+    """What IncrementalAlterConfigs does with a key."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class ConfigChange(NamedTuple):
+    """One operation on one key."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+class EffectiveConfig(NamedTuple):
+    """A config as it holds, and where it comes from."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+    sensitive: bool = False
+
+
+class ConfigurationControl:
+    """Decides on configs; holds nothing that changes but a cache."""
+
+    def __init__(self, settings: ControllerSettings) -> None:
+        self._settings = settings
+        self._static = settings.server_config
+        self._defaults = server_defaults(settings.server_config)
+        self._kafka_defaults = LOG_CONFIG_DEF.defaults()
+        # What topics without a value of their own have, while these are the configs.
+        self._inherited_of: object = None
+        self._inherited: dict[str, EffectiveConfig] = {}
+        self._described = {key for key, one in LOG_CONFIG_DEF.items() if not one.internal}
+
+    # --- changes -------------------------------------------------------------------------------
+
+    def alter_incrementally(
+        self,
+        image: MetadataImage,
+        resource_type: int,
+        name: str,
+        changes: Sequence[ConfigChange],
+        new_topic: bool = False,
+    ) -> list[MetadataRecord] | ApiError:
+        """Records for `changes`, or why not. `new_topic`: the topic is being made."""
+        nulls = [c.name for c in changes if c.value is None and c.operation == ConfigOperation.SET]
+        if nulls:
+            return _null_values(nulls, new_topic)
+        before = image.config(resource_type, name)
+        after = dict(before)
+        for change in changes:
+            error = self._apply(resource_type, change, after)
+            if error is not None:
+                return error
+        one_broker = resource_type == ResourceType.BROKER and bool(name)
+        if one_broker and image.elr_enabled and MIN_INSYNC_REPLICAS in [c.name for c in changes]:
+            return _BROKER_MIN_ISR
+        return self._checked(image, resource_type, name, before, after, new_topic)
+
+    def replace(
+        self, image: MetadataImage, resource_type: int, name: str, configs: Mapping[str, str | None]
+    ) -> list[MetadataRecord] | ApiError:
+        """Records that make `configs` all that the resource sets, or why not."""
+        before = image.config(resource_type, name)
+        nulls = [key for key, value in configs.items() if value is None]
+        if nulls:
+            return _null_values(nulls, False)
+        after = {key: value for key, value in configs.items() if value is not None}
+        return self._checked(image, resource_type, name, before, after, False)
+
+    def _apply(
+        self, resource_type: int, change: ConfigChange, after: dict[str, str]
+    ) -> ApiError | None:
+        name, operation = change.name, change.operation
+        if operation == ConfigOperation.DELETE:
+            after.pop(name, None)
+        elif operation == ConfigOperation.SET:
+            assert change.value is not None, "checked before"
+            after[name] = change.value
+        elif operation in (ConfigOperation.APPEND, ConfigOperation.SUBTRACT):
+            if not self._is_list(resource_type, name):
+                shown = ConfigOperation(operation).name
+                text = f"Can't {shown} to key {name} because its type is not LIST."
+                return ApiError(ErrorCode.INVALID_CONFIG, text)
+            present = after.get(name, self._default_list(resource_type, name))
+            parts = [part for part in present.split(",") if part]
+            for part in _pieces(change.value or ""):
+                if operation == ConfigOperation.APPEND and part not in parts:
+                    parts.append(part)
+                elif operation == ConfigOperation.SUBTRACT and part in parts:
+                    parts.remove(part)
+            after[name] = ",".join(parts)
+            if len(after[name]) > _MOST_VALUE:
+                return _VALUE_TOO_LONG
+        else:
+            text = f"Unsupported operation type: {operation}"
+            return ApiError(ErrorCode.INVALID_REQUEST, text)
+        return None
+
+    def _is_list(self, resource_type: int, name: str) -> bool:
+        """Whether a key takes APPEND and SUBTRACT. Kafka knows lists of topics and brokers only."""
+        if resource_type == ResourceType.BROKER:
+            return True  # the broker that took the request has looked
+        key = LOG_CONFIG_DEF.get(name) if resource_type == ResourceType.TOPIC else None
+        return key is not None and key.type is ConfigType.LIST
+
+    def _default_list(self, resource_type: int, name: str) -> str:
+        if resource_type != ResourceType.TOPIC:
+            return self._static.get(name, "")
+        return format_value(self._defaults.get(name)) or ""
+
+    def _checked(
+        self,
+        image: MetadataImage,
+        resource_type: int,
+        name: str,
+        before: Mapping[str, str],
+        after: Mapping[str, str],
+        new_topic: bool,
+    ) -> list[MetadataRecord] | ApiError:
+        error = self._fault(resource_type, name, after)
+        if error is None and not new_topic:
+            error = _missing(image, resource_type, name)
+        if error is not None:
+            return error
+        records: list[MetadataRecord] = []
+        for key, value in after.items():
+            if before.get(key) != value:
+                records.append(ConfigRecord(resource_type, name, key, value))
+        for key in before:
+            if key not in after:
+                records.append(ConfigRecord(resource_type, name, key, None))
+        if image.elr_enabled and before.get(MIN_INSYNC_REPLICAS) != after.get(MIN_INSYNC_REPLICAS):
+            return _new_minimum(resource_type, name, after, records)
+        return records
+
+    # --- eligible leader replicas --------------------------------------------------------------
+
+    def elr_safety_records(self, image: MetadataImage) -> list[MetadataRecord]:
+        """Records without which ELR must not be turned on: `min.insync.replicas` set for the whole
+        cluster and for no single broker, so that every controller counts the same."""
+        records: list[MetadataRecord] = []
+        if MIN_INSYNC_REPLICAS not in image.config(ResourceType.BROKER, ""):
+            value = format_value(self._defaults[MIN_INSYNC_REPLICAS])
+            records.append(ConfigRecord(ResourceType.BROKER, "", MIN_INSYNC_REPLICAS, value))
+        for (resource_type, name), configs in image.configs.items():
+            if resource_type == ResourceType.BROKER and name and MIN_INSYNC_REPLICAS in configs:
+                records.append(ConfigRecord(ResourceType.BROKER, name, MIN_INSYNC_REPLICAS, None))
+        return records
+
+    # --- checks --------------------------------------------------------------------------------
+
+    def _fault(self, resource_type: int, name: str, after: Mapping[str, str]) -> ApiError | None:
+        if resource_type == ResourceType.TOPIC:
+            if not name:
+                text = "Default topic resources are not allowed."
+                return ApiError(ErrorCode.INVALID_REQUEST, text)
+            fault = topic_name_fault(name)
+            if fault is not None:
+                return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
+            return LogConfig.validate(after, self._defaults)
+        if resource_type == ResourceType.BROKER:
+            return _broker_name_fault(name) or self._settings.check_broker_config(name, after)
+        if resource_type == ResourceType.CLIENT_METRICS:
+            if not name:
+                text = "Default client metrics resources are not allowed."
+                return ApiError(ErrorCode.INVALID_REQUEST, text)
+            return client_metrics_fault(after)
+        if resource_type == ResourceType.GROUP:
+            if not name:
+                text = "Default group resources are not allowed."
+                return ApiError(ErrorCode.INVALID_REQUEST, text)
+            return self._settings.check_group_config(after)
+        text = f"Unknown resource type {resource_type}"
+        return ApiError(ErrorCode.INVALID_REQUEST, text)
+
+    # --- what holds ----------------------------------------------------------------------------
+
+    def effective_topic_configs(
+        self, image: MetadataImage, overrides: Mapping[str, str]
+    ) -> list[EffectiveConfig]:
+        """All configs of a topic that sets `overrides`, by name, as CreateTopics answers them."""
+        return [
+            EffectiveConfig(key, overrides[key], ConfigSource.TOPIC_CONFIG)
+            if key in overrides
+            else self._inherited_config(image, key)
+            for key in sorted(self._described.union(overrides))
+        ]
+
+    def topic_config(self, image: MetadataImage, topic: str, key: str) -> str | None:
+        """The value of one config of a topic as it holds. Cheap: asked for each topic when a broker
+        goes."""
+        own = image.topic_config(topic, key)
+        if own is not None:
+            return own
+        return self._inherited_config(image, key).value
+
+    def _inherited_config(self, image: MetadataImage, key: str) -> EffectiveConfig:
+        """What a topic without a value of its own has."""
+        if image.configs is not self._inherited_of:
+            self._inherited_of, self._inherited = image.configs, {}
+        found = self._inherited.get(key)
+        if found is None:
+            found = self._inherited[key] = self._look_up(image, key)
+        return found
+
+    def _look_up(self, image: MetadataImage, key: str) -> EffectiveConfig:
+        layers = (
+            (
+                image.config(ResourceType.BROKER, str(self._settings.node_id)),
+                ConfigSource.DYNAMIC_BROKER_CONFIG,
+            ),
+            (
+                image.config(ResourceType.BROKER, ""),
+                ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG,
+            ),
+            (self._static, ConfigSource.STATIC_BROKER_CONFIG),
+        )
+        for layer, source in layers:
+            for synonym, _ in SYNONYMS.get(key, ()):
+                if layer.get(synonym) is not None:
+                    value = server_defaults({synonym: layer[synonym]})[key]
+                    return EffectiveConfig(key, format_value(value), source)
+        default = format_value(self._kafka_defaults.get(key))
+        return EffectiveConfig(key, default, ConfigSource.DEFAULT_CONFIG)
+
+
+def _new_minimum(
+    resource_type: int, name: str, after: Mapping[str, str], records: list[MetadataRecord]
+) -> list[MetadataRecord] | ApiError:
+    """`records` with what a change of `min.insync.replicas` needs while ELR are kept.
+
+    What was proof under the old minimum is none under the new one. The broker itself may not have
+    one of its own, or controllers would not count alike.
+    """
+    if resource_type == ResourceType.BROKER:
+        if name:
+            return _BROKER_MIN_ISR
+        if MIN_INSYNC_REPLICAS not in after:
+            return _CLUSTER_MIN_ISR
+    return [*records, ClearElrRecord(name if resource_type == ResourceType.TOPIC else "")]
+
+
+def _pieces(value: str) -> list[str]:
+    """What Java's `split` gives: blanks stay, empty pieces stay but at the end."""
+    pieces = value.split(",")
+    while len(pieces) > 1 and not pieces[-1]:
+        pieces.pop()
+    return pieces if value == "" or pieces != [""] else []
+
+
+def _null_values(names: Sequence[str], new_topic: bool) -> ApiError:
+    if new_topic:
+        text = f"Null value not supported for topic configs: {','.join(sorted(names))}"
+        return ApiError(ErrorCode.INVALID_CONFIG, text)
+    text = f"Null value not supported for : {','.join(sorted(names))}"
+    return ApiError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _missing(image: MetadataImage, resource_type: int, name: str) -> ApiError | None:
+    """The error for a resource that must exist to have configs, and does not."""
+    if resource_type == ResourceType.TOPIC:
+        if image.topics.get(name) is None:
+            text = f"The topic '{name}' does not exist."
+            return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+    elif resource_type == ResourceType.BROKER and name:
+        broker_id = integer(name, 32)
+        if broker_id not in image.brokers and broker_id not in image.controllers:
+            text = f"No broker with id {broker_id} found."
+            return ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, text)
+    return None
+
+
+def _broker_name_fault(name: str) -> ApiError | None:
+    if not name:
+        return None
+    broker_id = integer(name, 32)
+    if broker_id is None:
+        text = "Unable to parse broker name as a base 10 number."
+        return ApiError(ErrorCode.INVALID_REQUEST, text)
+    if broker_id < 0:
+        return ApiError(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
+    return None

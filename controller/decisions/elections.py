@@ -1,0 +1,155 @@
+"""Elections that are asked for, or that come by the clock: preferred leaders, unclean leaders.
+
+ElectLeaders (types: preferred 0, unclean 1) names partitions, or all of them; there, partitions
+that need no election are left out of the answer. By the clock, leadership goes back to preferred
+replicas (`auto.leader.rebalance.enable`: to every one of them; Apache Kafka with KRaft does not
+look at `leader.imbalance.per.broker.percentage` either), and partitions without a leader get one
+where their topic allows an unclean one, also when it began to allow it after the leader was lost.
+
+Never: elects when a broker comes or goes (`controller.decisions.leadership_changes`).
+
+Follows KIP-183, KIP-460 and Kafka's `ReplicationControlManager.electLeaders`,
+`maybeBalancePartitionLeaders`, `maybeElectUncleanLeaders`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from controller.decisions.change_rules import TopicRules, is_active
+from controller.decisions.decision import (
+    MAX_RECORDS_PER_OPERATION,
+    TOO_MANY_RECORDS,
+    Decision,
+    View,
+)
+from controller.decisions.leader_election import Election
+from controller.decisions.partition_change import partition_change
+from controller.metadata.image import NO_LEADER, MetadataImage, PartitionRegistration, TopicImage
+from controller.metadata.records import MetadataRecord
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+
+MAX_ELECTIONS_PER_TURN = 1_000
+"""By the clock; the rest follows in the next turn, so that no turn holds up other decisions."""
+
+_KINDS = {0: Election.PREFERRED, 1: Election.UNCLEAN}
+_ELECTED = ApiError(ErrorCode.NONE)
+_NOT_NEEDED = ApiError(
+    ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
+)
+_UNAVAILABLE = {
+    Election.PREFERRED: ApiError(
+        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available."
+    ),
+    Election.UNCLEAN: ApiError(
+        ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+        "Eligible topic partition leaders are not available.",
+    ),
+}
+
+
+def elect_leaders(
+    view: View, request: ElectLeadersRequest, rules: TopicRules
+) -> Decision[ElectLeadersResponse]:
+    """Hold the elections; each partition on its own."""
+    kind = _KINDS.get(request.election_type)
+    if kind is None:
+        text = f"Unknown election type {request.election_type}"
+        return Decision(ApiError(ErrorCode.INVALID_REQUEST, text))
+    image = view.image
+    records: list[MetadataRecord] = []
+    answer = ElectLeadersResponse()
+    for name, indexes in _asked(image, request):
+        results = ReplicaElectionResult(name)
+        answer.replica_election_results.append(results)
+        for index in indexes:
+            error = _elect(image, name, index, kind, rules, records)
+            if request.topic_partitions is not None or error is not _NOT_NEEDED:
+                results.partition_result.append(PartitionResult(index, error.code, error.message))
+    if len(records) > MAX_RECORDS_PER_OPERATION:
+        return Decision(TOO_MANY_RECORDS)
+    return Decision(answer, records, atomic=False)
+
+
+def _asked(image: MetadataImage, request: ElectLeadersRequest) -> Iterator[tuple[str, list[int]]]:
+    if request.topic_partitions is not None:
+        for asked in request.topic_partitions:
+            yield asked.topic, asked.partitions
+        return
+    for topic in image.topics.by_name.values():
+        yield topic.name, list(topic.partitions)
+
+
+def _elect(
+    image: MetadataImage,
+    name: str,
+    index: int,
+    kind: Election,
+    rules: TopicRules,
+    records: list[MetadataRecord],
+) -> ApiError:
+    topic = image.topics.get(name)
+    if topic is None:
+        return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}")
+    partition = topic.partitions.get(index)
+    if partition is None:
+        text = f"No such partition as {name}-{index}"
+        return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+    preferred = partition.leader == partition.preferred_replica
+    if preferred if kind is Election.PREFERRED else partition.leader != NO_LEADER:
+        return _NOT_NEEDED
+    record = partition_change(
+        topic.id, index, partition, rules.of(image, topic)._replace(election=kind)
+    )
+    if record is None:
+        return _UNAVAILABLE[kind]
+    records.append(record)
+    return _ELECTED
+
+
+def balance_leaders(view: View, rules: TopicRules) -> Decision[bool]:
+    """Give leadership back to preferred replicas; the reply is whether more may be left to do."""
+
+    def concerned(partition: PartitionRegistration) -> bool:
+        preferred = partition.preferred_replica
+        return partition.leader != preferred and is_active(view.image, preferred)
+
+    records: list[MetadataRecord] = []
+    for topic, index, partition in _partitions(view.image):
+        if concerned(partition):
+            kind = rules.of(view.image, topic)._replace(election=Election.PREFERRED)
+            record = partition_change(topic.id, index, partition, kind)
+            if record is not None:
+                records.append(record)
+        if len(records) >= MAX_ELECTIONS_PER_TURN:
+            return Decision(True, records, atomic=False)
+    return Decision(False, records, atomic=False)
+
+
+def elect_unclean(view: View, rules: TopicRules) -> Decision[bool]:
+    """Elect where nobody leads and the topic allows a leader that may lack committed records;
+    the reply is whether more may be left to do."""
+    records: list[MetadataRecord] = []
+    for topic, index, partition in _partitions(view.image):
+        if partition.leader == NO_LEADER and rules.unclean_allowed(view.image, topic):
+            change = rules.of(view.image, topic)
+            record = partition_change(topic.id, index, partition, change)
+            if record is not None:
+                records.append(record)
+        if len(records) >= MAX_ELECTIONS_PER_TURN:
+            return Decision(True, records, atomic=False)
+    return Decision(False, records, atomic=False)
+
+
+def _partitions(
+    image: MetadataImage,
+) -> Iterator[tuple[TopicImage, int, PartitionRegistration]]:
+    for topic in image.topics.by_name.values():
+        for index, partition in topic.partitions.items():
+            yield topic, index, partition

@@ -1,0 +1,166 @@
+"""UpdateFeatures: the cluster goes to other levels of its features, all of a request or none.
+
+A level is taken only when this controller, every registered broker and every controller of the
+quorum support it: a node that does not would misread what follows. Levels go down only where the
+request says so, and `metadata.version` only between levels that store the same metadata.
+
+Owns: those checks, with Kafka's words. Never: what a level means.
+
+Follows KIP-584, KIP-778, KIP-1022 and Kafka's `FeatureControlManager`, `QuorumFeatures`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+from controller.decisions.configuration_control import ConfigurationControl
+from controller.decisions.decision import Decision, View
+from controller.decisions.feature_control import is_elr_level
+from controller.metadata.image import MetadataImage
+from controller.metadata.records import MetadataRecord
+from controller.metadata.version import (
+    ELR_VERSION,
+    KRAFT_VERSION,
+    LEVELS,
+    METADATA_VERSION,
+    MINIMUM_LEVEL,
+    changes_metadata,
+)
+from controller.settings import ControllerSettings
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.metadata_records import FeatureLevelRecord
+
+_ELR_NEEDS = LEVELS["4.0-IV1"]
+_NEEDED = f"{METADATA_VERSION} level {_ELR_NEEDS}"
+_REGISTRATION = LEVELS["3.7-IV0"]
+
+
+class UpgradeType(IntEnum):
+    """How a level may move."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+class FeatureUpdate(NamedTuple):
+    """One feature of a request."""
+
+    name: str
+    level: int
+    upgrade_type: int
+
+
+class FeatureUpdates:
+    """Decides on levels; holds nothing that changes."""
+
+    def __init__(self, settings: ControllerSettings, configuration: ConfigurationControl) -> None:
+        self._settings = settings
+        self._configuration = configuration
+
+    def update(
+        self, view: View, updates: list[FeatureUpdate], validate_only: bool
+    ) -> Decision[None]:
+        """Records for all `updates`, or the first error."""
+        image = view.image
+        proposed = {**image.features, **{update.name: update.level for update in updates}}
+        records: list[MetadataRecord] = []
+        for update in updates:
+            error = self._fault(image, update, proposed)
+            if error is not None:
+                return Decision(error)
+            record = FeatureLevelRecord(update.name, update.level)
+            if is_elr_level(record) and not image.elr_enabled:
+                records += self._configuration.elr_safety_records(image)
+            records.append(record)
+        return Decision(None, () if validate_only else records)
+
+    def _fault(
+        self, image: MetadataImage, update: FeatureUpdate, proposed: Mapping[str, int]
+    ) -> ApiError | None:
+        name, level = update.name, update.level
+        default = MINIMUM_LEVEL if name == METADATA_VERSION else 0
+        text = self._level_fault(image, update, image.features.get(name, default))
+        if text is not None:
+            return _invalid(update, text)
+        if name == METADATA_VERSION:
+            return _metadata_version_fault(image, update)
+        if name == ELR_VERSION and level and proposed.get(METADATA_VERSION, 0) < _ELR_NEEDS:
+            return _invalid(
+                update, f"{name} could not be set to {level} because it depends on {_NEEDED}"
+            )
+        return None
+
+    def _level_fault(self, image: MetadataImage, update: FeatureUpdate, now: int) -> str | None:
+        if update.upgrade_type not in tuple(UpgradeType):
+            return "The controller does not support the given upgrade type."
+        if update.level < 0:
+            return "A feature version cannot be less than 0."
+        unsupported = self._unsupported(image, update.name, update.level)
+        if unsupported is not None:
+            return unsupported
+        upgrade = update.upgrade_type == UpgradeType.UPGRADE
+        if update.level < now and upgrade:
+            return (
+                "Can't downgrade the version of this feature without setting the upgrade type to "
+                "either safe or unsafe downgrade."
+            )
+        if update.level > now and not upgrade:
+            return "Can't downgrade to a newer version."
+        if update.name not in self._settings.supported_features:
+            return f"Feature {update.name} not found."
+        if update.name == KRAFT_VERSION and update.level != now:
+            return "The quorum's own version cannot be changed in this release."
+        return None
+
+    def _unsupported(self, image: MetadataImage, name: str, level: int) -> str | None:
+        node_id = self._settings.node_id
+        own = self._settings.supported_features
+        text = _range_fault(f"Local controller {node_id}", own, name, level)
+        for broker in image.brokers.values():
+            text = text or _range_fault(f"Broker {broker.id}", broker.features, name, level)
+        if text is not None or image.metadata_level < _REGISTRATION:
+            return text
+        for controller in image.controllers.values():
+            if controller.id != node_id:
+                shown = f"Controller {controller.id}"
+                text = text or _range_fault(shown, controller.features, name, level)
+        if text is not None:
+            return text
+        for voter in self._settings.voters:
+            if voter != node_id and voter not in image.controllers:
+                return f"controller {voter} has not registered, and may not support this feature"
+        return None
+
+
+def _invalid(update: FeatureUpdate, text: str) -> ApiError:
+    head = f"Invalid update version {update.level} for feature {update.name}."
+    return ApiError(ErrorCode.INVALID_UPDATE_VERSION, f"{head} {text}")
+
+
+def _range_fault(
+    who: str, features: Mapping[str, tuple[int, int]], name: str, level: int
+) -> str | None:
+    low, high = features.get(name, (0, 0))
+    if low <= level <= high:
+        return None
+    if high == 0:
+        return f"{who} does not support this feature."
+    return f"{who} only supports versions {low if low == high else f'{low}-{high}'}"
+
+
+def _metadata_version_fault(image: MetadataImage, update: FeatureUpdate) -> ApiError | None:
+    level = update.level
+    if level >= image.metadata_level or not changes_metadata(level, image.metadata_level):
+        return None
+    if update.upgrade_type == UpgradeType.UNSAFE_DOWNGRADE:
+        text = "Unsafe metadata downgrade is not supported in this version."
+    else:
+        text = (
+            "Refusing to perform the requested downgrade because it might delete metadata "
+            "information."
+        )
+    head = f"Unsupported metadata.version downgrade from {image.metadata_level} to {level}."
+    return ApiError(ErrorCode.INVALID_UPDATE_VERSION, f"{head} {text}")

@@ -1,0 +1,343 @@
+"""Topics and partitions: creating, growing and deleting them.
+
+Owns: every check that Kafka makes on such a request, with its error codes and words, and the
+records that come of it. Never: changes anything; records come true in `MetadataDelta.replay`.
+
+Follows KIP-4 (topic admin requests), KIP-516 (topic ids), KIP-525 (configs in the answer), and
+Kafka's `ReplicationControlManager`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from controller.decisions.configuration_control import (
+    ConfigChange,
+    ConfigOperation,
+    ConfigurationControl,
+)
+from controller.decisions.decision import (
+    MAX_PARTITIONS_PER_REQUEST,
+    MAX_RECORDS_PER_OPERATION,
+    TOO_MANY_RECORDS,
+    Decision,
+    View,
+)
+from controller.decisions.manual_assignment import assignment_fault, consecutive_fault
+from controller.decisions.partition_change import default_directory
+from controller.decisions.replica_placer import UsableBroker, place_replicas
+from controller.hosting_limit import HostingRoom
+from controller.metadata.image import MetadataImage, ResourceType
+from controller.metadata.records import MetadataRecord
+from controller.metadata.topic_names import (
+    can_collide,
+    collision_index,
+    normalized,
+    topic_name_fault,
+)
+from controller.random_ids import RandomBytes, random_uuid
+from controller.settings import ControllerSettings
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.create_partitions import CreatePartitionsTopic, CreatePartitionsTopicResult
+from protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+)
+from protocol.messages.metadata_records import PartitionRecord, RemoveTopicRecord, TopicRecord
+
+TOO_MANY_PARTITIONS = ApiError(
+    ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
+)
+
+
+class _NewTopic(NamedTuple):
+    records: list[MetadataRecord]
+    result: CreatableTopicResult
+
+
+class ReplicationControl:
+    """Decides on topics. Its only state is the source of randomness it was given."""
+
+    def __init__(
+        self,
+        settings: ControllerSettings,
+        configuration: ConfigurationControl,
+        random_bytes: RandomBytes,
+    ) -> None:
+        self._settings = settings
+        self._configuration = configuration
+        self._random_bytes = random_bytes
+
+    # --- create --------------------------------------------------------------------------------
+
+    def create_topics(
+        self, view: View, topics: Sequence[CreatableTopic], validate_only: bool
+    ) -> Decision[list[CreatableTopicResult]]:
+        """Create `topics`, each on its own: one that is refused does not stop the others, and two
+        whose names collide are created, as in Kafka."""
+        if self._partitions_asked(topics) > MAX_PARTITIONS_PER_REQUEST:
+            return Decision(TOO_MANY_PARTITIONS)
+        names: dict[str, str] | None = None
+        room = HostingRoom(self._settings.hosting, view.image)
+        records: list[MetadataRecord] = []
+        results = []
+        for topic in topics:
+            if can_collide(topic.name) and names is None:
+                names = collision_index(view.image.topics.by_name)
+            new = self._create_topic(view.image, topic, names or {}, room)
+            if isinstance(new, ApiError):
+                results.append(refused_topic(topic.name, new))
+                continue
+            records += new.records
+            results.append(new.result)
+        if len(records) > MAX_RECORDS_PER_OPERATION:
+            return Decision(TOO_MANY_RECORDS)
+        return Decision(results, [] if validate_only else records)
+
+    def _partitions_asked(self, topics: Sequence[CreatableTopic]) -> int:
+        return sum(
+            len(topic.assignments)
+            or (self._settings.num_partitions if topic.num_partitions == -1 else 0)
+            or max(topic.num_partitions, 0)
+            for topic in topics
+        )
+
+    def _create_topic(
+        self,
+        image: MetadataImage,
+        topic: CreatableTopic,
+        names: Mapping[str, str],
+        room: HostingRoom,
+    ) -> _NewTopic | ApiError:
+        error = _name_error(image, topic.name, names)
+        if error is not None:
+            return error
+        changes = [ConfigChange(c.name, ConfigOperation.SET, c.value) for c in topic.configs]
+        config_records = self._configuration.alter_incrementally(
+            image, ResourceType.TOPIC, topic.name, changes, new_topic=True
+        )
+        if isinstance(config_records, ApiError):
+            return config_records
+        assignment = self._assignment(image, topic)
+        if isinstance(assignment, ApiError):
+            return assignment
+        error = room.take(assignment)
+        if error is not None:
+            return error
+        topic_id = self._new_topic_id(image)
+        partitions = [
+            _partition_record(image, topic_id, index, replicas)
+            for index, replicas in enumerate(assignment)
+        ]
+        overrides = {c.name: c.value for c in topic.configs if c.value is not None}
+        result = CreatableTopicResult(
+            name=topic.name,
+            topic_id=topic_id,
+            error_message=None,
+            num_partitions=len(assignment),
+            replication_factor=len(assignment[0]),
+            configs=self._described(image, overrides),
+        )
+        return _NewTopic([TopicRecord(topic.name, topic_id), *config_records, *partitions], result)
+
+    def _described(
+        self, image: MetadataImage, overrides: Mapping[str, str]
+    ) -> list[CreatableTopicConfigs]:
+        return [
+            CreatableTopicConfigs(config.name, config.value, False, int(config.source), False)
+            for config in self._configuration.effective_topic_configs(image, overrides)
+        ]
+
+    def _assignment(
+        self, image: MetadataImage, topic: CreatableTopic
+    ) -> list[list[int]] | ApiError:
+        if topic.assignments:
+            return _manual_assignment(image, topic)
+        factor, count = topic.replication_factor, topic.num_partitions
+        if factor < -1 or factor == 0:
+            text = "Replication factor must be larger than 0, or -1 to use the default value."
+            return ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
+        if count < -1 or count == 0:
+            text = "Number of partitions was set to an invalid non-positive value."
+            return ApiError(ErrorCode.INVALID_PARTITIONS, text)
+        factor = self._settings.default_replication_factor if factor == -1 else factor
+        count = self._settings.num_partitions if count == -1 else count
+        return self._place(image, count, factor)
+
+    def _place(self, image: MetadataImage, count: int, factor: int) -> list[list[int]] | ApiError:
+        placed = place_replicas(usable_brokers(image), count, factor, self._draw)
+        if isinstance(placed, ApiError):
+            text = f"Unable to replicate the partition {factor} time(s): {placed.message}"
+            return ApiError(placed.code, text)
+        return placed
+
+    def _draw(self, bound: int) -> int:
+        return int.from_bytes(self._random_bytes(8), "big") % bound
+
+    def _new_topic_id(self, image: MetadataImage) -> bytes:
+        while True:
+            topic_id = random_uuid(self._random_bytes)
+            if topic_id not in image.topics.by_id:
+                return topic_id
+
+    # --- delete --------------------------------------------------------------------------------
+
+    def delete_topics(
+        self, view: View, topic_ids: Sequence[bytes]
+    ) -> Decision[dict[bytes, ApiError]]:
+        """Delete the topics that exist; the reply has an error for each of the others."""
+        refused: dict[bytes, ApiError] = {}
+        records: list[MetadataRecord] = []
+        for topic_id in topic_ids:
+            if view.image.topics.get_by_id(topic_id) is None:
+                refused[topic_id] = ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+            else:
+                records.append(RemoveTopicRecord(topic_id))
+        if len(records) > MAX_RECORDS_PER_OPERATION:
+            return Decision(TOO_MANY_RECORDS)
+        return Decision(refused, records)
+
+    # --- grow ----------------------------------------------------------------------------------
+
+    def create_partitions(
+        self, view: View, topics: Sequence[CreatePartitionsTopic], validate_only: bool
+    ) -> Decision[list[CreatePartitionsTopicResult]]:
+        """Add partitions to `topics`, each on its own."""
+        records: list[MetadataRecord] = []
+        results = []
+        room = HostingRoom(self._settings.hosting, view.image)
+        for topic in topics:
+            added = self._add_partitions(view.image, topic, room)
+            if isinstance(added, ApiError):
+                result = CreatePartitionsTopicResult(topic.name, added.code, added.message)
+                results.append(result)
+            else:
+                records += added
+                results.append(CreatePartitionsTopicResult(topic.name))
+        if len(records) > MAX_RECORDS_PER_OPERATION:
+            return Decision(TOO_MANY_RECORDS)
+        return Decision(results, [] if validate_only else records)
+
+    def _add_partitions(
+        self, image: MetadataImage, topic: CreatePartitionsTopic, room: HostingRoom
+    ) -> list[MetadataRecord] | ApiError:
+        present = image.topics.get(topic.name)
+        if present is None:
+            return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        count = len(present.partitions)
+        additional = topic.count - count
+        error = _growth_error(topic, count, additional)
+        if error is not None:
+            return error
+        factor = len(present.partitions[0].replicas)
+        assignment: list[list[int]] | ApiError
+        if topic.assignments is None:
+            assignment = self._place(image, additional, factor)
+        else:
+            assignment = [list(a.broker_ids) for a in topic.assignments]
+            for index, replicas in enumerate(assignment, count):
+                fault = assignment_fault(image, index, replicas, factor)
+                if fault is not None:
+                    return fault
+        if isinstance(assignment, ApiError):
+            return assignment
+        error = room.take(assignment)
+        if error is not None:
+            return error
+        return [
+            _partition_record(image, present.id, index, replicas)
+            for index, replicas in enumerate(assignment, count)
+        ]
+
+
+def refused_topic(name: str, error: ApiError) -> CreatableTopicResult:
+    """The CreateTopics result of a topic that is not made. Its configs are empty, never null."""
+    return CreatableTopicResult(name=name, error_code=error.code, error_message=error.message)
+
+
+def usable_brokers(image: MetadataImage) -> list[UsableBroker]:
+    """Brokers that new replicas may be placed on: all registered ones but those going away."""
+    return [
+        UsableBroker(broker.id, broker.rack, broker.fenced)
+        for broker in image.brokers.values()
+        if not broker.in_controlled_shutdown
+    ]
+
+
+def _growth_error(topic: CreatePartitionsTopic, count: int, additional: int) -> ApiError | None:
+    if additional == 0:
+        return ApiError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {count} partition(s).")
+    if additional < 0:
+        text = (
+            f"The topic {topic.name} currently has {count} partition(s); "
+            f"{topic.count} would not be an increase."
+        )
+        return ApiError(ErrorCode.INVALID_PARTITIONS, text)
+    if additional > MAX_PARTITIONS_PER_REQUEST:
+        return TOO_MANY_PARTITIONS
+    if topic.assignments is not None and len(topic.assignments) != additional:
+        text = (
+            f"Attempted to add {additional} additional partition(s), but only "
+            f"{len(topic.assignments)} assignment(s) were specified."
+        )
+        return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+    return None
+
+
+def _name_error(image: MetadataImage, name: str, names: Mapping[str, str]) -> ApiError | None:
+    fault = topic_name_fault(name)
+    if fault is not None:
+        return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
+    if image.topics.get(name) is not None:
+        return ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    other = names.get(normalized(name)) if can_collide(name) else None
+    if other is not None:
+        text = f"Topic '{name}' collides with existing topic: {other}"
+        return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
+    return None
+
+
+def _manual_assignment(image: MetadataImage, topic: CreatableTopic) -> list[list[int]] | ApiError:
+    if topic.replication_factor != -1:
+        text = (
+            "A manual partition assignment was specified, but replication factor was not set to -1."
+        )
+        return ApiError(ErrorCode.INVALID_REQUEST, text)
+    if topic.num_partitions != -1:
+        text = "A manual partition assignment was specified, but numPartitions was not set to -1."
+        return ApiError(ErrorCode.INVALID_REQUEST, text)
+    assigned: dict[int, list[int]] = {}
+    factor: int | None = None
+    for assignment in topic.assignments:
+        index, replicas = assignment.partition_index, list(assignment.broker_ids)
+        if index in assigned:
+            text = f"Found multiple manual partition assignments for partition {index}"
+            return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+        fault = assignment_fault(image, index, replicas, factor)
+        if fault is not None:
+            return fault
+        assigned[index] = replicas
+        factor = len(replicas)
+    fault = consecutive_fault(assigned)
+    if fault is not None:
+        return fault
+    return [assigned[index] for index in range(len(assigned))]
+
+
+def _partition_record(
+    image: MetadataImage, topic_id: bytes, index: int, replicas: list[int]
+) -> PartitionRecord:
+    """A new partition: every live replica is in sync, the first of them leads."""
+    isr = [replica for replica in replicas if image.brokers[replica].active]
+    return PartitionRecord(
+        partition_id=index,
+        topic_id=topic_id,
+        replicas=replicas,
+        isr=isr,
+        leader=isr[0],
+        leader_epoch=0,
+        partition_epoch=0,
+        directories=[default_directory(image.brokers[replica]) for replica in replicas],
+    )

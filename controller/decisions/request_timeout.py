@@ -1,0 +1,65 @@
+"""Commands with a deadline: who asked is answered in time, whatever becomes of the command.
+
+Owns: one timer for each such command that is not answered at once. A command that is late is not
+undone, as in Kafka: REQUEST_TIMED_OUT says that the outcome is unknown. One with a time-out of 0 or
+less, whose time is up when it comes, is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from controller.decisions.decision import Decision, View
+from protocol.errors import ApiError, ErrorCode
+from storage.ports import Scheduler, Timer
+
+T = TypeVar("T")
+
+_LATE = ApiError(ErrorCode.REQUEST_TIMED_OUT)
+
+
+class CommandQueue(Protocol):
+    """Where commands go."""
+
+    def submit(
+        self,
+        name: str,
+        decide: Callable[[View], Decision[T]],
+        reply: Callable[[T | ApiError], None],
+    ) -> None:
+        """See `QuorumController.submit`."""
+
+
+class RequestTimeouts:
+    """Submits commands with a deadline."""
+
+    def __init__(self, queue: CommandQueue, scheduler: Scheduler) -> None:
+        self._queue = queue
+        self._scheduler = scheduler
+
+    def submit(
+        self,
+        name: str,
+        decide: Callable[[View], Decision[T]],
+        reply: Callable[[T | ApiError], None],
+        timeout_ms: int,
+    ) -> None:
+        """As `QuorumController.submit`; REQUEST_TIMED_OUT after `timeout_ms` milliseconds."""
+        if timeout_ms <= 0:
+            reply(_LATE)
+            return
+        timer: Timer | None = None
+        answered = False
+
+        def answer(outcome: T | ApiError) -> None:
+            nonlocal answered
+            if not answered:
+                answered = True
+                if timer is not None:
+                    timer.cancel()
+                reply(outcome)
+
+        self._queue.submit(name, decide, answer)
+        if not answered:
+            timer = self._scheduler.call_later(timeout_ms, lambda: answer(_LATE))

@@ -1,0 +1,102 @@
+"""`controller.decisions.feature_updates`: levels that every node of the cluster must support."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controller.decisions.feature_updates import FeatureUpdate, FeatureUpdates
+from controller.settings import ControllerSettings
+from protocol.errors import ApiError
+from protocol.messages import metadata_records as m
+from tests.unit.controller.controller_fixture import broker_record, image_of
+from tests.unit.controller.decision_fixture import CONFIGURATION, view
+
+ELR = "eligible.leader.replicas.version"
+MV = "metadata.version"
+
+
+def controller_record(
+    controller_id: int, low: int = 7, high: int = 30
+) -> m.RegisterControllerRecord:
+    features = [m.ControllerFeature(MV, low, high), m.ControllerFeature(ELR, 0, 1)]
+    return m.RegisterControllerRecord(controller_id, bytes(16), False, [], features)
+
+
+def update(level: int, *more: Any, name: str = MV, kind: int = 1, at: int = 26) -> Any:
+    settings = ControllerSettings(
+        node_id=9, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=(9, 10)
+    )
+    image = image_of(m.FeatureLevelRecord(MV, at), *more)
+    wanted = [FeatureUpdate(name, level, kind)]
+    return FeatureUpdates(settings, CONFIGURATION).update(view(image), wanted, False)
+
+
+ALL = (broker_record(1), controller_record(9), controller_record(10))
+
+
+@pytest.mark.parametrize(
+    ("level", "kind", "at", "more", "said"),
+    [
+        (30, 1, 26, ALL, None),
+        (27, 2, 29, ALL, None),
+        (24, 2, 29, ALL, None),
+        (22, 2, 29, ALL, "might delete metadata information"),
+        (29, 2, 30, ALL, "might delete metadata information"),
+        (29, 3, 30, ALL, "Unsafe metadata downgrade is not supported"),
+        (30, 1, 26, (*ALL, controller_record(11, 7, 29)), "Controller 11 only supports"),
+        (30, 1, 26, ALL[:2], "controller 10 has not registered"),
+        (30, 1, 14, ALL[:2], None),
+    ],
+)
+def test_metadata_version(level: int, kind: int, at: int, more: Any, said: str | None) -> None:
+    decision = update(level, *more, kind=kind, at=at)
+    if said is None:
+        assert decision.records == [m.FeatureLevelRecord(MV, level)]
+        return
+    assert isinstance(decision.reply, ApiError)
+    assert said in str(decision.reply.message)
+    assert list(decision.records) == []
+
+
+def test_a_broker_that_does_not_know_it() -> None:
+    decision = update(1, *ALL, name=ELR)
+    assert isinstance(decision.reply, ApiError)
+    assert "Broker 1 does not support this feature" in str(decision.reply.message)
+
+
+def test_elr_comes_with_one_minimum_for_all() -> None:
+    """A broker's own minimum would make controllers disagree about who is proven."""
+    own = m.ConfigRecord(4, "1", "min.insync.replicas", "2")
+    decision = update(1, *ALL[1:], own, name=ELR)
+    assert decision.records == [
+        m.ConfigRecord(4, "", "min.insync.replicas", "1"),
+        m.ConfigRecord(4, "1", "min.insync.replicas", None),
+        m.FeatureLevelRecord(ELR, 1),
+    ]
+
+
+def test_elr_needs_its_records() -> None:
+    decision = update(1, *ALL[1:], name=ELR, at=22)
+    assert isinstance(decision.reply, ApiError)
+    assert "depends on metadata.version level 23" in str(decision.reply.message)
+
+
+def test_a_folder_of_an_earlier_release_goes_to_transactions_protocol_2() -> None:
+    features = [
+        m.BrokerFeature("transaction.version", 0, 2),
+        m.BrokerFeature(MV, 7, 30),
+    ]
+    broker = broker_record(1)
+    broker.features = features
+    controllers = [controller_record(9), controller_record(10)]
+    for controller in controllers:
+        controller.features.append(m.ControllerFeature("transaction.version", 0, 2))
+    for level, said in ((2, None), (1, None), (3, "only supports versions 0-2")):
+        decision = update(level, broker, *controllers, name="transaction.version")
+        if said is None:
+            assert decision.records == [m.FeatureLevelRecord("transaction.version", level)]
+        else:
+            assert isinstance(decision.reply, ApiError)
+            assert said in str(decision.reply.message)
