@@ -19,7 +19,6 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from controller.controller_apis import ControllerApis
 from controller.decisions.feature_control import kept_features, unsupported_feature
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch, MetadataListener, MetadataLoader
@@ -31,6 +30,7 @@ from controller.raft.raft_client import RaftClient
 from controller.raft.raft_log import RaftLog
 from controller.raft.snapshot_generator import SnapshotGenerator
 from controller.random_ids import RandomBytes
+from controller.requests.controller_apis import ControllerApis
 from controller.settings import ControllerSettings
 from storage.ports import Network, Scheduler
 from storage.recoverable_log import LogEnvironment

@@ -5,7 +5,7 @@
     UnregisterBroker v0   DescribeQuorum v0-2
 
 Behaviour: a client may send them to any broker, which passes them on. On a node that is its own
-controller that is a call; what they do stands in `controller.controller_apis`, for DescribeQuorum
+controller that is a call; what they do stands in `controller.requests.controller_apis`, for DescribeQuorum
 in `controller.raft.raft_apis`.
 
 AlterConfigs and IncrementalAlterConfigs stop at the broker first: `broker.apis.alter_configs`.
@@ -14,7 +14,7 @@ AlterConfigs and IncrementalAlterConfigs stop at the broker first: `broker.apis.
 from __future__ import annotations
 
 from broker.requests.context import Api, Handle
-from controller.partition_requests import refused_elections, refused_reassignments
+from controller.requests.partition_requests import refused_elections, refused_reassignments
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.alter_partition_reassignments import (

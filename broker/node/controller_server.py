@@ -4,7 +4,7 @@ Owns the table of APIs that other nodes and tools may ask there: the quorum's ow
 registrations and heartbeats, and clients' requests inside Envelopes. Registers this controller in
 the metadata (KIP-919), so that tools and brokers can see what it supports.
 
-Never decides: `controller.controller_apis` and `controller.raft.raft_apis` answer. Follows Kafka's
+Never decides: `controller.requests.controller_apis` and `controller.raft.raft_apis` answer. Follows Kafka's
 `ControllerServer` and `ControllerRegistrationManager`.
 """
 
@@ -23,7 +23,7 @@ from broker.node.broker_probe import BrokerProbe
 from broker.node.shared_server import SharedServer
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.request_handler import RequestHandler
-from controller.controller_apis import API_KEYS, FORWARDED_KEYS
+from controller.requests.controller_apis import API_KEYS, FORWARDED_KEYS
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.errors import ErrorCode

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from broker.node.controller_server import ControllerServer
-from controller.controller_apis import API_KEYS, FORWARDED_KEYS
+from controller.requests.controller_apis import API_KEYS, FORWARDED_KEYS
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.errors import ErrorCode
 from protocol.message_codec import decode_response, encode_request

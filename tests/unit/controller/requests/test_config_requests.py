@@ -1,4 +1,4 @@
-"""`controller.config_requests`: each resource on its own. Words: `test_controller_apis`."""
+"""`controller.requests.config_requests`: each resource on its own. Words: `test_controller_apis`."""
 
 from __future__ import annotations
 

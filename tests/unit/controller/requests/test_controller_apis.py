@@ -1,4 +1,4 @@
-"""Elections, reassignments, features and brokers: the answers that Apache Kafka gave."""
+"""`controller.requests.controller_apis`: the answers that Apache Kafka gave to the same requests."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from typing import Any
 
 import pytest
 
-from tests.golden.cluster_cases import RECORDED, cases
-from tests.golden.controller_cases import comparable, sorted_answer
+from protocol.api_keys import ApiKey
+from protocol.message_codec import decode_response, encode_response
+from tests.golden.controller_cases import RECORDED, cases, comparable, sorted_answer
 from tests.unit.controller.controller_fixture import OneNode
-from tests.unit.controller.test_controller_apis import as_sent
 
 EXPECTED = json.loads(RECORDED.read_text())
+
+
+def as_sent(answer: Any, request: Any, version: int) -> Any:
+    """The answer as it comes out of the wire."""
+    frame = encode_response(answer, version, 7).joined()[4:]
+    return decode_response(ApiKey(request.API_KEY), memoryview(frame), version)[1]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`controller.partition_requests`: answers to requests that are refused whole."""
+"""`controller.requests.partition_requests`: answers to requests that are refused whole."""
 
 from __future__ import annotations
 

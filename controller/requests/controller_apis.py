@@ -119,10 +119,10 @@ class ControllerApis:
 
     def _import_admin_handlers(self) -> None:
         """Admin requests come late or never: a start does not wait for their modules."""
-        from controller.cluster_requests import ClusterRequests
-        from controller.config_requests import ConfigRequests
-        from controller.partition_requests import PartitionRequests
-        from controller.topic_requests import TopicRequests
+        from controller.requests.cluster_requests import ClusterRequests
+        from controller.requests.config_requests import ConfigRequests
+        from controller.requests.partition_requests import PartitionRequests
+        from controller.requests.topic_requests import TopicRequests
 
         timeouts = RequestTimeouts(self._controller, self._scheduler)
         topics = TopicRequests(self._settings, self._controller, timeouts)

@@ -1,0 +1,1 @@
+"""The controller's APIs: requests made decisions, decisions made answers."""
