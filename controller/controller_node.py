@@ -32,8 +32,8 @@ from controller.raft.snapshot_generator import SnapshotGenerator
 from controller.random_ids import RandomBytes
 from controller.requests.controller_apis import ControllerApis
 from controller.settings import ControllerSettings
+from storage.log.recoverable_log import LogEnvironment
 from storage.ports import Network, Scheduler
-from storage.recoverable_log import LogEnvironment
 
 if TYPE_CHECKING:
     from controller.raft.quorum_network import QuorumNetwork

@@ -1,7 +1,7 @@
 """The new segment that compaction writes: its log and its indexes, in files that end `.cleaned`.
 
 Owns: those files until they are durable. Never: touches a file of the log itself; a `.cleaned` file
-is nothing until `storage.segment_replacement` takes it in, and a start removes it.
+is nothing until `storage.log.segment_replacement` takes it in, and a start removes it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from protocol.record_batch import RecordBatchHeader
 from storage.cleaner_job import CleanedGroup
 from storage.filesystem import BytesLike, File, Filesystem
-from storage.indexes import OffsetIndex, TimeIndex
-from storage.segment_names import (
+from storage.log.indexes import OffsetIndex, TimeIndex
+from storage.log.segment_names import (
     CLEANED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -20,7 +20,7 @@ from storage.segment_names import (
     TXN_INDEX_SUFFIX,
     offset_name,
 )
-from storage.transaction_index import AbortedTxn, encode_transactions
+from storage.log.transaction_index import AbortedTxn, encode_transactions
 
 _SYNC_BYTES = 8 * 1024 * 1024
 """Written bytes are synced each time there are so many: one sync of a whole segment at its end

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from protocol.control_records import ControlRecordType
 from protocol.record_batch import RecordBatchHeader
-from storage.transaction_index import AbortedTxn
+from storage.log.transaction_index import AbortedTxn
 
 
 class _OpenAborted:

@@ -40,17 +40,17 @@ from storage.cleaner_job import (
     SourceSegment,
 )
 from storage.filesystem import Filesystem
-from storage.indexes import RELATIVE_OFFSET_MAX
-from storage.offset_map import OffsetMap
-from storage.record_filter import body_of, choose_records, empty_batch, index_keys, rebuild
-from storage.segment_names import (
+from storage.log.indexes import RELATIVE_OFFSET_MAX
+from storage.log.segment_names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
     offset_name,
 )
-from storage.transaction_index import AbortedTxn, decode_transactions
+from storage.log.transaction_index import AbortedTxn, decode_transactions
+from storage.offset_map import OffsetMap
+from storage.record_filter import body_of, choose_records, empty_batch, index_keys, rebuild
 
 Throttle = Callable[[int], None]
 """Told of bytes read and written; waits where they are too many."""

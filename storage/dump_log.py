@@ -20,7 +20,7 @@ from protocol.control_records import (
 )
 from protocol.record_batch import CorruptBatch, RecordBatchHeader, crc_is_valid, iterate_batches
 from protocol.records import Record, iterate_records
-from storage.checkpoints import (
+from storage.log.checkpoints import (
     CLEAN_SHUTDOWN,
     CLEANER_CHECKPOINT,
     HIGH_WATERMARK_CHECKPOINT,
@@ -31,9 +31,9 @@ from storage.checkpoints import (
     decode_leader_epochs,
     decode_offsets,
 )
-from storage.indexes import OFFSET_ENTRY, TIME_ENTRY
-from storage.producer_snapshot import decode_snapshot
-from storage.transaction_index import decode_transactions
+from storage.log.indexes import OFFSET_ENTRY, TIME_ENTRY
+from storage.log.producer_snapshot import decode_snapshot
+from storage.log.transaction_index import decode_transactions
 
 _SHOWN_CHARACTERS_MAX = 200
 _OFFSET_CHECKPOINTS = (

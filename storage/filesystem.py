@@ -2,7 +2,7 @@
 
 Owns: file descriptors, the crash-safe replacement of small files, locks on log directories.
 Never: knows a format, retries a failed fsync, or hides an `OSError`. Whoever holds a log directory
-takes it offline when one is raised (`storage.log_dir_failure`).
+takes it offline when one is raised (`storage.log.log_dir_failure`).
 
 Cores get a `Filesystem` by constructor; the simulator brings one that loses and tears bytes.
 """

@@ -15,16 +15,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
+from storage.log.log_dir_failure import LogDirFailure, is_lack_of_descriptors
+from storage.log.log_environment import LogEnvironment
+from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailure, is_lack_of_descriptors
-from storage.log_environment import LogEnvironment
 from storage.topic_partition import (
     DELETE_DIR_SUFFIX,
     FUTURE_DIR_SUFFIX,
     TopicPartition,
     set_aside_name,
 )
-from storage.unified_log import UnifiedLog
 
 NAME_LENGTH_MAX = 200
 """Longer names of topics are cut in the names of `-future` folders: they cannot be moved."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from storage.cleaner import clean
 from storage.cleaner_job import CleanJob
 from storage.cleaner_ports import Cleaned
-from storage.log_environment import LogEnvironment
+from storage.log.log_environment import LogEnvironment
 
 
 class InlineRunner:

@@ -26,13 +26,13 @@ from typing import Protocol
 
 from storage.cleaner_job import CleaningFailed, CleanJob, CleanResult
 from storage.cleaner_ports import CleanerDied, CleanerRunner, CleanerSettings
+from storage.log.log_dir_failure import LogDirFailure
+from storage.log.log_environment import LogEnvironment
+from storage.log.segment_replacement import cleaned_names, remove_cleaned
+from storage.log.unified_log import UnifiedLog
 from storage.log_cleaner_manager import LogCleanerManager, LogToClean
-from storage.log_dir_failure import LogDirFailure
-from storage.log_environment import LogEnvironment
 from storage.ports import Timer
-from storage.segment_replacement import cleaned_names, remove_cleaned
 from storage.topic_partition import TopicPartition
-from storage.unified_log import UnifiedLog
 
 _log = logging.getLogger("ottla.cleaner")
 

@@ -17,16 +17,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from storage.checkpoints import PARTITION_METADATA, decode_partition_metadata
 from storage.filesystem import Filesystem
+from storage.log.checkpoints import PARTITION_METADATA, decode_partition_metadata
+from storage.log.log_dir_failure import is_of_one_file
+from storage.log.log_environment import LogEnvironment
+from storage.log.recovery_report import RecoveryReport
+from storage.log.segment_names import LOG_SUFFIX, base_offset_of
+from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.log_dir_failure import is_of_one_file
 from storage.log_dir_state import LogDirState
 from storage.log_dirs import take_clean_marker
-from storage.log_environment import LogEnvironment
 from storage.offset_checkpoints import Offsets, read_offsets
-from storage.recovery_report import RecoveryReport
-from storage.segment_names import LOG_SUFFIX, base_offset_of
 from storage.topic_partition import (
     DELETE_DIR_SUFFIX,
     FUTURE_DIR_SUFFIX,
@@ -35,7 +36,6 @@ from storage.topic_partition import (
     is_set_aside,
     parse_directory,
 )
-from storage.unified_log import UnifiedLog
 
 METADATA_TOPIC = "__cluster_metadata"
 

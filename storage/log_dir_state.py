@@ -6,17 +6,17 @@ Owns: what the offset checkpoints of the directory say. Never: opens or closes a
 
 from __future__ import annotations
 
-from storage.checkpoints import (
+from storage.filesystem import Lock
+from storage.log.checkpoints import (
     HIGH_WATERMARK_CHECKPOINT,
     LOG_START_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
 )
-from storage.filesystem import Lock
+from storage.log.recoverable_log import LogEnvironment
+from storage.log.unified_log import UnifiedLog
+from storage.log.unopened_logs import KeptOffsets
 from storage.offset_checkpoints import OffsetCheckpoint, Offsets
-from storage.recoverable_log import LogEnvironment
 from storage.topic_partition import TopicPartition
-from storage.unified_log import UnifiedLog
-from storage.unopened_logs import KeptOffsets
 
 
 class LogDirState:

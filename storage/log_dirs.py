@@ -9,7 +9,8 @@ the marker). Kafka's classes: `MetaPropertiesEnsemble`, `CleanShutdownFileHandle
 
 from __future__ import annotations
 
-from storage.checkpoints import (
+from storage.filesystem import Filesystem, Lock
+from storage.log.checkpoints import (
     CLEAN_SHUTDOWN,
     LOCK_FILE,
     META_PROPERTIES,
@@ -19,7 +20,6 @@ from storage.checkpoints import (
     encode_clean_shutdown,
     encode_meta_properties,
 )
-from storage.filesystem import Filesystem, Lock
 
 UNKNOWN_BROKER_EPOCH = -1
 

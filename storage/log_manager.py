@@ -18,17 +18,21 @@ from contextlib import suppress
 
 from protocol.record_batch import CorruptBatch
 from protocol.records import UNPACKED_LIMIT_BYTES
-from storage.checkpoints import PARTITION_METADATA, encode_partition_metadata
-from storage.descriptors import Descriptors
 from storage.filesystem import Usage
 from storage.future_logs import FutureLogs
-from storage.log_config import LogConfig
-from storage.log_dir_failure import (
+from storage.log.checkpoints import PARTITION_METADATA, encode_partition_metadata
+from storage.log.descriptors import Descriptors
+from storage.log.log_dir_failure import (
     DescriptorsLack,
     LogDirFailure,
     LogUnusable,
     is_lack_of_descriptors,
 )
+from storage.log.log_environment import LogEnvironment
+from storage.log.sliced_work import SlicedWork
+from storage.log.unified_log import UnifiedLog
+from storage.log.unopened_logs import KeptOffsets, UnopenedLog, are_one
+from storage.log_config import LogConfig
 from storage.log_dir_loader import FoundLog, LogDirLoader, folders
 from storage.log_dir_state import LogDirState
 from storage.log_dirs import (
@@ -37,21 +41,17 @@ from storage.log_dirs import (
     lock_dir,
     read_clean_marker,
 )
-from storage.log_environment import LogEnvironment
 from storage.log_manager_settings import LogManagerSettings
 from storage.log_upkeep import LogUpkeep
 from storage.logs_closing import LogsClosing
 from storage.logs_loading import IsStray, LogsLoading
 from storage.ports import Blocking
-from storage.sliced_work import SlicedWork
 from storage.topic_partition import (
     DELETE_DIR_SUFFIX,
     STRAY_DIR_SUFFIX,
     TopicPartition,
     set_aside_name,
 )
-from storage.unified_log import UnifiedLog
-from storage.unopened_logs import KeptOffsets, UnopenedLog, are_one
 
 HomeOf = Callable[[TopicPartition], str | None]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from storage.refusal import LONG_MAX
+from storage.log.refusal import LONG_MAX
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from protocol.record_batch import CorruptBatch
-from storage.log_dir_failure import LogDirFailure
-from storage.unified_log import UnifiedLog
+from storage.log.log_dir_failure import LogDirFailure
+from storage.log.unified_log import UnifiedLog
 
 
 class LogsClosing:

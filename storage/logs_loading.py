@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from storage.log_dir_failure import is_lack_of_descriptors
+from storage.log.log_dir_failure import is_lack_of_descriptors
+from storage.log.log_environment import LogEnvironment
+from storage.log.unified_log import UnifiedLog
+from storage.log.unopened_logs import KeptOffsets
 from storage.log_dir_loader import FoundLog, LogDirLoader, Survey
 from storage.log_dir_state import LogDirState
-from storage.log_environment import LogEnvironment
 from storage.ports import Timer
 from storage.topic_partition import TopicPartition
-from storage.unified_log import UnifiedLog
-from storage.unopened_logs import KeptOffsets
 
 PROGRESS_INTERVAL_MS = 5_000
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from storage.checkpoints import decode_offsets, encode_offsets
 from storage.filesystem import Filesystem
+from storage.log.checkpoints import decode_offsets, encode_offsets
 from storage.ports import Blocking
 from storage.topic_partition import TopicPartition
 

@@ -27,7 +27,7 @@ from protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopicResult,
 )
 from storage.future_logs import NAME_LENGTH_MAX
-from storage.log_dir_failure import DescriptorsLack, LogDirFailure
+from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure
 
 _log = logging.getLogger("ottla.replicas")
 

@@ -24,8 +24,8 @@ from protocol.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 from storage.filesystem import Usage
-from storage.log_dir_failure import LogDirFailure
-from storage.unified_log import UnifiedLog
+from storage.log.log_dir_failure import LogDirFailure
+from storage.log.unified_log import UnifiedLog
 
 NO_LAG = -1
 

@@ -18,7 +18,7 @@ from protocol.messages.describe_producers import (
     ProducerState,
     TopicResponse,
 )
-from storage.producer_state import ProducerStateEntry
+from storage.log.producer_state import ProducerStateEntry
 
 NO_OFFSET = -1
 

@@ -18,7 +18,7 @@ from struct import Struct
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from protocol.produce_codec import AnswerTemplate
-from storage.plain_append import PreparedAppend
+from storage.log.plain_append import PreparedAppend
 
 
 class ExpectedProduce:

@@ -35,8 +35,8 @@ from protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from storage.fetch_data import TimestampAndOffset
-from storage.sliced_work import LOOKS_AT_ONCE, Steps
+from storage.log.fetch_data import TimestampAndOffset
+from storage.log.sliced_work import LOOKS_AT_ONCE, Steps
 
 _log = logging.getLogger(__name__)
 

@@ -45,10 +45,10 @@ from protocol.messages.produce import (
     TopicProduceResponse,
 )
 from protocol.record_batch import CODEC_MASK, HEADER_SIZE, TRANSACTIONAL_FLAG
-from storage.log_append_info import AppendOrigin
-from storage.log_validator import split_batches
-from storage.refusal import Refusal
-from storage.verification_state import VerificationGuard
+from storage.log.log_append_info import AppendOrigin
+from storage.log.log_validator import split_batches
+from storage.log.refusal import Refusal
+from storage.log.verification_state import VerificationGuard
 
 ADMIN_CLIENT_ID = "__admin_client"
 """Of those who may write to internal topics (Kafka's `AdminUtils`)."""

@@ -33,7 +33,7 @@ from protocol.fetch_codec import (
 )
 from protocol.message_codec import ResponseParts
 from protocol.primitives import RecordSlice
-from storage.file_records import FileRecords
+from storage.log.file_records import FileRecords
 
 T = TypeVar("T")
 

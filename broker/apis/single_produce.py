@@ -28,9 +28,9 @@ from protocol.messages.produce import (
 )
 from protocol.produce_codec import FLEXIBLE_FROM, encode, encode_one, read_one
 from protocol.record_batch import HEADER_SIZE, TRANSACTIONAL_FLAG
-from storage.log_append_info import LogAppendInfo
-from storage.log_validator import LookedAt
-from storage.sliced_work import first_slice
+from storage.log.log_append_info import LogAppendInfo
+from storage.log.log_validator import LookedAt
+from storage.log.sliced_work import first_slice
 
 LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
 LOOKED_AT = TRANSACTIONAL_FLAG | 4  # most batches have neither bit: 4 is in zstd's codec

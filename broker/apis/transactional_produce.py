@@ -28,9 +28,9 @@ from broker.verification.transaction_verification import (
 from protocol.errors import ErrorCode
 from protocol.messages.produce import ProduceRequest
 from protocol.record_batch import HEADER, HEADER_SIZE, TRANSACTIONAL_FLAG
+from storage.log.verification_state import VerificationGuard
 from storage.ports import Scheduler
 from storage.topic_partition import TopicPartition
-from storage.verification_state import VerificationGuard
 
 TOPIC_IDS_FROM = 13
 _FIRST_RETRY_MS = 1

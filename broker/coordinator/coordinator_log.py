@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode
-from storage.verification_state import VerificationGuard
+from storage.log.verification_state import VerificationGuard
 
 Record = tuple[bytes, bytes | None]
 """Key and value of a record to append; value None is a tombstone."""

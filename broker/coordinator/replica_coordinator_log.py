@@ -35,8 +35,8 @@ from protocol.record_batch import (
     CorruptBatch,
     iterate_batches,
 )
-from storage.file_records import FileRecords
-from storage.log_append_info import AppendOrigin
+from storage.log.file_records import FileRecords
+from storage.log.log_append_info import AppendOrigin
 from storage.ports import Blocking
 from storage.topic_partition import TopicPartition
 

@@ -30,7 +30,7 @@ threads may share it."""
 
 
 class FileSlice(Protocol):
-    """An immutable run of a file's bytes (`storage.file_records.FileRecords`).
+    """An immutable run of a file's bytes (`storage.log.file_records.FileRecords`).
 
     `fileno()` is asked for at each use on the loop's thread, and raises ValueError or OSError once
     the file is closed; files are closed on that thread too, so a number is never a reused one.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from broker.replication.partition import Partition
     from broker.replication.replica_manager import ReplicaManager
     from broker.requests.request_handler import RequestHandler
-    from storage.unified_log import UnifiedLog
+    from storage.log.unified_log import UnifiedLog
 
 _SERVER = "kafka_server_replicamanager"
 _LOG_VALUES: tuple[tuple[str, str, Callable[[UnifiedLog], int]], ...] = (

@@ -10,7 +10,7 @@ from controller.hosting_limit import HostingLimit
 from controller.settings import ControllerSettings
 from controller.storage_format import LogDirectories
 from storage.cleaner_ports import CleanerSettings
-from storage.descriptors import Descriptors, default_reserve
+from storage.log.descriptors import Descriptors, default_reserve
 
 
 def controller_settings(

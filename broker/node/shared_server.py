@@ -27,13 +27,13 @@ from controller.storage_format import LogDirectories, read_bootstrap
 from protocol.api_keys import ApiKey
 from protocol.frame_memory import Allocate
 from storage.cleaner_ports import CleanerRunner
-from storage.closed_files import UNLIMITED
 from storage.filesystem import Filesystem
+from storage.log.closed_files import UNLIMITED
+from storage.log.log_dir_failure import LogDirFailureChannel
+from storage.log.unified_log import LogEnvironment
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailureChannel
 from storage.log_manager import LogManager, LogManagerSettings
 from storage.ports import Blocking, Network, Scheduler
-from storage.unified_log import LogEnvironment
 
 _log = logging.getLogger("ottla.node")
 

@@ -23,8 +23,8 @@ from controller.storage_format import (
     read_directories,
 )
 from protocol.primitives import uuid_from_string
-from storage.checkpoints import META_PROPERTIES
 from storage.filesystem import Filesystem
+from storage.log.checkpoints import META_PROPERTIES
 
 _log = logging.getLogger("ottla.storage")
 

@@ -40,8 +40,8 @@ from broker.process.standard_streams import is_heard
 from broker.scheduler import BlockingPool, LoopScheduler
 from controller.metadata.records import MetadataRecordError
 from controller.raft.quorum_state import QuorumStateError
-from storage.descriptors import SPARES
 from storage.filesystem import LocalFilesystem
+from storage.log.descriptors import SPARES
 from storage.log_dirs import LogDirLocked
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import Any
 
 from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
-from storage.fetch_data import UNDEFINED_EPOCH, UNDEFINED_OFFSET
+from storage.log.fetch_data import UNDEFINED_EPOCH, UNDEFINED_OFFSET
 
 _log = logging.getLogger("ottla.replication")
 

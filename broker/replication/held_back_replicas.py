@@ -14,8 +14,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from storage.descriptors import Descriptors
-from storage.log_dir_failure import DescriptorsLack
+from storage.log.descriptors import Descriptors
+from storage.log.log_dir_failure import DescriptorsLack
 from storage.ports import Scheduler
 
 _log = logging.getLogger("ottla.replicas")

@@ -23,8 +23,8 @@ from broker.replication.replica import Replica
 from controller.metadata.image import RECOVERED, PartitionRegistration
 from controller.metadata.topic_names import is_internal
 from protocol.errors import ErrorCode
-from storage.log_dir_failure import LogDirFailure
-from storage.unified_log import UnifiedLog
+from storage.log.log_dir_failure import LogDirFailure
+from storage.log.unified_log import UnifiedLog
 
 _log = logging.getLogger("ottla.isr")
 

@@ -12,10 +12,10 @@ from broker.metrics import TopicMetrics
 from broker.replication.partition_reads import NO_EPOCH, PartitionReads
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from protocol.errors import ErrorCode
-from storage.log_append_info import AppendOrigin, LogAppendInfo
-from storage.log_validator import Look, LookedAt
-from storage.plain_append import PreparedAppend
-from storage.verification_state import VerificationGuard
+from storage.log.log_append_info import AppendOrigin, LogAppendInfo
+from storage.log.log_validator import Look, LookedAt
+from storage.log.plain_append import PreparedAppend
+from storage.log.verification_state import VerificationGuard
 
 
 class PartitionAppends(PartitionReads):

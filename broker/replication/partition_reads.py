@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from broker.replication.followers import Followers
 from protocol.errors import ErrorCode
 from protocol.record_batch import CorruptBatch
-from storage.fetch_data import TimestampAndOffset
-from storage.file_records import FileRecords
-from storage.log_dir_failure import LogDirFailure
-from storage.sliced_work import Steps
-from storage.transaction_index import AbortedTxn
-from storage.unified_log import UnifiedLog
+from storage.log.fetch_data import TimestampAndOffset
+from storage.log.file_records import FileRecords
+from storage.log.log_dir_failure import LogDirFailure
+from storage.log.sliced_work import Steps
+from storage.log.transaction_index import AbortedTxn
+from storage.log.unified_log import UnifiedLog
 
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1

@@ -32,7 +32,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.fetch import FetchResponse, PartitionData
 from protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from protocol.replica_fetch_codec import OneFetched
-from storage.log_dir_failure import LogDirFailure
+from storage.log.log_dir_failure import LogDirFailure
 from storage.ports import Channel, ChannelFailure, Scheduler, Timer
 
 _log = logging.getLogger("ottla.replication")

@@ -27,7 +27,7 @@ from controller.metadata.image import (
     PartitionRegistration,
 )
 from protocol.primitives import uuid_to_string
-from storage.log_dir_failure import LogUnusable
+from storage.log.log_dir_failure import LogUnusable
 from storage.log_manager import LogManager
 from storage.topic_partition import TopicPartition
 

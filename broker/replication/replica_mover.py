@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from broker.replication.partition import Partition
 from broker.replication.replication_quota import UNLIMITED
 from protocol.errors import ErrorCode
-from storage.fetch_data import UNDEFINED_EPOCH, UNDEFINED_OFFSET
-from storage.log_dir_failure import DescriptorsLack, LogDirFailure, is_lack_of_descriptors
+from storage.log.fetch_data import UNDEFINED_EPOCH, UNDEFINED_OFFSET
+from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, is_lack_of_descriptors
+from storage.log.unified_log import UnifiedLog
 from storage.log_manager import LogManager
 from storage.ports import Blocking, Scheduler
-from storage.unified_log import UnifiedLog
 
 _log = logging.getLogger("ottla.replicas")
 

@@ -20,8 +20,8 @@ from broker.verification.transaction_verification import (
     TransactionVerifier,
 )
 from protocol.errors import ErrorCode
+from storage.log.verification_state import VerificationGuard
 from storage.topic_partition import TopicPartition
-from storage.verification_state import VerificationGuard
 
 Errors = dict[TopicPartition, ErrorCode]
 Guards = dict[TopicPartition, VerificationGuard]

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from controller.metadata.records import MetadataRecordError
 from protocol.record_batch import HEADER_SIZE, CorruptBatch, crc_is_valid, read_header
-from storage.batch_scan import valid_batches
 from storage.filesystem import File, Filesystem
-from storage.segment_names import LOG_SUFFIX, SNAPSHOT_SUFFIX, base_offset_of, segment_path
+from storage.log.batch_scan import valid_batches
+from storage.log.segment_names import LOG_SUFFIX, SNAPSHOT_SUFFIX, base_offset_of, segment_path
 
 _MAGIC_AT = 16
 _MAGIC = b"\x02"

@@ -30,7 +30,7 @@ from controller.raft.raft_roles import RaftConfig
 from controller.raft.snapshot_download import SnapshotDownload
 from controller.settings import ControllerSettings
 from protocol.record_batch import CorruptBatch
-from storage.log_dir_failure import LogDirFailure, is_lack_of_descriptors
+from storage.log.log_dir_failure import LogDirFailure, is_lack_of_descriptors
 from storage.ports import Scheduler, Timer
 
 LACK_RETRY_MS = 100  # without a descriptor for what has to be durable

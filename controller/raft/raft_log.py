@@ -3,7 +3,7 @@
 Owns: the folder, what it is opened with, and the cleaning of what snapshots have made superfluous.
 Never: decides what is appended or committed (`controller.raft.raft`), nor when a snapshot is taken.
 
-A failure of the disk goes the way of every log directory (`storage.log_dir_failure`); since this
+A failure of the disk goes the way of every log directory (`storage.log.log_dir_failure`); since this
 one is the metadata directory, the process ends.
 
 Follows KIP-630 and Kafka's `KafkaRaftLog` and `FileQuorumStateStore`.
@@ -25,13 +25,13 @@ from controller.raft.quorum_voters import ControlRecords, QuorumVoters
 from controller.settings import ControllerSettings
 from protocol.errors import ErrorCode
 from protocol.record_batch import RecordBatchHeader, iterate_batches
-from storage.checkpoints import encode_partition_metadata
-from storage.fetch_data import FetchDataInfo
-from storage.log_append_info import LogAppendInfo
+from storage.log.checkpoints import encode_partition_metadata
+from storage.log.fetch_data import FetchDataInfo
+from storage.log.log_append_info import LogAppendInfo
+from storage.log.recoverable_log import LogEnvironment
+from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.recoverable_log import LogEnvironment
 from storage.topic_partition import TopicPartition
-from storage.unified_log import UnifiedLog
 
 logger = logging.getLogger(__name__)
 

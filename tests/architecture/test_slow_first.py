@@ -9,10 +9,10 @@ from tests.architecture.sources import ROOT
 from tests.slow_first import QUICK, is_quick
 
 SHUFFLED = [
-    "tests/unit/storage/test_indexes.py::test_b",
+    "tests/unit/storage/log/test_indexes.py::test_b",
     "tests/compat/test_admin.py::test_a",
     "tests/architecture/test_sizes.py::test_a",
-    "tests/unit/storage/test_indexes.py::test_a",
+    "tests/unit/storage/log/test_indexes.py::test_a",
     "tests/chaos/test_delivery.py::test_a",
 ]
 

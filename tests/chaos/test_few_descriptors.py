@@ -27,7 +27,7 @@ from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch, iterate_records
-from storage.descriptors import CONNECTIONS_MIN, default_reserve
+from storage.log.descriptors import CONNECTIONS_MIN, default_reserve
 from tests.wire_client import WireClient
 
 LIMIT, LOWER = 512, 400

@@ -13,12 +13,12 @@ import pytest
 from confluent_kafka import Producer
 
 from storage.filesystem import LocalFilesystem
+from storage.log.log_dir_failure import LogDirFailureChannel
+from storage.log.recoverable_log import LogEnvironment
+from storage.log.transaction_index import AbortedTxn
+from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailureChannel
-from storage.recoverable_log import LogEnvironment
 from storage.topic_partition import TopicPartition
-from storage.transaction_index import AbortedTxn
-from storage.unified_log import UnifiedLog
 from tests.apache_kafka import ApacheKafka
 from tests.java_tools import FAST_START
 from tests.simulation.sim_scheduler import SimScheduler

@@ -9,9 +9,9 @@ import json
 
 import pytest
 
-from storage.log_append_info import AppendOrigin
+from storage.log.log_append_info import AppendOrigin
+from storage.log.log_validator import Refusal, validate
 from storage.log_config import LogConfig
-from storage.log_validator import Refusal, validate
 from tests.golden.damaged_batches import ANSWERS, CASES, NOW_MS
 
 _RECORDED = json.loads(ANSWERS.read_text())

@@ -20,7 +20,7 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from storage.unified_log import UnifiedLog
+from storage.log.unified_log import UnifiedLog
 from tests.simulation.cast import ACCOUNTS, COPIERS, SOURCE
 from tests.simulation.cluster_view import TRANSACTIONS_TOPIC
 from tests.simulation.producers import Batch, Sending

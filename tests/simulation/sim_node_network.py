@@ -14,8 +14,8 @@ from typing import Any
 from protocol.api_keys import ApiKey
 from protocol.message_codec import answer_to, decode_answer, encode_request
 from protocol.messages.write_txn_markers import WriteTxnMarkersRequest
+from storage.log.producer_state import EPOCH_BUMP_VERSION
 from storage.ports import Answered, ChannelFailure
-from storage.producer_state import EPOCH_BUMP_VERSION
 from tests.simulation.sim_links import Wire
 from tests.simulation.sim_network import SimNetwork
 from tests.simulation.sim_process import ProcessScheduler, ProcessTimer

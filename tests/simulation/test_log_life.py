@@ -14,11 +14,11 @@ import pytest
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches, read_header
 from protocol.records import iterate_records
-from storage import next_segment
-from storage.closed_files import UNLIMITED
-from storage.file_records import FileRecords
+from storage.log import next_segment
+from storage.log.closed_files import UNLIMITED
+from storage.log.file_records import FileRecords
+from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.unified_log import UnifiedLog
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import NOW_MS, batch, environment, open_log, read_all
 

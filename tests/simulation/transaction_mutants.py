@@ -18,7 +18,7 @@ from broker.transactions.marker_sender import MarkerSender, _Held
 from broker.transactions.transaction_log import transaction_record
 from broker.transactions.transaction_shard import TransactionShard
 from protocol.errors import ErrorCode
-from storage.unified_log import UnifiedLog
+from storage.log.unified_log import UnifiedLog
 from tests.simulation.cluster_mutants import Story
 from tests.simulation.mutants import Mutant, table_of
 from tests.simulation.plans import brokers_of, is_transactional

@@ -17,7 +17,7 @@ from controller.storage_format import (
 )
 from protocol.messages.metadata_records import FeatureLevelRecord
 from protocol.primitives import uuid_from_string
-from storage.checkpoints import MetaProperties, encode_meta_properties
+from storage.log.checkpoints import MetaProperties, encode_meta_properties
 from tests.simulation.memory_filesystem import MemoryFilesystem
 
 CLUSTER = "QI2CiGH1Q92Y99kj0qQe9g"

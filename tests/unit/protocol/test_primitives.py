@@ -12,7 +12,7 @@ Reader = Callable[[memoryview, int], tuple[Any, int]]
 
 
 class OnDisk:
-    """Records that a test keeps apart, as `storage.file_records` does."""
+    """Records that a test keeps apart, as `storage.log.file_records` does."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

@@ -10,10 +10,10 @@ from protocol.records import iterate_records
 from storage.cleaner import clean
 from storage.cleaner_job import CleaningFailed, CleanJob, CleanResult
 from storage.cleaner_ports import Cleaned, CleanerSettings
+from storage.log.log_environment import LogEnvironment
+from storage.log.unified_log import UnifiedLog
 from storage.log_cleaner import LogCleaner
 from storage.log_config import LogConfig
-from storage.log_environment import LogEnvironment
-from storage.unified_log import UnifiedLog
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import LOG_DIR, environment, keyed_batch, open_log

@@ -9,11 +9,11 @@ from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
 from protocol.records import Record, build_batch
 from storage.filesystem import Filesystem
+from storage.log.log_dir_failure import LogDirFailureChannel
+from storage.log.recoverable_log import LogEnvironment
+from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailureChannel
-from storage.recoverable_log import LogEnvironment
 from storage.topic_partition import TopicPartition
-from storage.unified_log import UnifiedLog
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
 

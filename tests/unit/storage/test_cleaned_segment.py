@@ -5,8 +5,8 @@ from __future__ import annotations
 from protocol.record_batch import read_header
 from protocol.records import Record, build_batch
 from storage.cleaned_segment import CleanedSegment
-from storage.indexes import OffsetIndex, TimeIndex
-from storage.transaction_index import AbortedTxn, encode_transactions
+from storage.log.indexes import OffsetIndex, TimeIndex
+from storage.log.transaction_index import AbortedTxn, encode_transactions
 from tests.simulation.memory_filesystem import MemoryFilesystem
 
 FOLDER = "/log"

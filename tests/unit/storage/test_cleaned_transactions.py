@@ -6,7 +6,7 @@ from protocol.control_records import ControlRecordType
 from protocol.record_batch import RecordBatchHeader, read_header
 from protocol.records import Record, build_batch
 from storage.cleaned_transactions import CleanedTransactions
-from storage.transaction_index import AbortedTxn
+from storage.log.transaction_index import AbortedTxn
 
 ABORT, COMMIT = ControlRecordType.ABORT, ControlRecordType.COMMIT
 ABORTED = AbortedTxn(7, 10, 20, 15)

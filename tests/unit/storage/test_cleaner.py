@@ -8,7 +8,7 @@ import pytest
 
 from storage.cleaner import clean
 from storage.cleaner_job import CleaningFailed, CleanJob
-from storage.transaction_index import AbortedTxn, decode_transactions
+from storage.log.transaction_index import AbortedTxn, decode_transactions
 from tests.unit.storage.cleaning_fixture import COMPACTED, Bench
 from tests.unit.storage.harness import DIRECTORY
 

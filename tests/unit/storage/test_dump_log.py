@@ -6,12 +6,12 @@ import pytest
 
 from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.records import Record, build_batch
-from storage.checkpoints import encode_leader_epochs, encode_offsets
 from storage.dump_log import UnknownFile, describe_file
-from storage.indexes import OFFSET_ENTRY, TIME_ENTRY
-from storage.producer_snapshot import encode_snapshot
-from storage.producer_state import ProducerStateEntry
-from storage.transaction_index import AbortedTxn, encode_transactions
+from storage.log.checkpoints import encode_leader_epochs, encode_offsets
+from storage.log.indexes import OFFSET_ENTRY, TIME_ENTRY
+from storage.log.producer_snapshot import encode_snapshot
+from storage.log.producer_state import ProducerStateEntry
+from storage.log.transaction_index import AbortedTxn, encode_transactions
 
 RECORDS = [Record(-1, 1000, b"k", b"v"), Record(-1, 1001, None, b"\xff\x00")]
 

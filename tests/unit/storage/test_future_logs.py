@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from storage.future_logs import FutureLogs
+from storage.log.log_dir_failure import LogDirFailure
+from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailure
-from storage.unified_log import UnifiedLog
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import NOW_MS, PARTITION, batch, environment, open_log
 

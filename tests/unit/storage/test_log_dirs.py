@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from storage.checkpoints import MetaProperties
+from storage.log.checkpoints import MetaProperties
 from storage.log_dirs import (
     LogDirLocked,
     leave_clean_marker,

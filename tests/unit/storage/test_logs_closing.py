@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from storage.log.log_dir_failure import LogDirFailureChannel
+from storage.log.log_environment import LogEnvironment
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailureChannel
-from storage.log_environment import LogEnvironment
 from storage.log_manager import LogManager, LogManagerSettings
 from storage.logs_closing import LogsClosing
 from tests.simulation.memory_filesystem import MemoryFilesystem

@@ -6,9 +6,9 @@ import errno
 
 import pytest
 
+from storage.log.log_dir_failure import LogDirFailureChannel
+from storage.log.log_environment import LogEnvironment
 from storage.log_config import LogConfig
-from storage.log_dir_failure import LogDirFailureChannel
-from storage.log_environment import LogEnvironment
 from storage.log_manager import LogManager, LogManagerSettings
 from storage.logs_loading import progress_line
 from storage.topic_partition import TopicPartition

@@ -232,7 +232,7 @@ def test_a_bug_of_ours_is_answered(later: Later, monkeypatch: pytest.MonkeyPatch
     def fails(*_: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("storage.batch_body.unpack_into", fails)
+    monkeypatch.setattr("storage.log.batch_body.unpack_into", fails)
     later.found(1)
     (answer,) = later.answers[0].topics[0].partitions
     assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR

@@ -126,7 +126,7 @@ def test_a_bug_of_ours_is_answered(produce: Produce, monkeypatch: pytest.MonkeyP
     def fails(*_: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("storage.batch_body.unpack_into", fails)
+    monkeypatch.setattr("storage.log.batch_body.unpack_into", fails)
     answered(produce, 1)
     assert produce.last().error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 

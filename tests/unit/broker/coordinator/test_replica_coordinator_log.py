@@ -15,8 +15,8 @@ from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
 from protocol.records import Record, build_batch
-from storage.log_append_info import AppendOrigin
-from storage.unified_log import UnifiedLog
+from storage.log.log_append_info import AppendOrigin
+from storage.log.unified_log import UnifiedLog
 from tests.unit.broker.replica_fixture import Replicas
 
 TOPIC = "__consumer_offsets"

@@ -20,7 +20,7 @@ from broker.verification.append_verification import AppendVerification
 from broker.verification.transaction_verification import TransactionSupportedOperation, Verified
 from protocol.errors import ErrorCode
 from protocol.record_batch import RecordBatchHeader, iterate_batches
-from storage.file_records import FileRecords
+from storage.log.file_records import FileRecords
 from storage.topic_partition import TopicPartition
 from tests.unit.broker.replica_fixture import Replicas
 

@@ -20,7 +20,7 @@ from broker.network.file_slice import CHUNK_BYTES, PROBE_BYTES, SMALL_SLICE_BYTE
 
 
 class Slice:
-    """What `storage.file_records.FileRecords` is to the network."""
+    """What `storage.log.file_records.FileRecords` is to the network."""
 
     def __init__(self, fd: int, position: int, size: int) -> None:
         self._fd = fd

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from broker.network.file_slice import PROBE_BYTES, Cursor, SliceEnded, is_cached, touch
-from storage.file_records import FileRecords
 from storage.filesystem import LocalFilesystem
+from storage.log.file_records import FileRecords
 
 SIZE = 3 * PROBE_BYTES
 

@@ -22,8 +22,8 @@ from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
-from storage.closed_files import UNLIMITED
 from storage.filesystem import Filesystem, LocalFilesystem
+from storage.log.closed_files import UNLIMITED
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
 

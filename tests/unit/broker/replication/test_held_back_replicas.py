@@ -14,7 +14,7 @@ from broker.replication.replica_homes import ReplicaHomes
 from controller.metadata.image import LOST_DIRECTORY
 from protocol.errors import ErrorCode
 from protocol.messages.metadata_records import PartitionChangeRecord
-from storage.descriptors import Descriptors
+from storage.log.descriptors import Descriptors
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 
 ROOM = 3

@@ -9,7 +9,7 @@ import pytest
 from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
 from protocol.records import Record, build_batch
-from storage.log_append_info import LogAppendInfo
+from storage.log.log_append_info import LogAppendInfo
 from tests.unit.broker.replica_fixture import Replicas
 
 

@@ -9,7 +9,7 @@ import pytest
 from broker.replication.followers import TAIL_BYTES_MAX
 from broker.replication.partition_reads import PartitionRead
 from protocol.errors import ErrorCode
-from storage.file_records import FileRecords
+from storage.log.file_records import FileRecords
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.replication.leader_fixture import Leader
 

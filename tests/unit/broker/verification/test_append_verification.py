@@ -19,8 +19,8 @@ from broker.verification.transaction_verification import (
     produce_operation,
 )
 from protocol.errors import ErrorCode
+from storage.log.verification_state import VerificationGuard
 from storage.topic_partition import TopicPartition
-from storage.verification_state import VerificationGuard
 
 VERIFY = produce_operation(11)
 ADD = produce_operation(12)

@@ -12,10 +12,10 @@ from controller.raft.quorum_state import ElectionState, QuorumStateError
 from controller.raft.raft_log import METADATA_TOPIC_ID, MetadataLogFailure, RaftLog
 from controller.settings import ControllerSettings
 from protocol.records import Record, build_batch
-from storage.checkpoints import decode_partition_metadata
 from storage.filesystem import Filesystem
-from storage.log_dir_failure import LogDirFailureChannel
-from storage.recoverable_log import LogEnvironment
+from storage.log.checkpoints import decode_partition_metadata
+from storage.log.log_dir_failure import LogDirFailureChannel
+from storage.log.recoverable_log import LogEnvironment
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 

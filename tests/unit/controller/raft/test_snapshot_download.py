@@ -19,8 +19,8 @@ from protocol.messages.consumer_protocol import (
     VotersRecord,
     VotersRecordVoter,
 )
-from storage.log_dir_failure import LogDirFailureChannel
-from storage.recoverable_log import LogEnvironment
+from storage.log.log_dir_failure import LogDirFailureChannel
+from storage.log.recoverable_log import LogEnvironment
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 

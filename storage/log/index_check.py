@@ -1,0 +1,76 @@
+"""Whether the index files of a segment are its own, and whole: asked when it is opened.
+
+Never: reads a whole index or a whole segment. An index of other data, or one cut short, shows at
+its last entries; what this lets pass is still correct, only slower.
+
+Beside Kafka's `sanityCheck`, which looks at sizes, this follows the last entries to their batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from protocol.record_batch import CorruptBatch, RecordBatchHeader
+from storage.filesystem import File
+from storage.log.batch_scan import iterate_headers
+from storage.log.indexes import CorruptIndex, OffsetIndex, TimeIndex
+from storage.log.segment_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
+from storage.log_config import LogConfig
+
+# Up to here a segment may go on after its last index entry before the index counts as cut short.
+# Generous, because `index.interval.bytes` may have been larger when the segment was written.
+_TAIL_MAX = 1024 * 1024
+
+
+class IndexedSegment(Protocol):
+    """What is looked at of a segment (`storage.log.log_segment`)."""
+
+    file: File
+    config: LogConfig
+    offset_index: OffsetIndex
+    time_index: TimeIndex
+
+    def path(self, suffix: str) -> str:
+        """Where the segment's file with `suffix` lies."""
+
+    def header_at(self, position: int) -> RecordBatchHeader:
+        """The batch that begins at `position`. Raises CorruptBatch."""
+
+    def headers_from(self, offset: int) -> Iterator[tuple[int, RecordBatchHeader]]:
+        """Batches that end at or after `offset`. Raises CorruptBatch."""
+
+
+def check_last_entries(segment: IndexedSegment) -> None:
+    """Raises CorruptIndex, or OSError."""
+    if not segment.file.size:
+        return
+    offset, position = segment.offset_index.last(segment.path(INDEX_SUFFIX))
+    try:
+        if position and segment.header_at(position).last_offset != offset:
+            raise CorruptIndex(f"no batch that ends with {offset} lies at position {position}")
+        if _begins_after(segment, position):
+            raise CorruptIndex(f"the last entry, at position {position}, is far from the end")
+        _check_time(segment)
+    except (CorruptBatch, StopIteration):
+        raise CorruptIndex("an entry leads to no batch") from None
+
+
+def _begins_after(segment: IndexedSegment, position: int) -> bool:
+    """Whether a batch begins far beyond the last entry: there should be one nearer to it."""
+    limit = position + max(segment.config.index_interval_bytes, _TAIL_MAX)
+    if limit >= segment.file.size:
+        return False
+    walk = iterate_headers(segment.file, position, segment.file.size, _TAIL_MAX)
+    return any(at > limit for at, _ in walk)
+
+
+def _check_time(segment: IndexedSegment) -> None:
+    timestamp, offset = segment.time_index.last(segment.path(TIME_INDEX_SUFFIX))
+    if timestamp < 0:  # legal, and useless, where no record has a timestamp
+        wrong = segment.header_at(0).max_timestamp >= 0
+    else:
+        header = next(header for _, header in segment.headers_from(offset))
+        wrong = (header.last_offset, header.max_timestamp) != (offset, timestamp)
+    if wrong:
+        raise CorruptIndex(f"no batch ends with {offset} at timestamp {timestamp}")

@@ -1,0 +1,212 @@
+"""The files of one log: its folder, its segments, and the work on them that is not per record.
+
+Owns: rolling, cutting, deleting, syncing and renaming. Never: knows offsets beyond its segments'
+own, epochs, producers or high watermarks: `storage.log.unified_log` keeps those in step.
+
+All methods raise `OSError` as the disk gives it. Kafka's class: `LocalLog`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from storage.log.log_environment import LogEnvironment
+from storage.log.log_segment import LogSegment
+from storage.log.log_segments import LogSegments
+from storage.log.next_segment import NextSegment
+from storage.log.segment_files import sync_path
+from storage.log.segment_names import (
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    segment_path,
+)
+from storage.log.transaction_index import AbortedTxn
+from storage.log_config import LogConfig
+
+
+class LocalLog:
+    """Segments in a folder."""
+
+    __slots__ = (
+        "_config",
+        "_filesystem",
+        "_names_unsynced",
+        "_random_below",
+        "directory",
+        "files",
+        "next_segment",
+        "segments",
+    )
+
+    def __init__(
+        self,
+        environment: LogEnvironment,
+        directory: str,
+        config: LogConfig,
+        segments: LogSegments,
+    ) -> None:
+        """May run on another thread; what is opened stays with the active segment."""
+        filesystem, files = environment.filesystem, environment.descriptors.closed_files
+        self._random_below = environment.random_below
+        self._names_unsynced = True
+        self._filesystem = filesystem
+        self.directory = directory
+        self._config = config
+        self.segments = segments
+        self.files = files
+        segments.active.hold_file()  # with what the loader had: `files` may be another thread's
+        for segment in segments:
+            segment.use(files)
+        self.next_segment = NextSegment(filesystem)
+
+    def update_config(self, config: LogConfig) -> None:
+        """Segments follow the new config at once."""
+        self._config = config
+        for segment in self.segments:
+            segment.update_config(config)
+
+    def roll(self, base_offset: int, now_ms: int) -> LogSegment:
+        """Begin a new active segment; an empty one that begins there already is kept.
+
+        Where that fails the log is as it was: the roll may be tried again.
+        """
+        active = self.segments.active
+        if active.size == 0 and active.base_offset == base_offset:
+            return active
+        active.write_indexes()
+        if self.next_segment.holds_room:
+            active.file.give_back_room()
+        self._names_unsynced = True
+        segment = self._create(base_offset, now_ms)
+        active.become_inactive()
+        self.segments.add(segment)
+        return segment
+
+    def note_aborted(self, transaction: AbortedTxn) -> None:
+        """The active segment has the marker of an aborted transaction now."""
+        self.segments.active.add_aborted(transaction)
+        self._names_unsynced = True  # its file may be new
+
+    def truncate_to(self, offset: int) -> tuple[int, Callable[[], None] | None]:
+        """Cut everything from `offset` on, and the batch that holds it.
+
+        Gives the new end, and the job that removes whole segments, as `set_aside` does; None where
+        there are none. Durable when it returns: records that came back after a loss of power could
+        otherwise follow what a new leader gave for the same offsets.
+        """
+        beyond = self.segments.beyond(offset)
+        # The last first: wherever a crash ends it, the segments that are left have no gap.
+        remove = self.set_aside(beyond[::-1]) if beyond else None
+        segment = self.segments.active
+        end = segment.truncate_to(offset)
+        if segment.base_offset == offset:
+            end = offset
+        segment.reopen(end)
+        segment.file.sync()
+        self._filesystem.sync_dir(self.directory)
+        return end, remove
+
+    def truncate_fully(self, offset: int, now_ms: int) -> Callable[[], None]:
+        """Set all segments aside and begin anew, empty, at `offset`; durable when it returns.
+
+        Gives the job that removes the old files.
+        """
+        remove = self.set_aside(list(self.segments)[::-1])
+        self.segments.add(self._create(offset, now_ms))
+        self._filesystem.sync_dir(self.directory)
+        return remove
+
+    def set_aside(self, segments: list[LogSegment]) -> Callable[[], None]:
+        """Take segments out and rename their files to `.deleted`; gives the job that removes them.
+
+        The job touches only those files: it may run later and elsewhere.
+        """
+        renamed = []
+        for segment in segments:
+            self.segments.remove(segment)
+            segment.release_handles()
+            for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
+                path = segment.path(suffix)
+                if self._filesystem.exists(path):
+                    self._filesystem.rename(path, path + DELETED_SUFFIX)
+                    renamed.append(path + DELETED_SUFFIX)
+        filesystem = self._filesystem
+
+        def remove() -> None:
+            for path in renamed:
+                filesystem.remove(path)
+
+        return remove
+
+    def sync_job(self, from_offset: int, also: list[str]) -> Callable[[], None]:
+        """What makes the log durable from `from_offset` to its present end; `also` names files.
+
+        The folder is synced where names in it are new: a flush of the metadata log, at each
+        commit, is one fsync.
+        """
+        jobs = [segment.sync_job() for segment in self.segments.from_floor(from_offset)]
+        filesystem, directory = self._filesystem, self.directory
+        names_too = self._names_unsynced or bool(also)
+        self._names_unsynced = False
+
+        def sync() -> None:
+            for job in jobs:
+                job()
+            for path in also:
+                sync_path(filesystem, path)
+            if names_too:
+                filesystem.sync_dir(directory)
+
+        return sync
+
+    def rename(self, directory: str) -> None:
+        """The folder gets another name; open files stay open."""
+        self._filesystem.rename(self.directory, directory)
+        self.directory = directory
+        for segment in self.segments:
+            segment.directory = directory
+            segment.moved()
+
+    def write_indexes(self) -> bool:
+        """Bring the active segment's indexes to their files; False where they are there."""
+        written = self.segments.active.write_indexes()
+        self._names_unsynced = self._names_unsynced or written
+        return written
+
+    def close(self) -> None:
+        """Give descriptors back; the active segment's indexes were written before."""
+        self.give_back_room()
+        for segment in self.segments:
+            segment.close()
+
+    def let_go(self) -> None:
+        """The log takes and gives nothing any more: descriptors are left to slices in flight."""
+        for segment in self.segments:
+            segment.let_go()
+
+    def give_back_room(self) -> None:
+        """What `storage.log.next_segment` took of the disk and nothing is written to."""
+        self.next_segment.give_back(self.directory, self.segments.active)
+
+    def _create(self, base_offset: int, now_ms: int) -> LogSegment:
+        self.next_segment.take(
+            self.directory, segment_path(self.directory, base_offset, LOG_SUFFIX)
+        )
+        jitter_max = min(self._config.segment_jitter_ms, self._config.segment_ms)
+        segment = LogSegment(
+            self._filesystem,
+            self.directory,
+            base_offset,
+            self._config,
+            created_ms=now_ms,
+            create=True,
+            roll_jitter_ms=self._random_below(jitter_max) if jitter_max > 0 else 0,
+            files=self.files,
+        )
+        if segment.size:  # a file that a failed removal left: never read it as ours
+            segment.file.truncate(0)
+            segment.set_aborted([])
+        return segment

@@ -1,0 +1,379 @@
+"""Opening a log: what is on disk becomes segments, indexes, epochs and producer state.
+
+Owns: recovery. After a clean stop the files are trusted once they pass their checks; a closed
+segment whose index does not is scanned alone. After an unclean stop every segment from the
+recovery point on is scanned: the valid prefix stays, a torn tail is cut, later segments are
+removed, indexes, transaction indexes and producer state are built anew.
+
+Never: keeps going past damage it cannot cut off, or trusts a side file over the batches.
+
+Kafka's classes: `LogLoader`, `UnifiedLog.rebuildProducerState` 4.3.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from protocol.record_batch import CorruptBatch, RecordBatchHeader, TruncatedBatch
+from storage.filesystem import Filesystem
+from storage.log.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
+from storage.log.closed_files import ClosedFiles
+from storage.log.fetch_data import UNDEFINED_EPOCH
+from storage.log.indexes import CorruptIndex
+from storage.log.leader_epoch_cache import LeaderEpochCache
+from storage.log.log_segment import LogSegment
+from storage.log.log_segments import LogSegments
+from storage.log.producer_rebuild import rebuild_producers
+from storage.log.producer_snapshot import ProducerSnapshots
+from storage.log.producer_state import ProducerStateManager
+from storage.log.recovery_report import RecoveryReport
+from storage.log.segment_names import (
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    base_offset_of,
+)
+from storage.log.segment_replacement import settle_replacements
+from storage.log_config import LogConfig
+
+_FILES_MAX = 8
+"""What one log that is being opened may have open: so many logs are opened at a time."""
+_SIDE_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
+
+
+class LogLoader:
+    """Opens one folder, once."""
+
+    def __init__(
+        self,
+        filesystem: Filesystem,
+        directory: str,
+        config: LogConfig,
+        producers: ProducerStateManager,
+        epochs: LeaderEpochCache,
+        snapshots: ProducerSnapshots,
+        *,
+        clean: bool,
+        recovery_point: int,
+        log_start_offset: int,
+        now_ms: int,
+        report: RecoveryReport | None = None,
+    ) -> None:
+        """`report` is filled while `load` runs: another thread may look at it meanwhile."""
+        self._filesystem = filesystem
+        self._directory = directory
+        self._config = config
+        self._producers = producers
+        self._epochs = epochs
+        self._snapshots = snapshots
+        self._clean = clean
+        self._now_ms = now_ms
+        self._files = ClosedFiles(lambda: _FILES_MAX)
+        self.recovery_point = recovery_point
+        self.log_start_offset = log_start_offset
+        self.segments = LogSegments()
+        self.next_offset = log_start_offset
+        self.has_aborted = False
+        """Whether any segment has a transaction index."""
+        self.report = report if report is not None else RecoveryReport()
+
+    def load(self) -> None:
+        """Fill `segments`, `next_offset`, `log_start_offset`, `recovery_point` and `report`.
+
+        Raises OSError as the disk gives it.
+        """
+        names = self._remove_leftovers(self._filesystem.list_dir(self._directory))
+        self.has_aborted = any(name.endswith(TXN_INDEX_SUFFIX) for name in names)
+        self._snapshots.scan(names)
+        epochs_known = self._epochs.load()
+        self._open_segments(names)
+        unflushed = [] if self._clean else self._unflushed()
+        flushed = list(self.segments)[: len(self.segments) - len(unflushed)]
+        if unflushed:  # their batches say it themselves; the file may be of an earlier time
+            self._epochs.truncate_from_end(unflushed[0].base_offset, durably=False)
+        for segment, following in pairwise(self.segments):
+            if segment in flushed:
+                self._open_closed(segment, following)
+        if not epochs_known or self._epochs_begin_late() or self._epochs_end_before(flushed):
+            self._rebuild_epochs(flushed)
+        self._check_transactions(flushed)
+        self._recover(unflushed)
+        self._open_active(unflushed)
+        self._settle_offsets(unflushed)
+        if unflushed:
+            self._producers.map_end_offset = self.next_offset
+            self._snapshots.remove_outside(self.log_start_offset, self.next_offset)
+            self._snapshots.take(self._producers)
+        else:
+            self._rebuild_producers(self.next_offset)
+        self._snapshots.keep_only(self.segments.base_offsets)
+
+    def _remove_leftovers(self, names: list[str]) -> list[str]:
+        """Drop what a crash left half done, and finish a replacement that had begun."""
+        settled = settle_replacements(self._filesystem, self._directory, names)
+        kept = []
+        for name in settled:
+            if name.endswith((DELETED_SUFFIX, ".tmp")):
+                self._filesystem.remove(f"{self._directory}/{name}")
+            else:
+                kept.append(name)
+        bases = {name[: -len(LOG_SUFFIX)] for name in kept if name.endswith(LOG_SUFFIX)}
+        orphans = [
+            name
+            for name in kept
+            if name.endswith(_SIDE_SUFFIXES) and name.partition(".")[0] not in bases
+        ]
+        for name in orphans:
+            self._filesystem.remove(f"{self._directory}/{name}")
+        for stem in dict.fromkeys(name.partition(".")[0] for name in orphans):
+            self.report.notes.append(f"segment {stem} is missing, other files of it were there")
+        return [name for name in kept if name not in orphans]
+
+    def _open_segments(self, names: list[str]) -> None:
+        for name in names:
+            base_offset = base_offset_of(name, LOG_SUFFIX)
+            if base_offset is not None:
+                created_ms = self._filesystem.modified_ms(f"{self._directory}/{name}")
+                self.segments.add(self._segment(base_offset, created_ms=created_ms, create=False))
+        if not len(self.segments):
+            self.segments.add(
+                self._segment(self.log_start_offset, created_ms=self._now_ms, create=True)
+            )
+            self._clean = True
+
+    def _segment(self, base_offset: int, *, created_ms: int, create: bool) -> LogSegment:
+        return LogSegment(
+            self._filesystem,
+            self._directory,
+            base_offset,
+            self._config,
+            created_ms=created_ms,
+            create=create,
+            files=self._files,
+            closed=not create,
+        )
+
+    def _unflushed(self) -> list[LogSegment]:
+        return self.segments.from_floor(self.recovery_point)
+
+    def _open_closed(self, segment: LogSegment, following: LogSegment) -> None:
+        try:
+            segment.open_closed()
+            end = segment.next_offset()
+        except (CorruptIndex, CorruptBatch, FileNotFoundError) as damage:
+            self.report.notes.append(f"index of segment {segment.base_offset} rebuilt: {damage}")
+            invalid = self._scan(segment, cut=False)
+            if invalid:
+                self._tell_damage(segment, invalid)
+            segment.become_inactive()
+            if self._aborts_untold(segment):
+                self._rebuild_aborted(segment)
+            end = self.next_offset
+        finally:
+            segment.release_handles()
+        if end < following.base_offset and not self._config.compact:
+            self.report.lost(end, following.base_offset, f"segment {segment.base_offset}")
+
+    def _tell_damage(self, segment: LogSegment, invalid: int) -> None:
+        """Cut off a batch that lacks its end, which nobody can read: readers go on behind it, as
+        in Kafka. What comes after other damage stays, and who asks for it is refused."""
+        end = segment.size - invalid
+        try:
+            for _ in iterate_headers(segment.file, end, end + 1):
+                pass
+        except TruncatedBatch:
+            segment.file.truncate(end)
+            self.report.bytes_cut += invalid
+            return
+        except CorruptBatch:
+            pass
+        self.report.notes.append(
+            f"segment {segment.base_offset} is damaged {invalid} bytes before its end"
+        )
+
+    def _aborts_untold(self, segment: LogSegment) -> bool:
+        """Whether a segment that lost an index has ends of transactions, and no index of those."""
+        if self._filesystem.exists(segment.path(TXN_INDEX_SUFFIX)):
+            return False
+        try:
+            return any(
+                header.is_control and header.has_producer_id
+                for _, header in iterate_headers(segment.file, 0, segment.size)
+            )
+        except CorruptBatch:
+            return False  # there is none up to where it can be read
+
+    def _check_transactions(self, flushed: list[LogSegment]) -> None:
+        """Make damaged transaction indexes anew; those of unflushed segments are made anew anyway.
+
+        The snapshots of producers stay as they are: only these segments are read.
+        """
+        if not self.has_aborted:
+            return
+        for segment in flushed:
+            try:
+                if self._config.compact or segment is self.segments.active:
+                    _ = segment.aborted
+                else:
+                    segment.check_aborted()
+            except CorruptBatch as damage:
+                self.report.notes.append(f"{damage}: rebuilt")
+                self._rebuild_aborted(segment)
+            segment.release_closed()
+
+    def _rebuild_aborted(self, segment: LogSegment) -> None:
+        """Write a flushed segment's transaction index anew."""
+        producers = ProducerStateManager(self._producers.topic_partition, 2**62)
+        self._snapshots.load_latest(producers, segment.base_offset, self._now_ms)
+        start = max(producers.map_end_offset, self.log_start_offset)
+        aborted = []
+        try:
+            for one in self.segments.from_floor(start):
+                if one.base_offset > segment.base_offset:
+                    break
+                for position, header in one.headers_from(max(start, one.base_offset)):
+                    entry = producers.replay(header, one.marker_at(position, header))
+                    if one is segment and entry is not None:
+                        aborted.append(entry)
+        except CorruptBatch as damage:
+            self.report.notes.append(f"aborted transactions are incomplete: {damage}")
+        segment.set_aborted(aborted)
+        self.has_aborted = self.has_aborted or bool(aborted)
+
+    def _recover(self, unflushed: list[LogSegment]) -> None:
+        """Scan the unflushed segments; the first that is cut short ends the log.
+
+        A tail may also be lost at a batch's border, and a later segment be whole: only compaction
+        leaves gaps of offsets, so elsewhere a gap between segments ends the log too.
+        """
+        if unflushed:
+            # A snapshot beyond may be of another life: one that a truncation cut off.
+            self._rebuild_producers(unflushed[0].base_offset)
+        for number, segment in enumerate(unflushed):
+            if number and segment.base_offset > self.next_offset and not self._config.compact:
+                self._remove(unflushed[number:])
+                return
+            if number:
+                unflushed[number - 1].become_inactive()
+            if self._recover_one(segment):
+                self._remove(unflushed[number + 1 :])
+                return
+
+    def _remove(self, segments: list[LogSegment]) -> None:
+        for segment in segments:
+            self.report.segments_removed += 1
+            self.report.bytes_cut += segment.size
+            segment.remove_files()
+            self.segments.remove(segment)
+
+    def _recover_one(self, segment: LogSegment) -> int:
+        """Bytes that were cut off. Producer state is that of the segment's beginning."""
+        if self.has_aborted:
+            segment.set_aborted([])
+        cut = self._scan(segment, cut=True)
+        self.report.bytes_cut += cut
+        return cut
+
+    def _scan(self, segment: LogSegment, *, cut: bool) -> int:
+        size, report = segment.size, self.report
+        scanned_before = report.bytes_scanned
+
+        def on_batch(position: int, header: RecordBatchHeader) -> None:
+            report.bytes_scanned += header.size_in_bytes
+            self._epochs.note(header.partition_leader_epoch, header.base_offset)
+            if cut and header.last_offset >= self.log_start_offset:
+                aborted = self._producers.replay(header, segment.marker_at(position, header))
+                if aborted is not None:
+                    segment.add_aborted(aborted)
+                    self.has_aborted = True
+
+        self.next_offset, invalid = segment.recover(on_batch, cut=cut)
+        report.segments_scanned += 1
+        report.bytes_scanned = scanned_before + size
+        return invalid
+
+    def _open_active(self, unflushed: list[LogSegment]) -> None:
+        active = self.segments.active
+        active.file.give_back_room()  # of `storage.log.next_segment`, by a process that was killed
+        if unflushed:
+            return  # recovery left its indexes open and told the next offset
+        try:
+            self.next_offset = active.open_clean()
+        except (CorruptIndex, CorruptBatch, FileNotFoundError) as damage:
+            if active.size:
+                self.report.notes.append(f"active segment {active.base_offset} scanned: {damage}")
+                self._rebuild_producers(active.base_offset)
+            self._recover_one(active)
+            if not active.size:
+                self.report.segments_scanned -= 1
+
+    def _epochs_begin_late(self) -> bool:
+        """Whether the checkpoint has been cut at a log start that a crash took back: epochs are cut
+        at once, log starts are kept with the next checkpoint of theirs (as in Kafka)."""
+        first = max(self.log_start_offset, self.segments.first.base_offset)
+        return any(start > first for _, start in self._epochs.entries[:1])
+
+    def _epochs_end_before(self, flushed: list[LogSegment]) -> bool:
+        """Whether the checkpoint is of an earlier time than the last flushed batch."""
+        for segment in reversed(flushed):
+            if not segment.size:
+                continue
+            epoch = UNDEFINED_EPOCH
+            try:
+                start = segment.offset_index.last(segment.path(INDEX_SUFFIX))[1]
+                for _, header in iterate_headers(
+                    segment.file, start, segment.size, LOOKUP_CHUNK_BYTES
+                ):
+                    epoch = header.partition_leader_epoch
+            except (CorruptIndex, CorruptBatch, FileNotFoundError):
+                return False  # it is scanned in a moment
+            finally:
+                segment.release_handles()
+            return epoch > self._epochs.latest
+        return False
+
+    def _rebuild_epochs(self, flushed: list[LogSegment]) -> None:
+        """The checkpoint lacks something: the flushed batches say what it said."""
+        self._epochs.forget()
+        for segment in flushed:
+            try:
+                for _, header in iterate_headers(segment.file, 0, segment.size):
+                    self._epochs.note(header.partition_leader_epoch, header.base_offset)
+            except CorruptBatch as damage:
+                self.report.notes.append(f"leader epochs end at damage: {damage}")
+                break
+        if flushed and self._epochs.entries:
+            self._epochs.write()
+
+    def _settle_offsets(self, unflushed: list[LogSegment]) -> None:
+        first = self.segments.first
+        self.log_start_offset = max(self.log_start_offset, first.base_offset)
+        if self.next_offset < self.log_start_offset:
+            # The log lost its whole tail: what is left lies before its start, and is nothing.
+            for segment in self.segments:
+                segment.remove_files()
+                self.segments.remove(segment)
+            self.segments.add(
+                self._segment(self.log_start_offset, created_ms=self._now_ms, create=True)
+            )
+            self.next_offset = self.log_start_offset
+        self.recovery_point = min(self.recovery_point, self.next_offset)
+        self._epochs.truncate_from_end(self.next_offset, durably=False)
+        self._epochs.truncate_from_start(self.log_start_offset)
+        if unflushed and self._epochs.entries:
+            self._epochs.write()
+
+    def _rebuild_producers(self, up_to: int) -> None:
+        try:
+            rebuild_producers(
+                self.segments,
+                self._producers,
+                self._snapshots,
+                self.log_start_offset,
+                up_to,
+                self._now_ms,
+            )
+        except CorruptBatch as damage:
+            self.report.notes.append(f"producer state is incomplete: {damage}")

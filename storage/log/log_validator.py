@@ -1,0 +1,236 @@
+"""What a leader checks before it appends, and what it writes over: Kafka's `LogValidator`.
+
+The header is always checked; records are decoded, unlike in Kafka, only where something depends on
+them: a compacted topic (each record needs a key), a `compression.type` other than the producer's,
+`message.timestamp.before.max.ms`. The upper bound of time is checked on the header's max timestamp,
+which no record may exceed.
+
+Never: assigns offsets to a batch it refuses, looks at sequences (`storage.log.producer_state`), or
+touches a disk. A refusal is a value with Kafka's words; the connection stays.
+
+Follows KIP-32, KIP-467 (record errors), KIP-937 (bounds of time), `LogValidator` and
+`UnifiedLog.analyzeAndValidateRecords` 4.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+
+from protocol.errors import ErrorCode
+from protocol.frame_memory import Allocate
+from protocol.record_batch import (
+    ATTRIBUTES_OFFSET,
+    CRC_OFFSET,
+    LOG_APPEND_TIME_FLAG,
+    CorruptBatch,
+    InvalidBatch,
+    RecordBatchHeader,
+    TimestampType,
+    TruncatedBatch,
+    UnknownCodec,
+    crc_is_valid,
+    crc_of,
+    patch_log_append_time,
+    produced_batch_fault,
+    read_header,
+)
+from storage.log.log_append_info import AppendOrigin
+from storage.log.record_validation import look_at_records, must_decode, too_large
+from storage.log.refusal import LOG_APPEND_TIME, LONG_MAX, Refusal, out_of_range
+from storage.log.sliced_work import Steps, in_one_go
+from storage.log_config import LogConfig
+
+_CRC = Struct(">I")
+_CREATE_TIME = 0x7F & ~LOG_APPEND_TIME_FLAG  # what else the attributes may say
+
+
+def may_take_unseen(config: LogConfig) -> bool:
+    """Whether a topic's batches are appended by their header alone."""
+    return (
+        not config.compact
+        and config.compression_type == "producer"
+        and config.message_timestamp_before_max_ms == LONG_MAX
+        and config.message_timestamp_type != LOG_APPEND_TIME
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """Batches to append: positions and headers as they stand in `records`, offsets not assigned."""
+
+    records: memoryview
+    batches: list[tuple[int, RecordBatchHeader]]
+    log_append_time: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """What came of a look at a batch's records, by a topic's config."""
+
+    config: LogConfig
+    outcome: memoryview | Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at a batch's records that is still to be taken."""
+
+    config: LogConfig
+    steps: Steps[memoryview | Refusal]
+
+
+def look_before_append(
+    records: memoryview, config: LogConfig, now_ms: int, partition: str, allocate: Allocate
+) -> Look | None:
+    """The look that a client's batch needs before it is validated; None where it needs none, or is
+    refused whatever its records are. `records` are left as they are until the steps have ended."""
+    batches = split_batches(records, AppendOrigin.CLIENT)
+    if isinstance(batches, Refusal):
+        return None
+    _, header = batches[0]
+    refusal = check_batch(records, 0, header, config, AppendOrigin.CLIENT, now_ms, partition)
+    if refusal is not None or not must_decode(config, header):
+        return None
+    batch = records[: header.size_in_bytes]
+    return Look(config, look_at_records(batch, header, config, now_ms, partition, allocate))
+
+
+def validate(
+    records: memoryview,
+    config: LogConfig,
+    origin: AppendOrigin,
+    now_ms: int,
+    partition: str,
+    looked_at: LookedAt | None = None,
+) -> Validated | Refusal:
+    """Check what is to be appended as leader, and change what the topic's config changes.
+
+    `records` is writable, and written over; a recompressed batch lies in other bytes. Where
+    somebody has looked at the records by this config, nobody does again.
+    """
+    batches = split_batches(records, origin)
+    if isinstance(batches, Refusal):
+        return batches
+    for position, header in batches:
+        refusal = check_batch(records, position, header, config, origin, now_ms, partition)
+        if refusal is not None:
+            return refusal
+    if origin is not AppendOrigin.CLIENT:
+        last_position, last_header = batches[-1]
+        return Validated(records[: last_position + last_header.size_in_bytes], batches)
+    return _fit_to_topic(records, batches[0][1], config, now_ms, partition, looked_at)
+
+
+def _fit_to_topic(
+    records: memoryview,
+    header: RecordBatchHeader,
+    config: LogConfig,
+    now_ms: int,
+    partition: str,
+    looked_at: LookedAt | None,
+) -> Validated | Refusal:
+    """A client's one good batch: its records checked where the topic cares, codec and time set."""
+    records = records[: header.size_in_bytes]
+    if must_decode(config, header):
+        if looked_at is not None and looked_at.config is config:
+            outcome = looked_at.outcome
+        else:
+            outcome = in_one_go(look_at_records(records, header, config, now_ms, partition))
+        if isinstance(outcome, Refusal):
+            return outcome
+        records = outcome
+    own_time = config.message_timestamp_type == LOG_APPEND_TIME
+    if own_time:
+        patch_log_append_time(records, 0, now_ms)
+    elif header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        _make_create_time(records)
+    return Validated(records, [(0, read_header(records, 0))], now_ms if own_time else -1)
+
+
+def _make_create_time(batch: memoryview) -> None:
+    """A client's claim of LogAppendTime means nothing where the topic keeps the client's time. Bits
+    that have no meaning are cleared with it, as by Kafka."""
+    batch[ATTRIBUTES_OFFSET] = 0
+    batch[ATTRIBUTES_OFFSET + 1] &= _CREATE_TIME
+    _CRC.pack_into(batch, CRC_OFFSET, crc_of(batch, 0, len(batch)))
+
+
+def split_batches(
+    records: memoryview, origin: AppendOrigin
+) -> list[tuple[int, RecordBatchHeader]] | Refusal:
+    """(position, header) of each whole batch; bytes of a partial one at the end are left out.
+
+    A client sends exactly one batch a partition (Produce v3 and later).
+    """
+    batches: list[tuple[int, RecordBatchHeader]] = []
+    position = 0
+    while position < len(records):
+        try:
+            header = read_header(records, position)
+        except TruncatedBatch:
+            break
+        except CorruptBatch as damage:
+            is_one = isinstance(damage, InvalidBatch | UnknownCodec)
+            return Refusal(damage.error_code, str(damage), is_no_batch=not is_one)
+        batches.append((position, header))
+        position += header.size_in_bytes
+    if not batches or (origin is AppendOrigin.CLIENT and len(batches) != 1):
+        return Refusal(
+            ErrorCode.INVALID_RECORD,
+            "Produce requests with version >= 3 must have exactly one record batch per partition",
+            is_no_batch=True,
+        )
+    return batches
+
+
+def check_batch(
+    records: memoryview,
+    position: int,
+    header: RecordBatchHeader,
+    config: LogConfig,
+    origin: AppendOrigin,
+    now_ms: int,
+    partition: str,
+) -> Refusal | None:
+    """Everything that the header tells, in Kafka's order; None when the batch may be appended."""
+    if origin is AppendOrigin.CLIENT and header.base_offset != 0:
+        return Refusal(
+            ErrorCode.INVALID_RECORD,
+            f"The baseOffset of the record batch in the append to {partition} should be 0, "
+            f"but it is {header.base_offset}",
+        )
+    size = header.size_in_bytes
+    if size > config.max_message_bytes and origin is not AppendOrigin.RAFT_LEADER:
+        return too_large(size, config, partition)
+    if not crc_is_valid(records, position, header):
+        return Refusal(
+            ErrorCode.CORRUPT_MESSAGE, f"Record is corrupt in topic-partition {partition}."
+        )
+    if origin is AppendOrigin.CLIENT:
+        fault = produced_batch_fault(header)
+        if fault is not None:
+            return Refusal(ErrorCode.INVALID_RECORD, fault)
+    return _check_time(header, config, now_ms) if origin is AppendOrigin.CLIENT else None
+
+
+def _check_time(header: RecordBatchHeader, config: LogConfig, now_ms: int) -> Refusal | None:
+    if config.message_timestamp_type == LOG_APPEND_TIME:
+        if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            return _invalid_timestamp(
+                0,
+                "Invalid timestamp type in message. "
+                "Producer should not set timestamp type to LogAppendTime.",
+            )
+        return None
+    if header.max_timestamp - now_ms > config.message_timestamp_after_max_ms:
+        return _invalid_timestamp(0, out_of_range(header.max_timestamp, 0, config, now_ms))
+    return None
+
+
+def _invalid_timestamp(index: int, message: str) -> Refusal:
+    return Refusal(
+        ErrorCode.INVALID_TIMESTAMP,
+        "One or more records have been rejected due to invalid timestamp",
+        [(index, message)],
+    )

@@ -1,0 +1,163 @@
+"""Snapshots of producer state: the `.snapshot` files beside a log's segments.
+
+Owns: their format and which of them a log keeps. One is written when a segment rolls (named by
+the new segment's base offset) and when the log is closed (named by its end), so that a start reads
+the last one and only the batches after it.
+
+Never: trusts one. A snapshot with a wrong checksum is removed, and an older one is taken.
+
+Format of Kafka's `ProducerSnapshot` version 1: int16 version, uint32 CRC-32C over the rest, then
+an array of 46-byte entries with the last batch of each producer.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from struct import error as struct_error
+
+from protocol.crc32c_function import crc32c
+from storage.filesystem import Filesystem
+from storage.log.producer_state import (
+    NO_SEQUENCE,
+    BatchMetadata,
+    ProducerStateEntry,
+    ProducerStateManager,
+)
+from storage.log.segment_names import SNAPSHOT_SUFFIX, base_offset_of
+
+_VERSION = 1
+_HEADER = Struct(">hI")
+_COUNT = Struct(">i")
+_ENTRY = Struct(">qhiqiqiq")
+
+
+def encode_snapshot(entries: list[ProducerStateEntry]) -> bytes:
+    """The file's content."""
+    parts = [_COUNT.pack(len(entries))]
+    for entry in entries:
+        last = entry.batches[-1] if entry.batches else BatchMetadata(NO_SEQUENCE, -1, 0, -1)
+        first_offset = entry.current_txn_first_offset
+        parts.append(
+            _ENTRY.pack(
+                entry.producer_id,
+                entry.producer_epoch,
+                last.last_sequence,
+                last.last_offset,
+                last.offset_delta,
+                entry.last_timestamp,
+                entry.coordinator_epoch,
+                -1 if first_offset is None else first_offset,
+            )
+        )
+    body = b"".join(parts)
+    return _HEADER.pack(_VERSION, crc32c(body)) + body
+
+
+def decode_snapshot(data: bytes) -> list[ProducerStateEntry] | None:
+    """The entries; None when the file is damaged or of another version."""
+    try:
+        version, crc = _HEADER.unpack_from(data)
+        body = memoryview(data)[_HEADER.size :]
+        if version != _VERSION or crc32c(body) != crc:
+            return None
+        (count,) = _COUNT.unpack_from(body)
+        if len(body) != _COUNT.size + count * _ENTRY.size:
+            return None
+        return [_entry(fields) for fields in _ENTRY.iter_unpack(body[_COUNT.size :])]
+    except struct_error:
+        return None
+
+
+def _entry(fields: tuple[int, ...]) -> ProducerStateEntry:
+    producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, txn_first = fields
+    entry = ProducerStateEntry(producer_id)
+    entry.producer_epoch = epoch
+    entry.coordinator_epoch = coordinator_epoch
+    entry.last_timestamp = timestamp
+    entry.last_sequence = sequence
+    entry.current_txn_first_offset = None if txn_first < 0 else txn_first
+    if offset >= 0:
+        entry.batches.append(BatchMetadata(sequence, offset, delta, timestamp))
+    return entry
+
+
+class ProducerSnapshots:
+    """The snapshot files of one log."""
+
+    __slots__ = ("_filesystem", "_offsets", "directory")
+
+    def __init__(self, filesystem: Filesystem, directory: str) -> None:
+        self._filesystem = filesystem
+        self.directory = directory
+        self._offsets: list[int] = []
+
+    @property
+    def offsets(self) -> list[int]:
+        """The offsets that have a snapshot, rising."""
+        return list(self._offsets)
+
+    def scan(self, names: list[str]) -> None:
+        """Learn which snapshots exist from the names in the folder."""
+        offsets = [base_offset_of(name, SNAPSHOT_SUFFIX) for name in names]
+        self._offsets = sorted(offset for offset in offsets if offset is not None)
+
+    def take(self, producers: ProducerStateManager) -> None:
+        """Write the state at `map_end_offset`, unless that snapshot exists."""
+        offset = producers.map_end_offset
+        if self._offsets and self._offsets[-1] == offset:
+            return
+        data = encode_snapshot(list(producers.entries.values()))
+        self._filesystem.replace_atomically(self._path(offset), data, sync=False)
+        self._offsets = sorted({*self._offsets, offset})
+
+    def path_at(self, offset: int) -> str | None:
+        """The file of the snapshot at `offset`, if there is one."""
+        return self._path(offset) if offset in self._offsets else None
+
+    def load_latest(self, producers: ProducerStateManager, up_to: int, now_ms: int) -> None:
+        """Set the state to the last good snapshot at or before `up_to`, or to nothing at all.
+
+        `map_end_offset` tells from where the batches have to be replayed.
+        """
+        producers.clear(0)
+        for offset in reversed([known for known in self._offsets if known <= up_to]):
+            entries = decode_snapshot(self._filesystem.read(self._path(offset)))
+            if entries is None:
+                self._remove(offset)
+                continue
+            producers.clear(offset)
+            for entry in entries:
+                if not producers.is_expired(entry, now_ms):
+                    producers.restore(entry)
+            return
+
+    def remove_outside(self, first: int, end: int) -> None:
+        """Remove snapshots at or before `first` (the log start) and those after `end`."""
+        for offset in self.offsets:
+            if offset <= first or offset > end:
+                self._remove(offset)
+
+    def remove_before(self, offset: int) -> None:
+        """Remove what no segment needs any more."""
+        for known in self.offsets:
+            if known < offset:
+                self._remove(known)
+
+    def remove_at(self, offset: int) -> None:
+        """Remove the snapshot at a border that is none any more, if there is one."""
+        if offset in self._offsets:
+            self._remove(offset)
+
+    def keep_only(self, wanted: list[int]) -> None:
+        """Remove strays: Kafka keeps those at segment borders, and the last."""
+        last = self._offsets[-1] if self._offsets else -1
+        for known in self.offsets:
+            if known != last and known not in wanted:
+                self._remove(known)
+
+    def _remove(self, offset: int) -> None:
+        self._offsets.remove(offset)
+        self._filesystem.remove(self._path(offset))
+
+    def _path(self, offset: int) -> str:
+        return f"{self.directory}/{offset:020d}{SNAPSHOT_SUFFIX}"

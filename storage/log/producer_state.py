@@ -1,0 +1,398 @@
+"""What a log knows of its idempotent and transactional producers: sequences, epochs, open work.
+
+Owns: per producer id the last five batches (a retry is recognised by its sequence range, and gets
+its old offsets), the producer epoch, the coordinator epoch of its last marker, and the first offset
+of an open transaction, which bounds the last stable offset. All that is a function of the log: it
+is rebuilt from snapshots (`storage.log.producer_snapshot`) and the batches after them. Beside it, and
+lost at a restart: which producers' transactions are being verified (KIP-890).
+
+Never: decodes records; a marker comes decoded.
+
+Follows KIP-98, KIP-360, KIP-890 and Kafka's `ProducerStateManager`, `ProducerAppendInfo`,
+`ProducerStateEntry` 4.3. Sequences wrap from 2^31-1 to 0.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from protocol.control_records import ControlRecordType, EndTransactionMarker
+from protocol.errors import ApiError, ErrorCode
+from protocol.record_batch import NO_PRODUCER_EPOCH, RecordBatchHeader
+from storage.log.ongoing_transactions import OngoingTransactions
+from storage.log.transaction_index import AbortedTxn
+from storage.log.verification_state import VerificationGuard, VerificationState
+
+BATCHES_PER_PRODUCER = 5
+SEQUENCE_MASK = 0x7FFFFFFF
+NO_EPOCH = -1
+NO_SEQUENCE = -1
+EPOCH_BUMP_VERSION = 2
+"""The level of the feature `transaction.version` from which each end of a transaction takes a new
+producer epoch (KIP-890)."""
+
+
+class BatchMetadata(NamedTuple):
+    """One appended batch of a producer."""
+
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+
+    @property
+    def first_sequence(self) -> int:
+        """The sequence of its first record."""
+        return (self.last_sequence - self.offset_delta) & SEQUENCE_MASK
+
+    @property
+    def first_offset(self) -> int:
+        """The offset of its first record."""
+        return self.last_offset - self.offset_delta
+
+
+class ProducerStateEntry:
+    """One producer id. `current_txn_first_offset` is None outside a transaction."""
+
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "current_txn_first_offset",
+        "last_sequence",
+        "last_timestamp",
+        "producer_epoch",
+        "producer_id",
+    )
+
+    def __init__(self, producer_id: int) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = NO_EPOCH
+        self.coordinator_epoch = -1
+        self.last_timestamp = -1
+        self.last_sequence = NO_SEQUENCE
+        self.current_txn_first_offset: int | None = None
+        self.batches: deque[BatchMetadata] = deque(maxlen=BATCHES_PER_PRODUCER)
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of its last record, or -1."""
+        return self.batches[-1].last_offset if self.batches else -1
+
+    def add(self, last_sequence: int, last_offset: int, delta: int, timestamp: int) -> None:
+        """Remember a batch of the present epoch, as the latest of five."""
+        self.batches.append(BatchMetadata(last_sequence, last_offset, delta, timestamp))
+        self.last_sequence = last_sequence
+        self.last_timestamp = timestamp
+
+    def find(self, first_sequence: int, last_sequence: int) -> BatchMetadata | None:
+        """The remembered batch with exactly this range of sequences."""
+        for batch in self.batches:
+            if batch.last_sequence == last_sequence and batch.first_sequence == first_sequence:
+                return batch
+        return None
+
+
+class ProducerStateManager:
+    """All producers of one log, up to `map_end_offset` (exclusive)."""
+
+    __slots__ = (
+        "_verifications",
+        "entries",
+        "expiration_ms",
+        "map_end_offset",
+        "topic_partition",
+        "transactions",
+        "verifies",
+    )
+
+    def __init__(self, topic_partition: str, expiration_ms: int, *, verifies: bool = False) -> None:
+        """`verifies` is `transaction.partition.verification.enable`."""
+        self.topic_partition = topic_partition
+        self.expiration_ms = expiration_ms
+        self.verifies = verifies
+        self.entries: dict[int, ProducerStateEntry] = {}
+        self.map_end_offset = 0
+        self.transactions = OngoingTransactions()
+        self._verifications: dict[int, VerificationState] = {}
+
+    # ---- before an append ----------------------------------------------------------------------
+
+    def find_duplicate(self, header: RecordBatchHeader) -> BatchMetadata | None:
+        """The batch this one repeats, when it is among the producer's last five."""
+        entry = self.entries.get(header.producer_id)
+        if entry is None or entry.producer_epoch != header.producer_epoch:
+            return None
+        return entry.find(header.base_sequence, header.last_sequence)
+
+    def has_ongoing_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether the producer has a transaction open under just this epoch."""
+        entry = self.entries.get(producer_id)
+        return (
+            entry is not None
+            and entry.current_txn_first_offset is not None
+            and entry.producer_epoch == producer_epoch
+        )
+
+    def start_verification(
+        self, producer_id: int, sequence: int, epoch: int, supports_epoch_bump: bool, now_ms: int
+    ) -> VerificationGuard:
+        """The guard of the question that is asked, or was asked before and not used yet."""
+        state = self._verifications.get(producer_id)
+        if state is None:
+            state = VerificationState(now_ms, sequence, epoch, supports_epoch_bump)
+            self._verifications[producer_id] = state
+        else:
+            state.saw(sequence, epoch)
+        return state.guard
+
+    def check(
+        self,
+        header: RecordBatchHeader,
+        offset: int,
+        *,
+        check_sequence: bool,
+        guard: VerificationGuard | None = None,
+    ) -> ApiError | None:
+        """Why a leader may not append the batch of data at `offset`; None when it may.
+
+        Batches of a coordinator have no sequences to check. Those that are replicated are not
+        checked at all: the leader did it.
+        """
+        return (
+            (self._transaction_fault(header, guard) if header.is_transactional else None)
+            or self._epoch_fault(header.producer_id, header.producer_epoch, offset)
+            or (self._sequence_fault(header, offset) if check_sequence else None)
+            or self._mixture_fault(header, offset)
+        )
+
+    def _transaction_fault(
+        self, header: RecordBatchHeader, guard: VerificationGuard | None
+    ) -> ApiError | None:
+        """A transaction begins here only with the coordinator's knowledge (KIP-890)."""
+        producer_id, epoch = header.producer_id, header.producer_epoch
+        if self.has_ongoing_transaction(producer_id, epoch):
+            return None
+        entry = self.entries.get(producer_id)
+        if entry is not None and epoch < entry.producer_epoch:
+            return ApiError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"Epoch of producer {producer_id} is {epoch}, which is smaller than the last seen "
+                f"epoch {entry.producer_epoch}",
+            )
+        state = self._verifications.get(producer_id)
+        if self.verifies and (state is None or state.guard is not guard):
+            return ApiError(
+                ErrorCode.INVALID_TXN_STATE, "Record was not part of an ongoing transaction"
+            )
+        return None
+
+    def _epoch_fault(self, producer_id: int, epoch: int, offset: int) -> ApiError | None:
+        entry = self.entries.get(producer_id)
+        seen = NO_PRODUCER_EPOCH if entry is None else entry.producer_epoch
+        if epoch >= seen:
+            return None
+        return ApiError(
+            ErrorCode.INVALID_PRODUCER_EPOCH,
+            f"Epoch of producer {producer_id} at offset {offset} in {self.topic_partition} is "
+            f"{epoch}, which is smaller than the last seen epoch {seen}",
+        )
+
+    def _sequence_fault(self, header: RecordBatchHeader, offset: int) -> ApiError | None:
+        """A producer id that is not known may start with any sequence: its records may have been
+        deleted (KIP-360). Under transactions protocol version 2 it starts with 0."""
+        entry = self.entries.get(header.producer_id)
+        sequence, epoch = header.base_sequence, header.producer_epoch
+        where = f"producer {header.producer_id} at offset {offset} in partition"
+        state = self._verifications.get(header.producer_id)
+        if state is not None:
+            if state.supports_epoch_bump and sequence != 0 and (entry is None or not entry.batches):
+                return ApiError(
+                    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                    f"Invalid sequence number for {where} {self.topic_partition}: {sequence} "
+                    "(incoming seq. number). Expected sequence 0 for transactions v2 idempotent "
+                    "producer with no existing state.",
+                )
+            if sequence > state.lowest_sequence:
+                return ApiError(
+                    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                    f"Out of order sequence number for {where} {self.topic_partition}: {sequence} "
+                    f"(incoming seq. number), {state.lowest_sequence} (earliest seen sequence)",
+                )
+        if entry is None:
+            return None
+        seen = entry.producer_epoch
+        if epoch != seen:
+            if sequence == 0 or seen == NO_EPOCH:
+                return None
+            return ApiError(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"Invalid sequence number for new epoch of {where} {self.topic_partition}: {epoch} "
+                f"(request epoch), {sequence} (seq. number), {seen} (current producer epoch)",
+            )
+        last = entry.last_sequence
+        if sequence == (last + 1) & SEQUENCE_MASK:  # none yet is -1: the first is 0
+            return None
+        return ApiError(
+            ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+            f"Out of order sequence number for {where} {self.topic_partition}: {sequence} "
+            f"(incoming seq. number), {last} (current end sequence number)",
+        )
+
+    def _mixture_fault(self, header: RecordBatchHeader, offset: int) -> ApiError | None:
+        entry = self.entries.get(header.producer_id)
+        if entry is None or entry.current_txn_first_offset is None or header.is_transactional:
+            return None
+        return ApiError(
+            ErrorCode.INVALID_TXN_STATE,
+            f"Expected transactional write from producer {header.producer_id} at offset {offset} "
+            f"in partition {self.topic_partition}",
+        )
+
+    def check_marker(
+        self,
+        producer_id: int,
+        epoch: int,
+        coordinator_epoch: int,
+        offset: int,
+        transaction_version: int,
+    ) -> ApiError | None:
+        """Why a coordinator's marker may not be appended at `offset`; None when it may.
+
+        From version 2 of the transactions protocol on each end takes a new epoch, so a marker of
+        the present one is late or a repetition: it may only be written where nothing is open
+        (KAFKA-19999).
+        """
+        entry = self.entries.get(producer_id) or ProducerStateEntry(producer_id)
+        seen = entry.producer_epoch
+        repeated = (
+            transaction_version >= EPOCH_BUMP_VERSION
+            and epoch == seen
+            and entry.current_txn_first_offset is not None
+        )
+        if epoch < seen or repeated:
+            sign = "<=" if transaction_version >= EPOCH_BUMP_VERSION else "<"
+            return ApiError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"Epoch of producer {producer_id} at offset {offset} in {self.topic_partition} is "
+                f"{epoch}, which is {sign} the last seen epoch {seen} (TV{transaction_version})",
+            )
+        if entry.coordinator_epoch > coordinator_epoch:
+            return ApiError(
+                ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                f"Invalid coordinator epoch for producerId {producer_id} at offset {offset} in "
+                f"partition {self.topic_partition}: {coordinator_epoch} (zombie), "
+                f"{entry.coordinator_epoch} (current)",
+            )
+        return None
+
+    # ---- what is in the log --------------------------------------------------------------------
+
+    def update(self, header: RecordBatchHeader, base_offset: int) -> None:
+        """A data batch with a producer id is in the log at `base_offset`."""
+        entry = self.entries.get(header.producer_id)
+        if entry is None:
+            entry = self.entries[header.producer_id] = ProducerStateEntry(header.producer_id)
+        if entry.producer_epoch != header.producer_epoch:
+            entry.batches.clear()
+            entry.producer_epoch = header.producer_epoch
+        delta = header.last_offset_delta
+        entry.add(header.last_sequence, base_offset + delta, delta, header.max_timestamp)
+        if header.is_transactional:
+            self._verifications.pop(header.producer_id, None)
+            if entry.current_txn_first_offset is None:
+                entry.current_txn_first_offset = base_offset
+                self.transactions.begin(base_offset, header.producer_id)
+
+    def end_transaction(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        marker: EndTransactionMarker,
+        offset: int,
+        timestamp: int,
+        *,
+        raised: bool = False,
+    ) -> AbortedTxn | None:
+        """A marker at `offset` ends the producer's transaction, if it has one here.
+
+        `raised`: the end raised the epoch (transactions protocol version 2), so that a question
+        under `producer_epoch` itself is one of the next transaction, and stands. Its batch may
+        well be here before the marker: the end is answered when it is decided.
+
+        Gives what the transaction index is to say of it; None for one that is committed.
+        """
+        asked = self._verifications.get(producer_id)
+        if asked is not None and not (
+            raised and asked.supports_epoch_bump and asked.epoch >= producer_epoch
+        ):
+            del self._verifications[producer_id]
+        entry = self.entries.get(producer_id)
+        if entry is None:
+            entry = self.entries[producer_id] = ProducerStateEntry(producer_id)
+        if entry.producer_epoch != producer_epoch:
+            entry.batches.clear()
+            entry.last_sequence = NO_SEQUENCE
+            entry.producer_epoch = producer_epoch
+        entry.coordinator_epoch = marker.coordinator_epoch
+        entry.last_timestamp = timestamp
+        first, entry.current_txn_first_offset = entry.current_txn_first_offset, None
+        if first is None:
+            return None
+        last_stable_offset = self.transactions.end(first, offset)
+        if marker.type is not ControlRecordType.ABORT:
+            return None
+        return AbortedTxn(producer_id, first, offset, last_stable_offset)
+
+    def replay(
+        self, header: RecordBatchHeader, marker: EndTransactionMarker | None = None
+    ) -> AbortedTxn | None:
+        """A batch of the log, in order; `marker` is what a control batch of a producer says, None
+        where compaction left nothing of it.
+
+        Gives what the transaction index is to say of a transaction that this aborts.
+        """
+        self.map_end_offset = header.next_offset
+        if not header.has_producer_id:
+            return None
+        if not header.is_control:
+            self.update(header, header.base_offset)
+        elif marker is not None:
+            return self.end_transaction(
+                header.producer_id,
+                header.producer_epoch,
+                marker,
+                header.base_offset,
+                header.max_timestamp,
+            )
+        return None
+
+    # ---- life ----------------------------------------------------------------------------------
+
+    def is_expired(self, entry: ProducerStateEntry, now_ms: int) -> bool:
+        """Whether a producer was silent for `producer.id.expiration.ms`."""
+        if entry.current_txn_first_offset is not None:
+            return False
+        return now_ms - entry.last_timestamp >= self.expiration_ms
+
+    def remove_expired(self, now_ms: int) -> int:
+        """Forget silent producers, and questions that were never used; gives how many producers."""
+        expired = [pid for pid, entry in self.entries.items() if self.is_expired(entry, now_ms)]
+        for producer_id in expired:
+            del self.entries[producer_id]
+        for producer_id, state in list(self._verifications.items()):
+            if now_ms - state.created_ms >= self.expiration_ms:
+                del self._verifications[producer_id]
+        return len(expired)
+
+    def clear(self, end_offset: int) -> None:
+        """Nothing is known of the log, up to `end_offset`. What is being verified stays."""
+        self.entries.clear()
+        self.transactions.clear()
+        self.map_end_offset = end_offset
+
+    def restore(self, entry: ProducerStateEntry) -> None:
+        """Take an entry from a snapshot."""
+        self.entries[entry.producer_id] = entry
+        if entry.current_txn_first_offset is not None:
+            self.transactions.restore(entry.current_txn_first_offset, entry.producer_id)

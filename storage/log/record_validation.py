@@ -1,0 +1,243 @@
+"""The checks for which a leader has to look at a batch's records, and the batch packed anew.
+
+It has to for a compacted topic, whose records all need a key; for a `compression.type` that is not
+the producer's; for `message.timestamp.before.max.ms`. Everywhere else the header speaks for its
+records (`storage.log.log_validator`).
+
+All of it is `Steps`: a batch may unpack to a thousand times its size. Never: keeps what it
+unpacked, copies a record, or unpacks without a bound (`storage.log.batch_body` holds one).
+
+Kafka's class: `LogValidator` (`validateRecord`, `processRecordErrors`,
+`validateMessagesAndAssignOffsetsCompressed`). KIP-467 (record errors), KIP-937.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from struct import Struct
+
+from protocol.compression import Codec, compress
+from protocol.errors import ErrorCode
+from protocol.frame_memory import Allocate
+from protocol.record_batch import (
+    CRC_OFFSET,
+    CURRENT_MAGIC,
+    HEADER,
+    HEADER_SIZE,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    NO_TIMESTAMP,
+    TRANSACTIONAL_FLAG,
+    Bytes,
+    CorruptBatch,
+    RecordBatchHeader,
+    crc_of,
+)
+from protocol.record_scan import scan_records
+from storage.log.batch_body import BatchBody
+from storage.log.refusal import LOG_APPEND_TIME, LONG_MAX, Refusal, out_of_range
+from storage.log.sliced_work import Job, Steps
+from storage.log_config import LogConfig
+
+_CODECS = {
+    "uncompressed": Codec.NONE,
+    "gzip": Codec.GZIP,
+    "snappy": Codec.SNAPPY,
+    "lz4": Codec.LZ4,
+    "zstd": Codec.ZSTD,
+}
+_ERRORS_SHOWN = 3
+RECORD_ERRORS_TOLD = 10_000
+"""A batch of 94 KB may hold ten million records, each with an error of its own."""
+SLICE_RECORDS = 1000
+"""Records that are looked at between two turns of the loop, some two milliseconds."""
+PACKED_AT_ONCE_BYTES = 64 * 1024
+"""Of a batch that is packed anew on the loop; the strongest levels take a millisecond for it."""
+_CRC = Struct(">I")
+
+
+def target_codec(config: LogConfig, header: RecordBatchHeader) -> int:
+    """The codec that the batch has to have in this topic's log."""
+    return _CODECS.get(config.compression_type, header.compression)
+
+
+def must_decode(config: LogConfig, header: RecordBatchHeader) -> bool:
+    """Whether the records of a client's batch matter to the topic."""
+    return (
+        config.compact
+        or target_codec(config, header) != header.compression
+        or (
+            config.message_timestamp_before_max_ms != LONG_MAX
+            and config.message_timestamp_type != LOG_APPEND_TIME
+        )
+    )
+
+
+def look_at_records(
+    batch: memoryview,
+    header: RecordBatchHeader,
+    config: LogConfig,
+    now_ms: int,
+    partition: str,
+    allocate: Allocate = bytearray,
+) -> Steps[memoryview | Refusal]:
+    """The batch as it is to be appended, each of its records being allowed in the topic: itself,
+    or another one under the topic's codec."""
+    body = BatchBody(batch, header, allocate)
+    outcome: memoryview | Refusal
+    try:
+        yield from body.open()
+        outcome = yield from _look_at_body(batch, header, body.view, config, now_ms, partition)
+    except CorruptBatch as damage:
+        outcome = Refusal(ErrorCode.INVALID_RECORD, str(damage))
+    yield from body.close()
+    return outcome
+
+
+def _look_at_body(
+    batch: memoryview,
+    header: RecordBatchHeader,
+    body: memoryview,
+    config: LogConfig,
+    now_ms: int,
+    partition: str,
+) -> Steps[memoryview | Refusal]:
+    checks = _RecordChecks(config, now_ms, partition)
+    yield from checks.run(header, body)
+    refusal = checks.refusal()
+    if refusal is not None:
+        return refusal
+    codec = target_codec(config, header)
+    if codec == header.compression:
+        return batch
+    return (yield from _packed_anew(body, header, codec, config, checks, partition))
+
+
+class _RecordChecks:
+    """What is found out about the records of one batch."""
+
+    def __init__(self, config: LogConfig, now_ms: int, partition: str) -> None:
+        self._config = config
+        self._now_ms = now_ms
+        self._partition = partition
+        self._errors: list[tuple[int, str | None]] = []
+        self._error_count = 0
+        self._bad_time = False
+        self.max_timestamp = NO_TIMESTAMP
+
+    def run(self, header: RecordBatchHeader, body: memoryview) -> Steps[None]:
+        """Look at all records. Raises CorruptBatch."""
+        config = self._config
+        compact = config.compact
+        checks_time = config.message_timestamp_type != LOG_APPEND_TIME
+        index, until_stop = 0, SLICE_RECORDS
+        for found in scan_records(header, body):
+            until_stop -= 1
+            if found is None or not until_stop:
+                until_stop = SLICE_RECORDS
+                yield None
+            if found is None:
+                continue
+            offset, timestamp, has_key = found
+            if timestamp > self.max_timestamp:
+                self.max_timestamp = timestamp
+            if compact and not has_key:
+                self._note(index, None)
+            elif checks_time and _is_out_of_range(timestamp, config, self._now_ms):
+                self._bad_time = True
+                self._note(index, out_of_range(timestamp, offset, config, self._now_ms))
+            index += 1
+
+    def _note(self, index: int, message: str | None) -> None:
+        self._error_count += 1
+        if len(self._errors) < RECORD_ERRORS_TOLD:
+            if message is None:
+                message = (
+                    "Compacted topic cannot accept message without key in topic partition "
+                    f"{self._partition}"
+                )
+            self._errors.append((index, message))
+
+    def refusal(self) -> Refusal | None:
+        """Why the batch may not be appended, in Kafka's words."""
+        errors = self._errors
+        if not errors:
+            return None
+        if self._bad_time:
+            text = "One or more records have been rejected due to invalid timestamp"
+            return Refusal(ErrorCode.INVALID_TIMESTAMP, text, errors)
+        shown = ", ".join(
+            f"RecordError(batchIndex={index}, message='{message}')"
+            for index, message in errors[:_ERRORS_SHOWN]
+        )
+        text = (
+            f"One or more records have been rejected due to {self._error_count} record errors in "
+            f"total, and only showing the first three errors at most: [{shown}]"
+        )
+        return Refusal(ErrorCode.INVALID_RECORD, text, errors)
+
+
+def _is_out_of_range(timestamp: int, config: LogConfig, now_ms: int) -> bool:
+    if timestamp == NO_TIMESTAMP:
+        return False
+    difference = now_ms - timestamp
+    return (
+        difference > config.message_timestamp_before_max_ms
+        or -difference > config.message_timestamp_after_max_ms
+    )
+
+
+def _packed_anew(
+    body: memoryview,
+    header: RecordBatchHeader,
+    codec: int,
+    config: LogConfig,
+    checks: _RecordChecks,
+    partition: str,
+) -> Steps[memoryview | Refusal]:
+    """The same records under the topic's codec."""
+    packed: Bytes = body
+    if codec != Codec.NONE:
+        call = partial(compress, codec, body, _level(config, codec))
+        packed = call() if len(body) <= PACKED_AT_ONCE_BYTES else (yield Job(call))
+    size = HEADER_SIZE + len(packed)
+    if size > config.max_message_bytes:
+        return too_large(size, config, partition)
+    batch = bytearray(size)
+    HEADER.pack_into(
+        batch,
+        0,
+        header.base_offset,
+        size - LOG_OVERHEAD,
+        header.partition_leader_epoch,
+        CURRENT_MAGIC,
+        0,
+        header.attributes & (LOG_APPEND_TIME_FLAG | TRANSACTIONAL_FLAG) | codec,
+        header.last_offset_delta,
+        header.base_timestamp,
+        checks.max_timestamp,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        header.record_count,
+    )
+    batch[HEADER_SIZE:] = packed
+    _CRC.pack_into(batch, CRC_OFFSET, crc_of(batch, 0, size))
+    return memoryview(batch)
+
+
+def too_large(size: int, config: LogConfig, partition: str) -> Refusal:
+    """A batch of `size` bytes is above the topic's limit."""
+    return Refusal(
+        ErrorCode.MESSAGE_TOO_LARGE,
+        f"The record batch size in the append to {partition} is {size} bytes which exceeds "
+        f"the maximum configured value of {config.max_message_bytes}.",
+    )
+
+
+def _level(config: LogConfig, codec: int) -> int | None:
+    if codec == Codec.GZIP:
+        return config.compression_gzip_level
+    if codec == Codec.LZ4:
+        return config.compression_lz4_level
+    return config.compression_zstd_level if codec == Codec.ZSTD else None

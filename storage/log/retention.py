@@ -1,0 +1,136 @@
+"""Which segments of a log have had their time: retention by time and by size, and the log start.
+
+Pure: facts about segments in, a number of segments out, counted from the oldest. Owns no state,
+never removes anything (`storage.log.recoverable_log` does) and never looks at a record.
+
+Kafka's class: `UnifiedLog.deleteOldSegments` 4.3 and the predicates under it. As there, time means
+the largest timestamp of a segment's records, so one record from the future keeps its segment, and
+all after it, until that time has passed by; a segment without any timestamp counts from when its
+file was last written. Nothing goes that is not below the high watermark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from storage.log.log_segment import LogSegment
+from storage.log.segment_names import LOG_SUFFIX
+
+
+class RetentionConfig(Protocol):
+    """The part of `storage.log_config.LogConfig` that is needed here."""
+
+    @property
+    def delete(self) -> bool:
+        """Whether `cleanup.policy` holds `delete`."""
+
+    @property
+    def retention_ms(self) -> int: ...
+    @property
+    def retention_bytes(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentAge:
+    """One segment, as retention sees it. Offsets are record offsets."""
+
+    end_offset: int
+    """Where the next segment begins; of the last one, the log's end."""
+    size: int
+    """Bytes of batches."""
+    largest_timestamp: Callable[[], int]
+    """Milliseconds since the epoch; asked only where it counts, since it may read the disk."""
+    is_last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Breaches:
+    """How many of the oldest segments go, and why: they lie before the log start, the log is
+    larger than `retention.bytes`, or all their records are older than `retention.ms`."""
+
+    log_start: int = 0
+    size: int = 0
+    time: int = 0
+
+    @property
+    def total(self) -> int:
+        """Segments, counted from the oldest."""
+        return self.log_start + self.size + self.time
+
+
+def breaches(
+    segments: Sequence[SegmentAge],
+    config: RetentionConfig,
+    log_start_offset: int,
+    high_watermark: int,
+    now_ms: int,
+) -> Breaches:
+    """What of `segments`, oldest first, has to go.
+
+    The last segment is among them where all its records have had their time: a new one is begun
+    first. Never where it is empty.
+    """
+    ripe = [
+        segment
+        for segment in segments
+        if segment.end_offset <= high_watermark and not (segment.is_last and not segment.size)
+    ]
+    by_start = _leading(
+        ripe, lambda segment: not segment.is_last and segment.end_offset <= log_start_offset
+    )
+    if not config.delete:
+        return Breaches(by_start)
+    by_size = _over_size(segments[by_start:], ripe[by_start:], config.retention_bytes)
+    by_time = 0
+    if config.retention_ms >= 0:
+        by_time = _leading(
+            ripe[by_start + by_size :],
+            lambda segment: now_ms - segment.largest_timestamp() > config.retention_ms,
+        )
+    return Breaches(by_start, by_size, by_time)
+
+
+def _over_size(
+    segments: Sequence[SegmentAge], ripe: Sequence[SegmentAge], retention_bytes: int
+) -> int:
+    """A segment goes where what is left without it still fills `retention_bytes`."""
+    if retention_bytes < 0:
+        return 0
+    spare = sum(segment.size for segment in segments) - retention_bytes
+    count = 0
+    for segment in ripe:
+        if spare < segment.size:
+            break
+        spare -= segment.size
+        count += 1
+    return count
+
+
+def _leading(segments: Sequence[SegmentAge], breached: Callable[[SegmentAge], bool]) -> int:
+    """How many at the front are breached, up to the first that is not."""
+    for count, segment in enumerate(segments):
+        if not breached(segment):
+            return count
+    return len(segments)
+
+
+def ages_of(segments: Sequence[LogSegment], log_end_offset: int) -> list[SegmentAge]:
+    """What `breaches` has to know of the segments of a log, oldest first."""
+    ends = [segment.base_offset for segment in segments[1:]]
+    ages = [
+        SegmentAge(end, segment.size, lambda segment=segment: _timestamp_of(segment))  # type: ignore[misc]
+        for segment, end in zip(segments, ends, strict=False)
+    ]
+    last = segments[-1]
+    ages.append(SegmentAge(log_end_offset, last.size, lambda: _timestamp_of(last), is_last=True))
+    return ages
+
+
+def _timestamp_of(segment: LogSegment) -> int:
+    """The largest timestamp of its records; where none has one, when its file was written."""
+    largest, _ = segment.largest_timestamp()
+    if largest >= 0:
+        return largest
+    return segment.filesystem.modified_ms(segment.path(LOG_SUFFIX))

@@ -1,0 +1,50 @@
+"""A directory that fails is offline once, for good."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from storage.log.log_dir_failure import (
+    DescriptorsLack,
+    LogDirFailure,
+    LogDirFailureChannel,
+    is_lack_of_descriptors,
+)
+
+
+def test_listeners_hear_of_a_directory_once() -> None:
+    channel = LogDirFailureChannel()
+    told: list[tuple[str, str]] = []
+    channel.listen(lambda log_dir, reason: told.append((log_dir, reason)))
+    assert not channel.is_offline("/a")
+    failure = channel.fail("/a", "append of t-0", OSError(5, "Input/output error"))
+    channel.fail("/a", "read of t-0", OSError(5, "Input/output error"))
+    assert told == [("/a", "append of t-0: [Errno 5] Input/output error")]
+    assert channel.is_offline("/a") and not channel.is_offline("/b")
+    assert channel.offline_dirs() == {"/a": "append of t-0: [Errno 5] Input/output error"}
+    assert isinstance(failure, LogDirFailure)
+    assert failure.log_dir == "/a"
+    assert str(failure).endswith("(log directory /a)")
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_a_lack_of_descriptors_is_told_and_takes_no_directory_offline(number: int) -> None:
+    channel = LogDirFailureChannel()
+    offline: list[object] = []
+    lacking: list[str] = []
+    channel.listen(lambda log_dir, reason: offline.append(log_dir))
+    channel.lacking = lacking.append
+    for _ in range(2):
+        lack = channel.fail("/a", "roll of t-0", OSError(number, "Too many open files"))
+        assert isinstance(lack, DescriptorsLack) and lack.log_dir == "/a"
+    assert lacking == [f"roll of t-0: [Errno {number}] Too many open files"] * 2
+    assert not offline and not channel.is_offline("/a") and not channel.offline_dirs()
+
+
+def test_what_is_a_lack_and_what_is_not() -> None:
+    assert not is_lack_of_descriptors(None)
+    assert not is_lack_of_descriptors(ValueError())
+    assert not is_lack_of_descriptors(OSError(errno.EIO, "broken"))
+    assert is_lack_of_descriptors(OSError(errno.EMFILE, "too many"))
