@@ -22,9 +22,9 @@ from controller.metadata.version import LATEST_LEVEL, METADATA_VERSION
 from controller.raft.quorum_voters import METADATA_FOLDER, standalone_voter
 from controller.random_ids import RandomBytes, random_uuid
 from protocol.primitives import uuid_to_string
+from storage.directories.log_dirs import read_meta_properties, write_meta_properties
 from storage.filesystem import Filesystem
 from storage.log.checkpoints import META_PROPERTIES, MetaProperties
-from storage.log_dirs import read_meta_properties, write_meta_properties
 
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 FIRST_SNAPSHOT = SnapshotId(0, 0).file_name

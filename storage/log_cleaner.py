@@ -42,7 +42,7 @@ _DEATHS_MAX = 3
 
 
 class Logs(Protocol):
-    """What there is to clean (`storage.log_manager`)."""
+    """What there is to clean (`storage.directories.log_manager`)."""
 
     @property
     def logs(self) -> list[UnifiedLog]:

@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from storage.directories.offset_checkpoints import OffsetCheckpoint, Offsets, read_offsets
 from storage.log.checkpoints import CLEANER_CHECKPOINT
 from storage.log.log_environment import LogEnvironment
 from storage.log.log_segment import LogSegment
 from storage.log.refusal import LONG_MAX
 from storage.log.unified_log import UnifiedLog
-from storage.offset_checkpoints import OffsetCheckpoint, Offsets, read_offsets
 from storage.topic_partition import TopicPartition
 
 

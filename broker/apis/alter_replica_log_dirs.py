@@ -26,7 +26,7 @@ from protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
-from storage.future_logs import NAME_LENGTH_MAX
+from storage.directories.future_logs import NAME_LENGTH_MAX
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure
 
 _log = logging.getLogger("ottla.replicas")

@@ -31,7 +31,7 @@ NO_LAG = -1
 
 
 class LogDirs(Protocol):
-    """What `storage.log_manager` tells of its directories."""
+    """What `storage.directories.log_manager` tells of its directories."""
 
     @property
     def online_dirs(self) -> list[str]: ...

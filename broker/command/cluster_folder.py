@@ -33,8 +33,8 @@ from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
 from broker.node.storage_folders import format_storage, is_formatted
 from controller.storage_format import new_cluster_id
+from storage.directories.log_dirs import read_meta_properties
 from storage.filesystem import LocalFilesystem
-from storage.log_dirs import read_meta_properties
 
 DEFAULT_BROKERS = 3
 

@@ -27,12 +27,12 @@ from controller.storage_format import LogDirectories, read_bootstrap
 from protocol.api_keys import ApiKey
 from protocol.frame_memory import Allocate
 from storage.cleaner_ports import CleanerRunner
+from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import Filesystem
 from storage.log.closed_files import UNLIMITED
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.unified_log import LogEnvironment
 from storage.log_config import LogConfig
-from storage.log_manager import LogManager, LogManagerSettings
 from storage.ports import Blocking, Network, Scheduler
 
 _log = logging.getLogger("ottla.node")

@@ -40,9 +40,9 @@ from broker.process.standard_streams import is_heard
 from broker.scheduler import BlockingPool, LoopScheduler
 from controller.metadata.records import MetadataRecordError
 from controller.raft.quorum_state import QuorumStateError
+from storage.directories.log_dirs import LogDirLocked
 from storage.filesystem import LocalFilesystem
 from storage.log.descriptors import SPARES
-from storage.log_dirs import LogDirLocked
 
 if TYPE_CHECKING:
     from broker.process.metrics_server import MetricsServer

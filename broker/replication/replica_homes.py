@@ -27,8 +27,8 @@ from controller.metadata.image import (
     PartitionRegistration,
 )
 from protocol.primitives import uuid_to_string
+from storage.directories.log_manager import LogManager
 from storage.log.log_dir_failure import LogUnusable
-from storage.log_manager import LogManager
 from storage.topic_partition import TopicPartition
 
 _log = logging.getLogger("ottla.replicas")

@@ -35,11 +35,11 @@ from broker.replication.session_waking import SessionWaking
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, PartitionRegistration, ResourceType
 from protocol.errors import ErrorCode
+from storage.directories.log_manager import LogManager
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, LogUnusable
 from storage.log.retention import Breaches
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.log_manager import LogManager
 from storage.ports import Scheduler
 from storage.topic_partition import TopicPartition as TopicPartitionName
 

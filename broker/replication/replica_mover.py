@@ -5,7 +5,7 @@ a chunk at a time, the slower the lower `replica.alter.log.dirs.io.max.bytes.per
 the log cuts off is cut off there; and once the copy holds all, and is as durable, it takes the
 log's place. The partition serves meanwhile. A move survives a restart.
 
-Never: names folders (`storage.future_logs`), or lets a batch through unchecked: a copy takes what a
+Never: names folders (`storage.directories.future_logs`), or lets a batch through unchecked: a copy takes what a
 follower would.
 
 Kafka's classes: `ReplicaAlterLogDirsManager`, `ReplicaAlterLogDirsThread`, and of `ReplicaManager`
@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from broker.replication.partition import Partition
 from broker.replication.replication_quota import UNLIMITED
 from protocol.errors import ErrorCode
+from storage.directories.log_manager import LogManager
 from storage.log.fetch_data import UNDEFINED_EPOCH, UNDEFINED_OFFSET
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, is_lack_of_descriptors
 from storage.log.unified_log import UnifiedLog
-from storage.log_manager import LogManager
 from storage.ports import Blocking, Scheduler
 
 _log = logging.getLogger("ottla.replicas")

@@ -23,9 +23,9 @@ from controller.raft.quorum_state import Role
 from controller.raft.raft import Raft
 from controller.raft.raft_log import RaftLog
 from protocol.errors import ErrorCode
+from storage.directories.log_dirs import leave_clean_marker
 from storage.log.producer_state import ProducerStateManager
 from storage.log.unified_log import UnifiedLog
-from storage.log_dirs import leave_clean_marker
 from tests.simulation.mutants import Mutant, stale_generation_commits, table_of
 from tests.simulation.simulation import Failure, Simulation
 from tests.simulation.stories import (

@@ -22,12 +22,12 @@ from broker.replication.replica_manager import ReplicaManager
 from controller.quorum_controller import QuorumController
 from controller.raft.raft_log import RaftLog
 from protocol.errors import ErrorCode
+from storage.directories.log_manager import LogManager
+from storage.directories.offset_checkpoints import OffsetCheckpoint
 from storage.log import batch_scan, log_segment
 from storage.log.checkpoints import LOG_START_CHECKPOINT
 from storage.log.producer_state import ProducerStateManager
 from storage.log.unified_log import UnifiedLog
-from storage.log_manager import LogManager
-from storage.offset_checkpoints import OffsetCheckpoint
 from tests.simulation.simulation import Failure, Simulation
 
 OFFSET_KEYS = (b"\0\0", b"\0\1")

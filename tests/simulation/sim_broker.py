@@ -21,7 +21,7 @@ from broker.config.start_error import StartError
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import format_storage, is_formatted, open_storage
 from broker.replication.replica_manager import ReplicaManager
-from storage.log_dirs import read_meta_properties, write_meta_properties
+from storage.directories.log_dirs import read_meta_properties, write_meta_properties
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem
 from tests.simulation.sim_network import CLIENT_PORT, SimNetwork
 from tests.simulation.sim_node_network import SimNodeNetwork

@@ -14,11 +14,11 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.record_batch import crc_is_valid, iterate_batches
+from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.log_manager import LogManager, LogManagerSettings
 from tests.simulation.file_damages import DAMAGE_NAMES, damage
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler

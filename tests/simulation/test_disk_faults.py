@@ -15,12 +15,12 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
+from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log import next_segment
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.log_manager import LogManager, LogManagerSettings
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import NOW_MS, Jobs, batch, read_all

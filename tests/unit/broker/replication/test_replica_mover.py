@@ -22,11 +22,11 @@ from protocol.messages.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.log_manager import LogManager, LogManagerSettings
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.storage.harness import NOW_MS, batch, environment, open_log, read_all

@@ -7,9 +7,17 @@ import pytest
 from storage.log.log_dir_failure import LogUnusable
 from storage.log.unopened_logs import are_one
 from tests.simulation.memory_filesystem import MemoryFilesystem
+from tests.unit.storage.directories.test_log_manager import (
+    OTHER_ID,
+    TOPIC_ID,
+    A,
+    B,
+    Node,
+    append,
+    started,
+)
 from tests.unit.storage.harness import append as append_to
 from tests.unit.storage.harness import open_log
-from tests.unit.storage.test_log_manager import OTHER_ID, TOPIC_ID, A, B, Node, append, started
 
 
 def test_copies_are_alike_where_their_epochs_begin_and_they_end_alike() -> None:

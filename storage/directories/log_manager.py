@@ -18,8 +18,20 @@ from contextlib import suppress
 
 from protocol.record_batch import CorruptBatch
 from protocol.records import UNPACKED_LIMIT_BYTES
+from storage.directories.future_logs import FutureLogs
+from storage.directories.log_dir_loader import FoundLog, LogDirLoader, folders
+from storage.directories.log_dir_state import LogDirState
+from storage.directories.log_dirs import (
+    UNKNOWN_BROKER_EPOCH,
+    leave_clean_marker,
+    lock_dir,
+    read_clean_marker,
+)
+from storage.directories.log_manager_settings import LogManagerSettings
+from storage.directories.log_upkeep import LogUpkeep
+from storage.directories.logs_closing import LogsClosing
+from storage.directories.logs_loading import IsStray, LogsLoading
 from storage.filesystem import Usage
-from storage.future_logs import FutureLogs
 from storage.log.checkpoints import PARTITION_METADATA, encode_partition_metadata
 from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import (
@@ -33,18 +45,6 @@ from storage.log.sliced_work import SlicedWork
 from storage.log.unified_log import UnifiedLog
 from storage.log.unopened_logs import KeptOffsets, UnopenedLog, are_one
 from storage.log_config import LogConfig
-from storage.log_dir_loader import FoundLog, LogDirLoader, folders
-from storage.log_dir_state import LogDirState
-from storage.log_dirs import (
-    UNKNOWN_BROKER_EPOCH,
-    leave_clean_marker,
-    lock_dir,
-    read_clean_marker,
-)
-from storage.log_manager_settings import LogManagerSettings
-from storage.log_upkeep import LogUpkeep
-from storage.logs_closing import LogsClosing
-from storage.logs_loading import IsStray, LogsLoading
 from storage.ports import Blocking
 from storage.topic_partition import (
     DELETE_DIR_SUFFIX,

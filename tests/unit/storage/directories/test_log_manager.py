@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from protocol.errors import ErrorCode
+from storage.directories.log_dirs import LogDirLocked
+from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import Filesystem, LocalFilesystem
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log.recoverable_log import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.log_dirs import LogDirLocked
-from storage.log_manager import LogManager, LogManagerSettings
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import NOW_MS, Jobs, batch, read_all

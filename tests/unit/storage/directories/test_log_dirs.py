@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from storage.log.checkpoints import MetaProperties
-from storage.log_dirs import (
+from storage.directories.log_dirs import (
     LogDirLocked,
     leave_clean_marker,
     lock_dir,
@@ -13,6 +12,7 @@ from storage.log_dirs import (
     take_clean_marker,
     write_meta_properties,
 )
+from storage.log.checkpoints import MetaProperties
 from tests.simulation.memory_filesystem import MemoryFilesystem
 
 DIR = "/data"

@@ -6,11 +6,11 @@ import errno
 
 import pytest
 
+from storage.directories.log_manager import LogManager, LogManagerSettings
+from storage.directories.logs_loading import progress_line
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log_config import LogConfig
-from storage.log_manager import LogManager, LogManagerSettings
-from storage.logs_loading import progress_line
 from storage.topic_partition import TopicPartition
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler

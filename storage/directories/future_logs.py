@@ -7,7 +7,7 @@ Never: copies anything (`broker.replication.replica_mover`), or looks at offsets
 
 Kafka's class: `LogManager.futureLogs` and `replaceCurrentWithFutureLog` 4.3. There an end between
 the two renames of the exchange stops the next start; here one of the two, which are alike
-then, is kept (`storage.log_manager.LogManager.take`).
+then, is kept (`storage.directories.log_manager.LogManager.take`).
 """
 
 from __future__ import annotations

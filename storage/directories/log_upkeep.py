@@ -1,7 +1,7 @@
 """The periodic work on all logs of a node: checkpoints, retention, flushes, expiry of producers.
 
 Owns the timers, and the one write of all checkpoints that several changes share. Never: opens,
-creates or deletes a log as a whole (`storage.log_manager`), or decides what has had its time
+creates or deletes a log as a whole (`storage.directories.log_manager`), or decides what has had its time
 (`storage.log.retention`).
 
 Kafka's class: the scheduled tasks of `LogManager` 4.3, whose first round comes after
@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+from storage.directories.log_dir_state import LogDirState
+from storage.directories.log_manager_settings import LogManagerSettings
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.log_environment import LogEnvironment
 from storage.log.refusal import LONG_MAX
 from storage.log.retention import Breaches
 from storage.log.unified_log import UnifiedLog
-from storage.log_dir_state import LogDirState
-from storage.log_manager_settings import LogManagerSettings
 
 _LOGS_A_GO = 50
 """So many logs are looked through in one go: requests are answered in between."""

@@ -14,13 +14,13 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
+from storage.directories.log_dirs import read_meta_properties, write_meta_properties
+from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log.checkpoints import MetaProperties
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.log_dirs import read_meta_properties, write_meta_properties
-from storage.log_manager import LogManager, LogManagerSettings
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import NOW_MS, Jobs, batch, read_all

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from storage.directories.log_manager import LogManager, LogManagerSettings
+from storage.directories.logs_closing import LogsClosing
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log_config import LogConfig
-from storage.log_manager import LogManager, LogManagerSettings
-from storage.logs_closing import LogsClosing
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import NOW_MS, Jobs, batch

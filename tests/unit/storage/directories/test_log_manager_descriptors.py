@@ -10,8 +10,16 @@ import pytest
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
+from tests.unit.storage.directories.test_log_manager import (
+    SMALL,
+    TOPIC_ID,
+    A,
+    B,
+    Node,
+    append,
+    stop,
+)
 from tests.unit.storage.harness import NOW_MS, batch, read_all
-from tests.unit.storage.test_log_manager import SMALL, TOPIC_ID, A, B, Node, append, stop
 
 
 def live(node: Node) -> None:

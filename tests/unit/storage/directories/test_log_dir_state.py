@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.log_dir_state import LogDirState
+from storage.directories.log_dir_state import LogDirState
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import LOG_DIR, NOW_MS, PARTITION, batch, environment, open_log
 

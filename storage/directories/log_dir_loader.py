@@ -4,7 +4,7 @@ Owns: what a start finds in the directory, and what of it is under way. A survey
 checkpoints and lists the folders; then each log is opened by a job of its own, up to
 `num.recovery.threads.per.data.dir` at once. Only what comes out of a job touches the node's state.
 
-Never: knows what belongs to whom: `storage.log_manager` says which folders are stray, takes the
+Never: knows what belongs to whom: `storage.directories.log_manager` says which folders are stray, takes the
 logs, and takes the directory offline when it fails.
 
 Kafka's class: `LogManager.loadLogs` 4.3.
@@ -17,6 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from storage.directories.log_dir_state import LogDirState
+from storage.directories.log_dirs import take_clean_marker
+from storage.directories.offset_checkpoints import Offsets, read_offsets
 from storage.filesystem import Filesystem
 from storage.log.checkpoints import PARTITION_METADATA, decode_partition_metadata
 from storage.log.log_dir_failure import is_of_one_file
@@ -25,9 +28,6 @@ from storage.log.recovery_report import RecoveryReport
 from storage.log.segment_names import LOG_SUFFIX, base_offset_of
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.log_dir_state import LogDirState
-from storage.log_dirs import take_clean_marker
-from storage.offset_checkpoints import Offsets, read_offsets
 from storage.topic_partition import (
     DELETE_DIR_SUFFIX,
     FUTURE_DIR_SUFFIX,

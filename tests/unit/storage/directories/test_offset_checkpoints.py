@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.offset_checkpoints import OffsetCheckpoint, Offsets, read_offsets
+from storage.directories.offset_checkpoints import OffsetCheckpoint, Offsets, read_offsets
 from storage.topic_partition import TopicPartition
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import Jobs

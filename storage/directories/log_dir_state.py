@@ -1,11 +1,12 @@
 """One log directory while it is open: its lock, its logs, and the checkpoints that speak of them.
 
 Owns: what the offset checkpoints of the directory say. Never: opens or closes a log
-(`storage.log_manager`).
+(`storage.directories.log_manager`).
 """
 
 from __future__ import annotations
 
+from storage.directories.offset_checkpoints import OffsetCheckpoint, Offsets
 from storage.filesystem import Lock
 from storage.log.checkpoints import (
     HIGH_WATERMARK_CHECKPOINT,
@@ -15,7 +16,6 @@ from storage.log.checkpoints import (
 from storage.log.recoverable_log import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log.unopened_logs import KeptOffsets
-from storage.offset_checkpoints import OffsetCheckpoint, Offsets
 from storage.topic_partition import TopicPartition
 
 

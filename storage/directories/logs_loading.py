@@ -4,7 +4,7 @@ Owns: one start, from the first look into the directories to the last log opened
 opened side by side; one that fails goes offline and the others go on. While segments are scanned
 after an unclean stop, a line every few seconds tells how far it is and how long it will take.
 
-Never: opens a folder itself (`storage.log_dir_loader`), or keeps a log (`storage.log_manager`).
+Never: opens a folder itself (`storage.directories.log_dir_loader`), or keeps a log (`storage.directories.log_manager`).
 
 Kafka's class: `LogManager.loadLogs` 4.3.
 """
@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from storage.directories.log_dir_loader import FoundLog, LogDirLoader, Survey
+from storage.directories.log_dir_state import LogDirState
 from storage.log.log_dir_failure import is_lack_of_descriptors
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log.unopened_logs import KeptOffsets
-from storage.log_dir_loader import FoundLog, LogDirLoader, Survey
-from storage.log_dir_state import LogDirState
 from storage.ports import Timer
 from storage.topic_partition import TopicPartition
 
@@ -30,7 +30,7 @@ IsStray = Callable[[TopicPartition, bytes | None], bool]
 
 
 class LogOwner(Protocol):
-    """Who keeps what is opened (`storage.log_manager`)."""
+    """Who keeps what is opened (`storage.directories.log_manager`)."""
 
     report: list[str]
     lacking: dict[TopicPartition, str]

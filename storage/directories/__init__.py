@@ -1,0 +1,1 @@
+"""The log directories: which logs are where, loading, closing, checkpoints, failures."""
