@@ -1,7 +1,7 @@
 """`python -m bench.compaction`: how fast a log is compacted, by the worker process alone.
 
 Writes a folder of uncompressed 1 KiB records under random keys, hands it to
-`storage.cleaner_worker` as the broker does, and prints megabytes of log per second of the whole
+`storage.cleaning.cleaner_worker` as the broker does, and prints megabytes of log per second of the whole
 round: starting the process, both passes, the new segments fsynced.
 """
 
@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from protocol.records import Record, build_batch
-from storage.cleaner_job import CleanJob, encode_job
+from storage.cleaning.cleaner_job import CleanJob, encode_job
 
 BATCH_RECORDS = 60
 NOW_MS = 1_700_000_000_000
@@ -89,7 +89,7 @@ def measure(folder: Path, segments: list[tuple[int, int]], end: int, number: int
     )
     cpu, began = _children_cpu_s(), time.perf_counter()
     with subprocess.Popen(
-        [sys.executable, "-m", "storage.cleaner_worker"],
+        [sys.executable, "-m", "storage.cleaning.cleaner_worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as worker:

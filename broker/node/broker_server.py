@@ -38,7 +38,7 @@ from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 from controller.settings import DEFAULT_FEATURES
 from protocol.errors import ErrorCode
-from storage.log_cleaner import LogCleaner
+from storage.cleaning.log_cleaner import LogCleaner
 from storage.topic_partition import TopicPartition
 
 _log = logging.getLogger("ottla.node")
@@ -307,7 +307,9 @@ def _cleaner(shared: SharedServer) -> LogCleaner:
     """What compacts the logs: where there is no process for it, in the background's threads."""
     runner = shared.ports.cleaner
     if runner is None:
-        from storage.inline_cleaner import InlineRunner  # not loaded where a process does it
+        from storage.cleaning.inline_cleaner import (
+            InlineRunner,  # not loaded where a process does it
+        )
 
         runner = InlineRunner(shared.environment)
     return LogCleaner(

@@ -9,7 +9,7 @@ from broker.config.parse import BrokerConfig
 from controller.hosting_limit import HostingLimit
 from controller.settings import ControllerSettings
 from controller.storage_format import LogDirectories
-from storage.cleaner_ports import CleanerSettings
+from storage.cleaning.cleaner_ports import CleanerSettings
 from storage.log.descriptors import Descriptors, default_reserve
 
 

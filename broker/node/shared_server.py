@@ -26,7 +26,7 @@ from controller.metadata.image import MetadataImage
 from controller.storage_format import LogDirectories, read_bootstrap
 from protocol.api_keys import ApiKey
 from protocol.frame_memory import Allocate
-from storage.cleaner_ports import CleanerRunner
+from storage.cleaning.cleaner_ports import CleanerRunner
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import Filesystem
 from storage.log.closed_files import UNLIMITED

@@ -1,6 +1,6 @@
 """Where compaction runs: a process for each round, started for it and gone after it.
 
-`ProcessRunner` starts `storage.cleaner_worker`, hands it the job over a pipe and brings its answer
+`ProcessRunner` starts `storage.cleaning.cleaner_worker`, hands it the job over a pipe and brings its answer
 back to the loop. A thread waits for it; there are as many as `log.cleaner.threads`, and none before
 the first job, so that a broker that compacts nothing has neither thread nor process for it.
 
@@ -19,20 +19,20 @@ import sys
 import threading
 
 from broker.scheduler import BlockingPool
-from storage.cleaner_job import (
+from storage.cleaning.cleaner_job import (
     CleaningFailed,
     CleanJob,
     CleanResult,
     decode_result,
     encode_job,
 )
-from storage.cleaner_ports import Cleaned, CleanerDied
+from storage.cleaning.cleaner_ports import Cleaned, CleanerDied
 
-_WORKER = "storage.cleaner_worker"
+_WORKER = "storage.cleaning.cleaner_worker"
 
 
 class ProcessRunner:
-    """`storage.log_cleaner.CleanerRunner` with processes."""
+    """`storage.cleaning.log_cleaner.CleanerRunner` with processes."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, threads: int) -> None:
         self._pool = BlockingPool(loop, max(threads, 1), "ottla-cleaner")

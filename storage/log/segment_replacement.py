@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from protocol.record_batch import CorruptBatch
-from storage.cleaner_job import CleanedGroup
+from storage.cleaning.cleaner_job import CleanedGroup
 from storage.filesystem import Filesystem
 from storage.log.batch_scan import iterate_headers
 from storage.log.local_log import LocalLog

@@ -33,7 +33,7 @@ SHELL = (
     "broker/process/standard_streams.py",
     "broker/command/status_command.py",
     "protocol/generate.py",
-    "storage/cleaner_worker.py",
+    "storage/cleaning/cleaner_worker.py",
     "storage/filesystem.py",
 )
 

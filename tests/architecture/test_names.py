@@ -25,7 +25,7 @@ ENTRY_POINTS = (
     "broker/__main__.py",
     "broker/testing/pytest_plugin.py",
     "protocol/generate.py",
-    "storage/cleaner_worker.py",
+    "storage/cleaning/cleaner_worker.py",
 )
 
 

@@ -26,10 +26,10 @@ from confluent_kafka.admin import (
 
 from protocol.record_batch import crc_is_valid, iterate_batches
 from protocol.records import Record, iterate_records
-from storage.cleaner_ports import CleanerSettings
+from storage.cleaning.cleaner_ports import CleanerSettings
+from storage.cleaning.inline_cleaner import InlineRunner
+from storage.cleaning.log_cleaner import LogCleaner
 from storage.filesystem import LocalFilesystem
-from storage.inline_cleaner import InlineRunner
-from storage.log_cleaner import LogCleaner
 from storage.log_config import LogConfig
 from tests.apache_kafka import ApacheKafka
 from tests.java_tools import FAST_START, run_tool

@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 from protocol.record_batch import crc_is_valid, iterate_batches
 from protocol.records import Record, build_batch, iterate_records
-from storage.cleaner_ports import CleanerSettings
-from storage.inline_cleaner import InlineRunner
+from storage.cleaning.cleaner_ports import CleanerSettings
+from storage.cleaning.inline_cleaner import InlineRunner
+from storage.cleaning.log_cleaner import LogCleaner
 from storage.log.log_environment import LogEnvironment
 from storage.log.transaction_index import AbortedTxn, decode_transactions
 from storage.log.unified_log import UnifiedLog
-from storage.log_cleaner import LogCleaner
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from protocol.record_batch import RecordBatchHeader, iterate_batches
 from protocol.records import iterate_records
-from storage.cleaner import clean
-from storage.cleaner_job import CleaningFailed, CleanJob, CleanResult
-from storage.cleaner_ports import Cleaned, CleanerSettings
+from storage.cleaning.cleaner import clean
+from storage.cleaning.cleaner_job import CleaningFailed, CleanJob, CleanResult
+from storage.cleaning.cleaner_ports import Cleaned, CleanerSettings
+from storage.cleaning.log_cleaner import LogCleaner
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
-from storage.log_cleaner import LogCleaner
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler

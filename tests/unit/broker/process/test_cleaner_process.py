@@ -18,9 +18,15 @@ import pytest
 
 from broker.process.cleaner_process import ProcessRunner
 from protocol.records import Record, build_batch, iterate_records
-from storage.cleaner_job import CleanedGroup, CleaningFailed, CleanJob, CleanResult, encode_job
-from storage.cleaner_ports import CleanerDied
-from storage.cleaner_worker import IoThrottle
+from storage.cleaning.cleaner_job import (
+    CleanedGroup,
+    CleaningFailed,
+    CleanJob,
+    CleanResult,
+    encode_job,
+)
+from storage.cleaning.cleaner_ports import CleanerDied
+from storage.cleaning.cleaner_worker import IoThrottle
 
 JOB = CleanJob(
     directory="",
@@ -120,7 +126,7 @@ async def test_one_that_is_killed_has_died_and_the_next_job_gets_another(tmp_pat
 
 def test_it_dies_when_its_input_ends_and_is_of_the_lowest_priority(tmp_path: Path) -> None:
     worker = subprocess.Popen(
-        [sys.executable, "-m", "storage.cleaner_worker"],
+        [sys.executable, "-m", "storage.cleaning.cleaner_worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=Path(__file__).parents[3],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from storage.offset_map import ENTRY_BYTES, KEY_BYTES_MAX, OffsetMap, digest_of
+from storage.cleaning.offset_map import ENTRY_BYTES, KEY_BYTES_MAX, OffsetMap, digest_of
 
 
 def test_long_keys_stand_for_themselves_by_their_hash() -> None:

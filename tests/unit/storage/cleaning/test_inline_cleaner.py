@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.inline_cleaner import InlineRunner
+from storage.cleaning.inline_cleaner import InlineRunner
 from tests.unit.storage.cleaning_fixture import Bench
 
 

@@ -5,14 +5,14 @@ For the simulator and for tests; a broker has `broker.process.cleaner_process`. 
 
 from __future__ import annotations
 
-from storage.cleaner import clean
-from storage.cleaner_job import CleanJob
-from storage.cleaner_ports import Cleaned
+from storage.cleaning.cleaner import clean
+from storage.cleaning.cleaner_job import CleanJob
+from storage.cleaning.cleaner_ports import Cleaned
 from storage.log.log_environment import LogEnvironment
 
 
 class InlineRunner:
-    """`storage.log_cleaner.CleanerRunner` on the port for blocking work."""
+    """`storage.cleaning.log_cleaner.CleanerRunner` on the port for blocking work."""
 
     def __init__(self, environment: LogEnvironment) -> None:
         self._environment = environment

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.log_cleaner_manager import LogCleanerManager, LogToClean
+from storage.cleaning.log_cleaner_manager import LogCleanerManager, LogToClean
 from storage.topic_partition import TopicPartition
 from tests.unit.storage.cleaning_fixture import Bench
 from tests.unit.storage.harness import LOG_DIR, NOW_MS, PARTITION

@@ -1,7 +1,7 @@
 """What the log cleaner is given: its settings, and the place where its jobs run.
 
 Owns nothing. A broker fills the runner with processes (`broker.process.cleaner_process`), the simulator
-with its port for blocking work (`storage.inline_cleaner`).
+with its port for blocking work (`storage.cleaning.inline_cleaner`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from storage.cleaner_job import CleanJob, CleanResult
+from storage.cleaning.cleaner_job import CleanJob, CleanResult
 
 Cleaned = Callable[[CleanResult | None, Exception | None], None]
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[3]
 
 def test_without_a_job_it_says_nothing() -> None:
     ended = subprocess.run(
-        [sys.executable, "-m", "storage.cleaner_worker"],
+        [sys.executable, "-m", "storage.cleaning.cleaner_worker"],
         input=b"",
         stdout=subprocess.PIPE,
         cwd=ROOT,
@@ -28,6 +28,6 @@ def test_it_loads_none_of_the_broker() -> None:
         [sys.executable, "-c", program], stdout=subprocess.PIPE, cwd=ROOT, timeout=60, check=True
     )
     loaded = json.loads(ended.stdout)
-    assert "storage.cleaner" in loaded
+    assert "storage.cleaning.cleaner" in loaded
     heavy = ("asyncio", "uvloop", "click", "controller", "broker", "subprocess")
     assert [name for name in loaded if name.split(".")[0] in heavy] == []

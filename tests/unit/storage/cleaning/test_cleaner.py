@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from storage.cleaner import clean
-from storage.cleaner_job import CleaningFailed, CleanJob
+from storage.cleaning.cleaner import clean
+from storage.cleaning.cleaner_job import CleaningFailed, CleanJob
 from storage.log.transaction_index import AbortedTxn, decode_transactions
 from tests.unit.storage.cleaning_fixture import COMPACTED, Bench
 from tests.unit.storage.harness import DIRECTORY

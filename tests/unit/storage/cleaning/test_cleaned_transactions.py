@@ -5,7 +5,7 @@ from __future__ import annotations
 from protocol.control_records import ControlRecordType
 from protocol.record_batch import RecordBatchHeader, read_header
 from protocol.records import Record, build_batch
-from storage.cleaned_transactions import CleanedTransactions
+from storage.cleaning.cleaned_transactions import CleanedTransactions
 from storage.log.transaction_index import AbortedTxn
 
 ABORT, COMMIT = ControlRecordType.ABORT, ControlRecordType.COMMIT

@@ -6,7 +6,7 @@ broker's interpreter lock, at the lowest priority, and its memory is gone with i
 ends, because the broker died or gave the job up, it dies at once: what it leaves are `.cleaned`
 files, which are nothing.
 
-A shell: it has the disk, the clock and the pipe; the work is `storage.cleaner`'s.
+A shell: it has the disk, the clock and the pipe; the work is `storage.cleaning.cleaner`'s.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import sys
 import threading
 import time
 
-from storage.cleaner import clean
-from storage.cleaner_job import CleaningFailed, decode_job, encode_result
+from storage.cleaning.cleaner import clean
+from storage.cleaning.cleaner_job import CleaningFailed, decode_job, encode_result
 from storage.filesystem import LocalFilesystem
 
 _NICEST = 19

@@ -11,7 +11,7 @@ stays, as an empty one if need be, and so does the last batch of the round.
 
 Never: changes a file of the log, or passes on a batch with a wrong checksum, which would make
 damage look whole: it ends there, and the log stays as it is. It runs where it may block: in a
-process of its own (`storage.cleaner_worker`), and in tests wherever they like.
+process of its own (`storage.cleaning.cleaner_worker`), and in tests wherever they like.
 
 Follows Kafka's `Cleaner` 4.3. One difference: batches wholly beyond the map are copied unseen, so
 tombstones there get their horizon from the round that sees them.
@@ -30,15 +30,17 @@ from protocol.record_batch import (
     read_header,
 )
 from protocol.records import iterate_records
-from storage.cleaned_segment import CleanedSegment
-from storage.cleaned_transactions import CleanedTransactions
-from storage.cleaner_job import (
+from storage.cleaning.cleaned_segment import CleanedSegment
+from storage.cleaning.cleaned_transactions import CleanedTransactions
+from storage.cleaning.cleaner_job import (
     CleanedGroup,
     CleaningFailed,
     CleanJob,
     CleanResult,
     SourceSegment,
 )
+from storage.cleaning.offset_map import OffsetMap
+from storage.cleaning.record_filter import body_of, choose_records, empty_batch, index_keys, rebuild
 from storage.filesystem import Filesystem
 from storage.log.indexes import RELATIVE_OFFSET_MAX
 from storage.log.segment_names import (
@@ -49,8 +51,6 @@ from storage.log.segment_names import (
     offset_name,
 )
 from storage.log.transaction_index import AbortedTxn, decode_transactions
-from storage.offset_map import OffsetMap
-from storage.record_filter import body_of, choose_records, empty_batch, index_keys, rebuild
 
 Throttle = Callable[[int], None]
 """Told of bytes read and written; waits where they are too many."""

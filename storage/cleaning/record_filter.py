@@ -5,7 +5,7 @@ position, reads no more of a record than it has to, and copies nothing but keys.
 stay are copied as ranges of bytes, and their deltas still count from the same header; only a delete
 horizon (KIP-534), which takes the base timestamp's place, has them written anew.
 
-Owns nothing. Never: knows which record is to stay (`storage.cleaner`), or trusts a length.
+Owns nothing. Never: knows which record is to stay (`storage.cleaning.cleaner`), or trusts a length.
 `protocol.records` has the layout of a record. Follows Kafka's `MemoryRecords.filterTo`.
 """
 
@@ -30,7 +30,7 @@ from protocol.record_batch import (
     crc_of,
 )
 from protocol.records import UNPACKED_LIMIT_BYTES
-from storage.offset_map import KEY_BYTES_MAX, OffsetMap, digest_of
+from storage.cleaning.offset_map import KEY_BYTES_MAX, OffsetMap, digest_of
 
 _CRC_BYTES = 4
 

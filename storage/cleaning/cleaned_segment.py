@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from protocol.record_batch import RecordBatchHeader
-from storage.cleaner_job import CleanedGroup
+from storage.cleaning.cleaner_job import CleanedGroup
 from storage.filesystem import BytesLike, File, Filesystem
 from storage.log.indexes import OffsetIndex, TimeIndex
 from storage.log.segment_names import (

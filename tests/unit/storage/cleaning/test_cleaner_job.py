@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from storage.cleaner_job import (
+from storage.cleaning.cleaner_job import (
     CleanedGroup,
     CleanJob,
     CleanResult,

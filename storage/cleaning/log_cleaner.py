@@ -1,7 +1,7 @@
 """Compaction of all compacted logs of a node: when, which, and taking the result in.
 
 Every `log.cleaner.backoff.ms` it looks for the filthiest log and hands it to the runner, which
-reads and writes elsewhere (`storage.cleaner`); then it takes the new segments in, one after the
+reads and writes elsewhere (`storage.cleaning.cleaner`); then it takes the new segments in, one after the
 other, the folder synced after each. A log that was cut, deleted or is not compacted any more
 meanwhile is left as it is: nothing of a round counts before its segments have their names.
 
@@ -24,13 +24,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from storage.cleaner_job import CleaningFailed, CleanJob, CleanResult
-from storage.cleaner_ports import CleanerDied, CleanerRunner, CleanerSettings
+from storage.cleaning.cleaner_job import CleaningFailed, CleanJob, CleanResult
+from storage.cleaning.cleaner_ports import CleanerDied, CleanerRunner, CleanerSettings
+from storage.cleaning.log_cleaner_manager import LogCleanerManager, LogToClean
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.log_environment import LogEnvironment
 from storage.log.segment_replacement import cleaned_names, remove_cleaned
 from storage.log.unified_log import UnifiedLog
-from storage.log_cleaner_manager import LogCleanerManager, LogToClean
 from storage.ports import Timer
 from storage.topic_partition import TopicPartition
 

@@ -1,0 +1,1 @@
+"""Compaction: which log is cleaned next, and how (log cleaner)."""
