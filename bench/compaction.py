@@ -1,8 +1,8 @@
 """`python -m bench.compaction`: how fast a log is compacted, by the worker process alone.
 
 Writes a folder of uncompressed 1 KiB records under random keys, hands it to
-`storage.cleaning.cleaner_worker` as the broker does, and prints megabytes of log per second of the whole
-round: starting the process, both passes, the new segments fsynced.
+`storage.cleaning.cleaner_worker` as the broker does, and prints megabytes of log per second of the
+whole round: starting the process, both passes, the new segments fsynced.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ def main() -> None:
             if is_heard(number):
                 signal.signal(number, _end_before_the_start)
         # What modules make stays. To look through it for garbage a hundred times over, while they
-        # are loaded, is a tenth of the start; `broker.process.server.run` turns the collector on again.
+        # are loaded, is a tenth of the start; `broker.process.server.run` turns the collector on
+        # again.
         gc.disable()
         from broker.process.read_ahead import read_modules_ahead
 

@@ -1,9 +1,9 @@
 """How many replicas a broker can hold: what would be more is refused before it is decided.
 
-Each replica takes a file descriptor of its broker for good (`storage.log.descriptors`), and a process
-has so many. The controller knows what its own node can hold, which is all there is to know of a
-cluster of one. Of another broker only that one knows: told to hold more, it says that a replica
-has no directory there (AssignReplicasToDirs), and others lead.
+Each replica takes a file descriptor of its broker for good (`storage.log.descriptors`), and a
+process has so many. The controller knows what its own node can hold, which is all there is to know
+of a cluster of one. Of another broker only that one knows: told to hold more, it says that a
+replica has no directory there (AssignReplicasToDirs), and others lead.
 
 Owns: the count of one request, and the words of the refusal. Never: decides where replicas go.
 Kafka has no such limit; the code is that of its CreateTopicPolicy.

@@ -34,7 +34,8 @@ _MOST_COMPACT = 0x80000000
 
 
 class RecordSlice(Protocol):
-    """Records that stay where they are until the network sends them (`storage.log.file_records`)."""
+    """Records that stay where they are until the network sends them
+    (`storage.log.file_records`)."""
 
     @property
     def size(self) -> int:

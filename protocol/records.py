@@ -2,8 +2,8 @@
 
 Owns: the layout of one record, its deltas against the batch's header, compressed bodies. Never:
 assigns offsets of a log or decides which timestamps and keys a topic allows
-(`storage.log.log_validator`). A client's produce does not come here unless a config wants its records
-looked at: see `docs/differences.md`.
+(`storage.log.log_validator`). A client's produce does not come here unless a config wants its
+records looked at: see `docs/differences.md`.
 
 Follows KIP-82 (headers), KIP-98 (the v2 format), KIP-390 (levels), KIP-534 (delete horizon), and
 Kafka's `DefaultRecord` and `MemoryRecordsBuilder`. A record, with every varint zigzagged:

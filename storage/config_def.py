@@ -1,8 +1,9 @@
 """Config keys: type, default, limits, and the words in which a bad value is refused.
 
-`ConfigDef` holds the keys of one kind of resource (topics here, the server in `broker.config.parse`),
-read from the facts in `definitions/*.json`. It parses texts into values and refuses what is out of
-bounds with `ConfigError`, worded as Kafka words it, because admin tools show that text to people.
+`ConfigDef` holds the keys of one kind of resource (topics here, the server in
+`broker.config.parse`), read from the facts in `definitions/*.json`. It parses texts into values and
+refuses what is out of bounds with `ConfigError`, worded as Kafka words it, because admin tools show
+that text to people.
 
 It never knows what a key is for, and never looks at more than one key at a time. How a number or a
 truth may be written is `storage.java_literals`.

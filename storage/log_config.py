@@ -3,7 +3,8 @@
 `LogConfig` is immutable; a changed topic gets a new one. Texts come from the metadata records and
 from the server's own configuration, under the names that `SYNONYMS` gives.
 
-It never reads a file and never talks to a log: `storage.directories.log_manager` hands a new LogConfig over.
+It never reads a file and never talks to a log: `storage.directories.log_manager` hands a new
+LogConfig over.
 
 Follows `org.apache.kafka.storage.internals.log.LogConfig` and
 `org.apache.kafka.server.config.ServerTopicConfigSynonyms` 4.3; KIP-405 (remote storage keys are

@@ -5,8 +5,8 @@
     UnregisterBroker v0   DescribeQuorum v0-2
 
 Behaviour: a client may send them to any broker, which passes them on. On a node that is its own
-controller that is a call; what they do stands in `controller.requests.controller_apis`, for DescribeQuorum
-in `controller.raft.raft_apis`.
+controller that is a call; what they do stands in `controller.requests.controller_apis`, for
+DescribeQuorum in `controller.raft.raft_apis`.
 
 AlterConfigs and IncrementalAlterConfigs stop at the broker first: `broker.apis.alter_configs`.
 """

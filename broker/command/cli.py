@@ -1,8 +1,8 @@
 """The command `ottla`: serve, cluster, status, format, dump-log.
 
-Turns arguments into a configuration and hands over to `broker.process.server`. What goes wrong in a way
-that a person can mend is one line, `ottla: …`, with exit code 2. Everything that a start does not
-need is imported where it is used: from the command to accepting connections takes under 0.5 s.
+Turns arguments into a configuration and hands over to `broker.process.server`. What goes wrong in a
+way that a person can mend is one line, `ottla: …`, with exit code 2. Everything that a start does
+not need is imported where it is used: from the command to accepting connections takes under 0.5 s.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`ottla cluster`: several nodes on this machine, each a process of its own, watched and stopped.
 
 Owns the processes, from their start to the last one's end, the signals and what the terminal shows.
-What the nodes are stands in their folder (`broker.command.cluster_folder`), what is shown is worked out by
-`broker.command.cluster_display`. Never starts a node again: one that died is shown as dead, with the
-command that starts it, because whoever looks at a cluster wants to see what broke.
+What the nodes are stands in their folder (`broker.command.cluster_folder`), what is shown is worked
+out by `broker.command.cluster_display`. Never starts a node again: one that died is shown as dead,
+with the command that starts it, because whoever looks at a cluster wants to see what broke.
 """
 
 from __future__ import annotations

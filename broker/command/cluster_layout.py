@@ -1,8 +1,8 @@
 """A cluster on one machine, on paper: which node does what, on which port, with which file.
 
 `ClusterLayout` says who the nodes are and writes the properties file of each; `with_keys` changes
-single keys of such a file and leaves everything else as somebody wrote it. `broker.command.cluster_command`
-puts it into practice. Never: looks at a disk, a port or a process.
+single keys of such a file and leaves everything else as somebody wrote it.
+`broker.command.cluster_command` puts it into practice. Never: looks at a disk, a port or a process.
 
 The number of controllers is odd, as KIP-595 advises: a second one of two, or a fourth of four, lets
 no more of them fail than one or three do.

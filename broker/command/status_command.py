@@ -1,8 +1,8 @@
 """`ottla status`: ask a node of a running cluster how it is, once or again and again.
 
 The shell around `broker.command.cluster_status` (what is asked, what counts as degraded) and
-`broker.command.status_report` (the lines). Owns one connection at a time; the first of the addresses that
-answers is asked. Changes nothing in the cluster.
+`broker.command.status_report` (the lines). Owns one connection at a time; the first of the
+addresses that answers is asked. Changes nothing in the cluster.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 `BROKER_CONFIG_DEF` holds Kafka's keys and, under the prefix `ottla.`, a few of our own.
 `BrokerConfigFields` is the same list as typed attributes; a test holds the two equal. Keys whose
-value is worked out from several (listeners, folders, retention) stand in `broker.config.parse`; those
-of TLS, SASL and delegation tokens are known but have no attribute, because nothing reads them.
+value is worked out from several (listeners, folders, retention) stand in `broker.config.parse`;
+those of TLS, SASL and delegation tokens are known but have no attribute, because nothing reads
+them.
 
 It sets no value and checks none.
 """

@@ -4,8 +4,8 @@ Owns the table of APIs that other nodes and tools may ask there: the quorum's ow
 registrations and heartbeats, and clients' requests inside Envelopes. Registers this controller in
 the metadata (KIP-919), so that tools and brokers can see what it supports.
 
-Never decides: `controller.requests.controller_apis` and `controller.raft.raft_apis` answer. Follows Kafka's
-`ControllerServer` and `ControllerRegistrationManager`.
+Never decides: `controller.requests.controller_apis` and `controller.raft.raft_apis` answer. Follows
+Kafka's `ControllerServer` and `ControllerRegistrationManager`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ loses its connection or is told NOT_CONTROLLER is tried again until its time is 
 true twice, as in Kafka, and the controller's answers allow for that.
 
 Owns: requests that are not answered yet, and one channel to the leader for each kind of traffic, so
-that heartbeats never wait behind a client's request. Never: decides who leads (`controller.raft.raft`).
+that heartbeats never wait behind a client's request. Never: decides who leads
+(`controller.raft.raft`).
 
 Follows Kafka's `NodeToControllerChannelManager` and `ForwardingManager`.
 """

@@ -1,8 +1,9 @@
 """Where compaction runs: a process for each round, started for it and gone after it.
 
-`ProcessRunner` starts `storage.cleaning.cleaner_worker`, hands it the job over a pipe and brings its answer
-back to the loop. A thread waits for it; there are as many as `log.cleaner.threads`, and none before
-the first job, so that a broker that compacts nothing has neither thread nor process for it.
+`ProcessRunner` starts `storage.cleaning.cleaner_worker`, hands it the job over a pipe and brings
+its answer back to the loop. A thread waits for it; there are as many as `log.cleaner.threads`, and
+none before the first job, so that a broker that compacts nothing has neither thread nor process for
+it.
 
 Owns: the processes. Never: reads or writes a log. A process that ends without an answer, killed by
 whomever, is `CleanerDied`: the next round starts another one. It dies with the broker, because its

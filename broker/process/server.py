@@ -1,9 +1,9 @@
 """One node as a process: the real ports, the order of starting and stopping, signals.
 
-The composition root of the shell. Gives `broker.node.node` the disk, the event loop's time and threads
-for blocking work, puts sockets in front of it, and takes it down again. A clean stop finishes the
-requests under way, closes the logs and leaves the clean-shutdown marker. A broken invariant or the
-loss of the last log directory stops the process at once and leaves none.
+The composition root of the shell. Gives `broker.node.node` the disk, the event loop's time and
+threads for blocking work, puts sockets in front of it, and takes it down again. A clean stop
+finishes the requests under way, closes the logs and leaves the clean-shutdown marker. A broken
+invariant or the loss of the last log directory stops the process at once and leaves none.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@ A `DelayedOperation` waits under one or more keys. Whoever changes what a key st
 `check(key)`; each operation that waits there looks whether it is now complete. One that reaches
 its deadline first is expired. Either way it completes exactly once and leaves all its keys.
 
-Owns the waiting operations; their deadlines are of `broker.purgatory.deadlines`. Never knows what they wait
-for. The number that wait is bounded by the connections: one request of a connection at a time.
-Follows Kafka's `DelayedOperationPurgatory`; watching is cheaper here: one loop owns all state.
+Owns the waiting operations; their deadlines are of `broker.purgatory.deadlines`. Never knows what
+they wait for. The number that wait is bounded by the connections: one request of a connection at a
+time. Follows Kafka's `DelayedOperationPurgatory`; watching is cheaper here: one loop owns all
+state.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ a chunk at a time, the slower the lower `replica.alter.log.dirs.io.max.bytes.per
 the log cuts off is cut off there; and once the copy holds all, and is as durable, it takes the
 log's place. The partition serves meanwhile. A move survives a restart.
 
-Never: names folders (`storage.directories.future_logs`), or lets a batch through unchecked: a copy takes what a
-follower would.
+Never: names folders (`storage.directories.future_logs`), or lets a batch through unchecked: a copy
+takes what a follower would.
 
 Kafka's classes: `ReplicaAlterLogDirsManager`, `ReplicaAlterLogDirsThread`, and of `ReplicaManager`
 `alterReplicaLogDirs` 4.3.

@@ -1,7 +1,8 @@
 """An Ottla broker in a process of its own: for tests, and for whoever scripts one.
 
 Owns the process, its port, its data folder and its log file. It knows nothing of pytest
-(`broker.testing.pytest_plugin` does) and imports nothing of the broker itself: what it runs is the command.
+(`broker.testing.pytest_plugin` does) and imports nothing of the broker itself: what it runs is the
+command.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def ottla_broker_factory(
 ) -> Iterator[Callable[..., BrokerProcess]]:
     """Start brokers: `ottla_broker_factory(properties={"num.partitions": "3"})`.
 
-    Arguments are those of `broker.testing.broker_process.BrokerProcess`. All are stopped when the session
-    ends; `close()` stops one before.
+    Arguments are those of `broker.testing.broker_process.BrokerProcess`. All are stopped when the
+    session ends; `close()` stops one before.
     """
     from broker.testing.broker_process import BrokerProcess
 

@@ -75,7 +75,8 @@ def epoch_fault(image: MetadataImage, broker_id: int, epoch: int) -> ApiError | 
 
 
 class ClusterControl:
-    """Decides on brokers; who was heard of when is soft state (`controller.decisions.broker_heartbeats`)."""
+    """Decides on brokers; who was heard of when is soft state
+    (`controller.decisions.broker_heartbeats`)."""
 
     def __init__(self, settings: ControllerSettings, leadership: LeadershipChanges) -> None:
         self._settings = settings

@@ -1,7 +1,8 @@
 """What a broker that comes, goes or is fenced means for the partitions it has.
 
-Owns: which partitions are looked at, and with which rules (`controller.decisions.partition_change` makes the
-record of each). Never: whether a broker is to be fenced (`controller.decisions.cluster_control`).
+Owns: which partitions are looked at, and with which rules (`controller.decisions.partition_change`
+makes the record of each). Never: whether a broker is to be fenced
+(`controller.decisions.cluster_control`).
 
 Follows Kafka's `ReplicationControlManager.generateLeaderAndIsrUpdates` and its callers.
 """

@@ -1,6 +1,7 @@
 """How many elections were unclean: a count for operators, who may have lost records by each.
 
-Owns the count since this node's start. Never: elects anybody (`controller.decisions.leader_election`).
+Owns the count since this node's start. Never: elects anybody
+(`controller.decisions.leader_election`).
 
 Follows Kafka's `TopicDelta.updateElectionStats` and `ControllerMetricsChanges`: an election is
 unclean when the record that tells of it makes the partition RECOVERING. (One more unclean election

@@ -5,7 +5,8 @@ batch with the header, the records that make the image, a control batch with the
 a footer is not whole. `bootstrap.checkpoint` has the same form and the records an empty log begins
 with.
 
-Owns: names, form and order of the records. Never: when one is taken (`controller.raft.raft_client`).
+Owns: names, form and order of the records. Never: when one is taken
+(`controller.raft.raft_client`).
 
 Follows KIP-630, KIP-778 and Kafka's `RecordsSnapshotWriter`, `SnapshotPath`, `ImageWriter`.
 """

@@ -1,7 +1,7 @@
 """The batches that a leader of the quorum writes: its LeaderChange record, and what is proposed.
 
-Owns their form. Never: appends them (`controller.raft.raft_client`). Kafka's `BatchAccumulator`, without
-its linger.
+Owns their form. Never: appends them (`controller.raft.raft_client`). Kafka's `BatchAccumulator`,
+without its linger.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Owns: the folder, what it is opened with, and the cleaning of what snapshots have made superfluous.
 Never: decides what is appended or committed (`controller.raft.raft`), nor when a snapshot is taken.
 
-A failure of the disk goes the way of every log directory (`storage.log.log_dir_failure`); since this
-one is the metadata directory, the process ends.
+A failure of the disk goes the way of every log directory (`storage.log.log_dir_failure`); since
+this one is the metadata directory, the process ends.
 
 Follows KIP-630 and Kafka's `KafkaRaftLog` and `FileQuorumStateStore`.
 """

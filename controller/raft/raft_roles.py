@@ -1,7 +1,7 @@
 """The roles of a node of the quorum, carried out: elections, votes, and whom it fetches from.
 
-`controller.raft.raft` says which event leads where; here is what a node does when it becomes something:
-what it persists, whom it asks, how long it waits.
+`controller.raft.raft` says which event leads where; here is what a node does when it becomes
+something: what it persists, whom it asks, how long it waits.
 
 Owns: the role, the epoch and its leader, the votes it was given, the log's ends, the high
 watermark, and the `Ready` that is being made. Never: reads a message (`controller.raft.raft`).

@@ -1,7 +1,7 @@
 """What the log cleaner is given: its settings, and the place where its jobs run.
 
-Owns nothing. A broker fills the runner with processes (`broker.process.cleaner_process`), the simulator
-with its port for blocking work (`storage.cleaning.inline_cleaner`).
+Owns nothing. A broker fills the runner with processes (`broker.process.cleaner_process`), the
+simulator with its port for blocking work (`storage.cleaning.inline_cleaner`).
 """
 
 from __future__ import annotations

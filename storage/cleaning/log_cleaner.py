@@ -1,9 +1,9 @@
 """Compaction of all compacted logs of a node: when, which, and taking the result in.
 
 Every `log.cleaner.backoff.ms` it looks for the filthiest log and hands it to the runner, which
-reads and writes elsewhere (`storage.cleaning.cleaner`); then it takes the new segments in, one after the
-other, the folder synced after each. A log that was cut, deleted or is not compacted any more
-meanwhile is left as it is: nothing of a round counts before its segments have their names.
+reads and writes elsewhere (`storage.cleaning.cleaner`); then it takes the new segments in, one
+after the other, the folder synced after each. A log that was cut, deleted or is not compacted any
+more meanwhile is left as it is: nothing of a round counts before its segments have their names.
 
 Owns: what is under way, what is paused, and which logs cannot be cleaned. Those are told of once
 and left alone until the next start. Never: reads a batch, or does anything that blocks.

@@ -4,8 +4,8 @@ Owns: what a start finds in the directory, and what of it is under way. A survey
 checkpoints and lists the folders; then each log is opened by a job of its own, up to
 `num.recovery.threads.per.data.dir` at once. Only what comes out of a job touches the node's state.
 
-Never: knows what belongs to whom: `storage.directories.log_manager` says which folders are stray, takes the
-logs, and takes the directory offline when it fails.
+Never: knows what belongs to whom: `storage.directories.log_manager` says which folders are stray,
+takes the logs, and takes the directory offline when it fails.
 
 Kafka's class: `LogManager.loadLogs` 4.3.
 """

@@ -1,7 +1,7 @@
 """The log directories of a node: their locks, their owner's name, the marker of a clean stop.
 
-Owns: `.lock`, `meta.properties`, `.kafka_cleanshutdown` of each directory in `log.dirs`.
-Never: opens a log (`storage.directories.log_manager`), or decides ids (formatting gets them by argument).
+Owns: `.lock`, `meta.properties`, `.kafka_cleanshutdown` of each directory in `log.dirs`. Never:
+opens a log (`storage.directories.log_manager`), or decides ids (formatting gets them by argument).
 
 Follows KIP-631 (`meta.properties` version 1), KIP-858 (directory ids), KIP-966 (broker epoch in
 the marker). Kafka's classes: `MetaPropertiesEnsemble`, `CleanShutdownFileHandler`.

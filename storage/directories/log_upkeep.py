@@ -1,8 +1,8 @@
 """The periodic work on all logs of a node: checkpoints, retention, flushes, expiry of producers.
 
 Owns the timers, and the one write of all checkpoints that several changes share. Never: opens,
-creates or deletes a log as a whole (`storage.directories.log_manager`), or decides what has had its time
-(`storage.log.retention`).
+creates or deletes a log as a whole (`storage.directories.log_manager`), or decides what has had its
+time (`storage.log.retention`).
 
 Kafka's class: the scheduled tasks of `LogManager` 4.3, whose first round comes after
 `log.initial.task.delay.ms`.

@@ -4,7 +4,8 @@ Owns: one start, from the first look into the directories to the last log opened
 opened side by side; one that fails goes offline and the others go on. While segments are scanned
 after an unclean stop, a line every few seconds tells how far it is and how long it will take.
 
-Never: opens a folder itself (`storage.directories.log_dir_loader`), or keeps a log (`storage.directories.log_manager`).
+Never: opens a folder itself (`storage.directories.log_dir_loader`), or keeps a log
+(`storage.directories.log_manager`).
 
 Kafka's class: `LogManager.loadLogs` 4.3.
 """

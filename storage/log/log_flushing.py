@@ -1,8 +1,8 @@
 """The flushing half of a partition's log: what is on disk for sure, and when the rest comes there.
 
 Owns the recovery point and the flushes under way. Never decides what the log has: its offsets and
-files are `storage.log.recoverable_log.RecoverableLog`'s. fsync goes through `Blocking`, except where a
-caller has to wait for it. The flushing half of Kafka's `UnifiedLog` 4.3.
+files are `storage.log.recoverable_log.RecoverableLog`'s. fsync goes through `Blocking`, except
+where a caller has to wait for it. The flushing half of Kafka's `UnifiedLog` 4.3.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ memory, and it remembers where its latest batches start, so that a reader at the
 high watermark, is placed without touching the disk. Closed segments keep nothing in memory, and
 their files open only as `storage.log.closed_files` has room for it.
 
-Never: decides when to roll (it says when it is full), assigns offsets, or syncs on its own.
-Its files are opened and closed by `storage.log.segment_files`; reading is in `storage.log.segment_reads`,
-aborted transactions are in `storage.log.segment_transactions`.
+Never: decides when to roll (it says when it is full), assigns offsets, or syncs on its own. Its
+files are opened and closed by `storage.log.segment_files`; reading is in
+`storage.log.segment_reads`, aborted transactions are in `storage.log.segment_transactions`.
 
 Kafka's class: `LogSegment` 4.3.
 """

@@ -3,8 +3,8 @@
 Owns: per producer id the last five batches (a retry is recognised by its sequence range, and gets
 its old offsets), the producer epoch, the coordinator epoch of its last marker, and the first offset
 of an open transaction, which bounds the last stable offset. All that is a function of the log: it
-is rebuilt from snapshots (`storage.log.producer_snapshot`) and the batches after them. Beside it, and
-lost at a restart: which producers' transactions are being verified (KIP-890).
+is rebuilt from snapshots (`storage.log.producer_snapshot`) and the batches after them. Beside it,
+and lost at a restart: which producers' transactions are being verified (KIP-890).
 
 Never: decodes records; a marker comes decoded.
 

@@ -1,7 +1,8 @@
 """The reading half of a segment: from an offset to a slice of its file.
 
-Owns no state: it is `storage.log.log_segment.LogSegment`'s. Never writes, and never looks at records:
-batches are found by the index and their headers. Follows the reading half of Kafka's `LogSegment`.
+Owns no state: it is `storage.log.log_segment.LogSegment`'s. Never writes, and never looks at
+records: batches are found by the index and their headers. Follows the reading half of Kafka's
+`LogSegment`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A segment's transaction index: which transactions a marker in it aborted.
 
-Owns the `.txnindex` file and what was read of it; a part of `storage.log.log_segment.LogSegment`. Never
-decides whether a transaction is over. Kafka's class: `TransactionIndex`.
+Owns the `.txnindex` file and what was read of it; a part of `storage.log.log_segment.LogSegment`.
+Never decides whether a transaction is over. Kafka's class: `TransactionIndex`.
 """
 
 from __future__ import annotations

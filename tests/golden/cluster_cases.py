@@ -2,8 +2,8 @@
 their answers as Apache Kafka 4.3.0 gave them.
 
 `python -m tests.golden.cluster_cases` records `cluster_answers_kafka_4_3_0.json` anew from a real
-broker; `tests/unit/controller/requests/test_cluster_requests_kafka.py` gives the same requests to Ottla's
-controller. The requests build on each other: order matters.
+broker; `tests/unit/controller/requests/test_cluster_requests_kafka.py` gives the same requests to
+Ottla's controller. The requests build on each other: order matters.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What the controller answers: requests with their answers as Apache Kafka 4.3.0 gave them.
 
 `python -m tests.golden.controller_cases` records `controller_answers_kafka_4_3_0.json` anew from a
-real broker; `tests/unit/controller/requests/test_controller_apis.py` gives the same requests to Ottla's
-controller and compares. The requests build on each other: order matters.
+real broker; `tests/unit/controller/requests/test_controller_apis.py` gives the same requests to
+Ottla's controller and compares. The requests build on each other: order matters.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a leader of the quorum answers: requests with their answers as Apache Kafka 4.3.0 gave them.
 
 `python -m tests.golden.raft_cases` records `raft_answers_kafka_4_3_0.json` anew from a real broker
-with one static voter, number 1, in its first epoch; `tests/unit/controller/raft/test_raft_apis.py` gives
-the same requests to Ottla's and compares. None of them changes the quorum, but for the last.
+with one static voter, number 1, in its first epoch; `tests/unit/controller/raft/test_raft_apis.py`
+gives the same requests to Ottla's and compares. None of them changes the quorum, but for the last.
 """
 
 from __future__ import annotations

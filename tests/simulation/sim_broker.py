@@ -3,8 +3,8 @@
 Owns the process and its machine: ports, disk, clock, lives. `kill()` is process death: everything
 in memory is gone, the written bytes stay. `lose_power()` loses or tears what was not fsynced, too,
 and nobody at the other end of a connection hears of it. `pause()` is SIGSTOP. `stop(done)` is the
-clean stop of `broker.process.server`. What the node asks of a supervisor (`halt`) ends that life; the
-simulation decides when the next one begins.
+clean stop of `broker.process.server`. What the node asks of a supervisor (`halt`) ends that life;
+the simulation decides when the next one begins.
 """
 
 from __future__ import annotations

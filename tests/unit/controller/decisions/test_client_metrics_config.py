@@ -1,4 +1,4 @@
-"""`controller.decisions.client_metrics_config`. Words are compared with Kafka's in `test_controller_apis`."""
+"""`client_metrics_config`. Words are compared with Kafka's in `test_controller_apis`."""
 
 from __future__ import annotations
 

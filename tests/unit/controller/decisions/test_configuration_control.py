@@ -1,4 +1,4 @@
-"""`controller.decisions.configuration_control`. Words are compared with Kafka's in `test_controller_apis`."""
+"""`configuration_control`. Words are compared with Kafka's in `test_controller_apis`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`controller.decisions.leadership_changes`: which partitions a broker's coming and going touches."""
+"""`leadership_changes`: which partitions a broker's coming and going touches."""
 
 from __future__ import annotations
 

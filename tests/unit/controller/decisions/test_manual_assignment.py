@@ -1,4 +1,4 @@
-"""`controller.decisions.manual_assignment`. Words are compared with Kafka's in `test_controller_apis`."""
+"""`manual_assignment`. Words are compared with Kafka's in `test_controller_apis`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`controller.decisions.partition_reassignment`: replica lists at its begin, end and after a cancel."""
+"""`partition_reassignment`: replica lists at its begin, end and after a cancel."""
 
 from __future__ import annotations
 

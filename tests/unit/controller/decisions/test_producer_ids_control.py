@@ -1,4 +1,4 @@
-"""`controller.decisions.producer_ids_control`: no id is given twice, over restarts either (I15, C8)."""
+"""`producer_ids_control`: no id is given twice, over restarts either (I15, C8)."""
 
 from __future__ import annotations
 

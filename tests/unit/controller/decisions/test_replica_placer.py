@@ -1,4 +1,4 @@
-"""`controller.decisions.replica_placer`: spread over racks, live leaders, refusals in Kafka's words."""
+"""`replica_placer`: spread over racks, live leaders, refusals in Kafka's words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`controller.metadata.topic_names`. The words are compared with Kafka's in `test_controller_apis`."""
+"""`topic_names`. The words are compared with Kafka's in `test_controller_apis`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`controller.raft.quorum_network`: one request under way, patience after failures, nonsense refused."""
+"""`quorum_network`: one request under way, patience after failures, nonsense refused."""
 
 from __future__ import annotations
 

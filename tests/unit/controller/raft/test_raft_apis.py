@@ -1,4 +1,4 @@
-"""`controller.raft.raft_apis` and `controller.raft.raft_fetches`: answer by answer as Apache Kafka's."""
+"""`raft_apis` and `raft_fetches`: answer by answer as Apache Kafka's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`controller.raft.raft_client`: the order of effects, group commit, delivery from memory and disk."""
+"""`raft_client`: the order of effects, group commit, delivery from memory and disk."""
 
 from __future__ import annotations
 

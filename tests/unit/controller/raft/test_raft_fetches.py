@@ -1,4 +1,4 @@
-"""`controller.raft.raft_fetches`: who is told what of directories; its answers are in test_raft_apis."""
+"""`raft_fetches`: who is told what of directories; its answers are in test_raft_apis."""
 
 from __future__ import annotations
 

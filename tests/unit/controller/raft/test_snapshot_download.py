@@ -1,4 +1,4 @@
-"""`controller.raft.snapshot_download`: parts become a file, checked and durable, or nothing at all."""
+"""`snapshot_download`: parts become a file, checked and durable, or nothing at all."""
 
 from __future__ import annotations
 

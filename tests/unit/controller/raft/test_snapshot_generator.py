@@ -1,4 +1,4 @@
-"""`controller.raft.snapshot_generator`: by bytes and by age, one at a time, never in a transaction."""
+"""`snapshot_generator`: by bytes and by age, one at a time, never in a transaction."""
 
 from __future__ import annotations
 

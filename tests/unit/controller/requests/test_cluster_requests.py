@@ -1,4 +1,4 @@
-"""`controller.requests.cluster_requests`: registrations of controllers, levels, and who is in the quorum."""
+"""`cluster_requests`: registrations of controllers, levels, and who is in the quorum."""
 
 from __future__ import annotations
 

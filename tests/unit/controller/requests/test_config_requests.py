@@ -1,4 +1,4 @@
-"""`controller.requests.config_requests`: each resource on its own. Words: `test_controller_apis`."""
+"""`config_requests`: each resource on its own. Words: `test_controller_apis`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`controller.requests.controller_apis`: the answers that Apache Kafka gave to the same requests."""
+"""`controller_apis`: the answers that Apache Kafka gave to the same requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`controller.requests.topic_requests`: whole requests. Words and versions: `test_controller_apis`."""
+"""`topic_requests`: whole requests. Words and versions: `test_controller_apis`."""
 
 from __future__ import annotations
 
