@@ -16,17 +16,28 @@ from collections.abc import Iterator
 
 from broker.network.file_slice import is_cached
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDERS = (
-    "broker",
-    "storage",
-    "controller",
-    "broker/replication",
     "protocol",
     "protocol/messages",
+    "storage",
+    "storage/cleaning",
+    "storage/log",
+    "storage/directories",
+    "controller",
+    "controller/decisions",
+    "controller/metadata",
+    "controller/raft",
+    "broker",
     "broker/apis",
+    "broker/config",
+    "broker/coordinator",
     "broker/groups",
     "broker/network",
+    "broker/node",
+    "broker/process",
+    "broker/purgatory",
+    "broker/replication",
 )
 """Where most of what a start loads is."""
 LARGE_EXTENSION = "uvloop"
@@ -34,7 +45,7 @@ LARGE_EXTENSION = "uvloop"
 
 def read_modules_ahead() -> threading.Thread | None:
     """Begin to ask for modules, unless the page cache has them; who does. Nothing but on Linux."""
-    one_of_them = f"{ROOT}/broker/__pycache__/server{_ending()}"
+    one_of_them = f"{ROOT}/broker/process/__pycache__/server{_ending()}"
     if not hasattr(os, "RWF_NOWAIT") or in_page_cache(one_of_them):
         return None
     reader = threading.Thread(target=_ask_for_all, name="read-ahead", daemon=True)

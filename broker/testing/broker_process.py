@@ -180,7 +180,7 @@ class BrokerProcess:
 
 def serve_command(arguments: Sequence[str]) -> list[str]:
     """`ottla serve` with `arguments`, of this installation and this interpreter."""
-    packages = str(Path(__file__).resolve().parent.parent)
+    packages = str(Path(__file__).resolve().parents[2])
     return [sys.executable, "-P", "-c", _RUN, packages, "serve", *arguments]
 
 

@@ -36,11 +36,11 @@ def loaded_by(statement: str) -> list[str]:
 
 
 def test_serving_loads_nothing_that_it_does_not_need() -> None:
-    loaded = loaded_by("import broker.cli, broker.server")
+    loaded = loaded_by("import broker.command.cli, broker.process.server")
     assert [name for name in NEVER_AT_START if name in loaded] == []
 
 
 def test_a_wrong_command_loads_no_broker() -> None:
-    loaded = loaded_by("import broker.cli")
+    loaded = loaded_by("import broker.command.cli")
     heavy = ("asyncio", "controller", "uvloop", "broker.process.server", "protocol.messages")
     assert [name for name in heavy if name in loaded] == []

@@ -49,12 +49,12 @@ from broker.__main__ import main
 seen = []
 async def serve(*_):
     seen.append((gc.isenabled(), gc.get_freeze_count() > 0))
-broker.server._serve = serve
-load = broker.cli.load_config
+broker.process.server._serve = serve
+load = broker.command.cli.load_config
 def loading(*_):
     seen.append((gc.isenabled(), gc.get_freeze_count() > 0))
     return load(None, ())
-broker.cli.load_config = loading
+broker.command.cli.load_config = loading
 sys.argv = ["ottla", "serve"]
 try:
     main()

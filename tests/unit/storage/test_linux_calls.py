@@ -35,6 +35,6 @@ def test_a_system_without_it() -> None:
 
 
 def test_a_start_does_not_pay_for_it() -> None:
-    code = "import sys, storage.log_manager; print('ctypes' in sys.modules)"
+    code = "import sys, storage.directories.log_manager; print('ctypes' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout == "False\n"

@@ -23,7 +23,7 @@ def test_a_package_from_elsewhere_is_named(tmp_path: Path) -> None:
 
 
 def test_a_shadowing_package_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = Path(__file__).parents[3]
+    own = Path(__file__).parents[4]
     shadow = tmp_path / "elsewhere" / "protocol"
     shadow.mkdir(parents=True)
     (shadow / "__init__.py").touch()

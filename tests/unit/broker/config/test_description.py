@@ -25,7 +25,7 @@ from broker.config.description import (
 from broker.config.parse import BrokerConfig
 from storage.config_def import ConfigSource
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "describe_configs_kafka_4_3_0.txt"
+GOLDEN = Path(__file__).parents[3] / "golden" / "describe_configs_kafka_4_3_0.txt"
 
 
 def golden() -> list[str]:

@@ -7,7 +7,7 @@ from broker.config.documentation import config_documentation
 from controller.metadata.image import ResourceType
 from storage.log_config import LOG_CONFIG_DEF
 
-CONF = Path(__file__).resolve().parents[3] / "conf" / "server.properties"
+CONF = Path(__file__).resolve().parents[4] / "conf" / "server.properties"
 KEY = re.compile(r"#?([a-z][a-z0-9.]*)=")
 
 

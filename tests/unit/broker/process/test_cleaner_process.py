@@ -129,7 +129,7 @@ def test_it_dies_when_its_input_ends_and_is_of_the_lowest_priority(tmp_path: Pat
         [sys.executable, "-m", "storage.cleaning.cleaner_worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[3],
+        cwd=Path(__file__).parents[4],
     )
     assert worker.stdin is not None and worker.stdout is not None
     with worker:

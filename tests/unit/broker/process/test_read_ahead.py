@@ -48,7 +48,7 @@ def test_modules_out_of_the_page_cache_are_asked_for(
     # To look is to have it read, so one file tells whether another can be put out.
     if read_ahead.in_page_cache(str(put_out_of_the_page_cache(written(tmp_path, "one")))):
         pytest.skip("files here cannot be put out of the page cache")
-    folder = tmp_path / "broker" / "__pycache__"
+    folder = tmp_path / "broker" / "process" / "__pycache__"
     folder.mkdir(parents=True)
     path = written(folder, f"server.{sys.implementation.cache_tag}.pyc")
     put_out_of_the_page_cache(path)

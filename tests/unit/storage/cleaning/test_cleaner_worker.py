@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 def test_without_a_job_it_says_nothing() -> None:
@@ -23,7 +23,9 @@ def test_without_a_job_it_says_nothing() -> None:
 
 def test_it_loads_none_of_the_broker() -> None:
     """It is started for each round: what it does not need costs time and memory each time."""
-    program = "import json, sys, storage.cleaner_worker; print(json.dumps(list(sys.modules)))"
+    program = (
+        "import json, sys, storage.cleaning.cleaner_worker; print(json.dumps(list(sys.modules)))"
+    )
     ended = subprocess.run(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, cwd=ROOT, timeout=60, check=True
     )
