@@ -210,7 +210,11 @@ def no_subscription(met: Met) -> bool:
 def next_leader(met: Met) -> bool:
     if met.api != "JOIN_GROUP" or met.codes != (0, 0):
         return False
-    return met.beside("generation_id")[0] > 1 and met.field in ("leader", "members")
+    if met.beside("generation_id")[0] <= 1:
+        return False
+    # Labels of ids follow the order of answers: the leader's comes last.
+    leads = [one["leader"] == one["member_id"] for one in (met.kafka, met.ottla)]
+    return met.field in ("leader", "members") or (met.field == "member_id" and leads[0] != leads[1])
 
 
 @matches("joingroup-protocol-twice")
