@@ -22,7 +22,7 @@ from storage.ports import Timer
 
 T = TypeVar("T")
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"ottla.{__name__}")
 
 _Job = tuple[Callable[[], Any], Callable[[Any, Exception | None], None]]
 

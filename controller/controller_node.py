@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from controller.raft.quorum_network import QuorumNetwork
     from controller.raft.raft_apis import RaftApis
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(f"ottla.{__name__}")
 
 
 class ControllerNode:

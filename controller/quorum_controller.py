@@ -48,7 +48,7 @@ from storage.ports import Scheduler
 if TYPE_CHECKING:
     from controller.decisions.replication_control import ReplicationControl
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(f"ottla.{__name__}")
 
 T = TypeVar("T")
 Reply = Callable[[Any], None]

@@ -29,7 +29,7 @@ from protocol.messages.alter_replica_log_dirs import (
 from storage.directories.future_logs import NAME_LENGTH_MAX
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure
 
-_log = logging.getLogger("ottla.replicas")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 
 class AlterReplicaLogDirsApi:

@@ -28,7 +28,7 @@ from protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 
-_log = logging.getLogger("ottla.topics")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTION_TOPIC = "__transaction_state"

@@ -38,7 +38,7 @@ from protocol.messages.list_offsets import (
 from storage.log.fetch_data import TimestampAndOffset
 from storage.log.sliced_work import LOOKS_AT_ONCE, Steps
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"ottla.{__name__}")
 
 LATEST = -1
 EARLIEST = -2

@@ -52,7 +52,7 @@ from storage.log.verification_state import VerificationGuard
 
 ADMIN_CLIENT_ID = "__admin_client"
 """Of those who may write to internal topics (Kafka's `AdminUtils`)."""
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"ottla.{__name__}")
 
 ALL_REPLICAS = -1
 CURRENT_LEADER_FROM = 10

@@ -48,7 +48,7 @@ _ALTER_LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 _INVALID = "Invalid dynamic configuration"
 """What Kafka says of a value that a part of the server refuses; why stands in its log only."""
 
-_log = logging.getLogger("ottla.config")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 
 def dynamic_config_fault(

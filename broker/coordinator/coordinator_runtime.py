@@ -35,7 +35,7 @@ from broker.verification.transaction_verification import TransactionSupportedOpe
 from protocol.errors import ErrorCode, ProtocolError
 from storage.ports import Scheduler, Timer
 
-log = logging.getLogger(__name__)
+log = logging.getLogger(f"ottla.{__name__}")
 
 Done = Callable[[ErrorCode], None]
 

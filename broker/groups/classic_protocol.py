@@ -36,7 +36,7 @@ from protocol.messages.leave_group import MemberIdentity, MemberResponse
 from protocol.messages.sync_group import SyncGroupRequest
 from protocol.primitives import string
 
-log = logging.getLogger(__name__)
+log = logging.getLogger(f"ottla.{__name__}")
 
 MEMBER_ID_REQUIRED_FROM = 4
 SKIP_ASSIGNMENT_FROM = 9

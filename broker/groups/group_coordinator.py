@@ -39,7 +39,7 @@ from protocol.messages.txn_offset_commit import (
 )
 from storage.ports import Scheduler, Timer
 
-log = logging.getLogger(__name__)
+log = logging.getLogger(f"ottla.{__name__}")
 
 OFFSETS_TOPIC = "__consumer_offsets"
 

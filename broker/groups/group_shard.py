@@ -68,7 +68,7 @@ from protocol.messages.txn_offset_commit import (
 )
 from storage.ports import Scheduler
 
-log = logging.getLogger(__name__)
+log = logging.getLogger(f"ottla.{__name__}")
 
 CLASSIC = "classic"
 TOMBSTONES_PER_APPEND = 1_000

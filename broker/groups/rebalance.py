@@ -35,7 +35,7 @@ from protocol.messages.join_group import JoinGroupResponse
 from protocol.messages.sync_group import SyncGroupResponse
 from storage.ports import Scheduler
 
-log = logging.getLogger(__name__)
+log = logging.getLogger(f"ottla.{__name__}")
 
 
 class Writer(Protocol):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from broker.network.listening_socket import Listener
     from broker.network.socket_server import SocketServer
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"ottla.{__name__}")
 
 _ACCEPTS_PER_TURN = 32
 _ACCEPT_PAUSE_S = 0.5

@@ -48,7 +48,7 @@ from protocol.framing import SIZE_BYTES, FrameReader
 if TYPE_CHECKING:
     from broker.network.processor import Processor
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"ottla.{__name__}")
 
 FRAMES_PER_TURN = 16
 """Requests of one connection handled before others have their turn."""

@@ -26,7 +26,7 @@ from protocol.framing import FrameReader
 from protocol.message_codec import answer_to, decode_answer, encode_request
 from storage.ports import Answered, ChannelFailure
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"ottla.{__name__}")
 
 _SCRATCH_BYTES = 64 * 1024
 _LAST_CORRELATION_ID = 2**31 - 1

@@ -34,7 +34,7 @@ from protocol.frame_memory import Memory
 from protocol.framing import FrameReader
 from storage.ports import Blocking
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"ottla.{__name__}")
 
 _RELEASE_AFTER_S = 10.0
 _TICKS = 32

@@ -34,7 +34,7 @@ from broker.network.request_memory import RequestMemory
 from broker.scheduler import BlockingPool
 from protocol.framing import SCRATCH_BYTES, SIZE_BYTES
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(f"ottla.{__name__}")
 
 _ABORT_TIMEOUT_S = 5.0
 

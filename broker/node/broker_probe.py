@@ -24,7 +24,7 @@ from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from storage.ports import Channel, ChannelFailure
 
-_log = logging.getLogger("ottla.controller")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 _TIMEOUT_MS = 2_000
 _AGAIN_MS = 100

@@ -41,7 +41,7 @@ from protocol.errors import ErrorCode
 from storage.cleaning.log_cleaner import LogCleaner
 from storage.topic_partition import TopicPartition
 
-_log = logging.getLogger("ottla.node")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 Started = Callable[[Exception | None], None]
 

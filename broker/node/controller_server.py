@@ -34,7 +34,7 @@ from protocol.messages.controller_registration import (
     Listener,
 )
 
-_log = logging.getLogger("ottla.controller")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 REGISTRATION_RETRY_MS = 500
 

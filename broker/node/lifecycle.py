@@ -30,7 +30,7 @@ from protocol.messages.broker_registration import (
 from protocol.primitives import uuid_to_string
 from storage.ports import Scheduler, Timer
 
-_log = logging.getLogger("ottla.lifecycle")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 REGISTRATION_RETRY_MS = 100
 SHUT_DOWN_POLL_MS = 50

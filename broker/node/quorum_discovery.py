@@ -31,7 +31,7 @@ from protocol.messages.describe_quorum import (
 )
 from storage.filesystem import Filesystem
 
-_log = logging.getLogger("ottla.server")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 ASKED_AGAIN_S = 0.2
 _ANSWER_WITHIN_S = 2.0

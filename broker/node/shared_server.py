@@ -35,7 +35,7 @@ from storage.log.unified_log import LogEnvironment
 from storage.log_config import LogConfig
 from storage.ports import Blocking, Network, Scheduler
 
-_log = logging.getLogger("ottla.node")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 
 LACK_TOLD_MS = 60_000

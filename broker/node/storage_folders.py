@@ -26,7 +26,7 @@ from protocol.primitives import uuid_from_string
 from storage.filesystem import Filesystem
 from storage.log.checkpoints import META_PROPERTIES
 
-_log = logging.getLogger("ottla.storage")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 # What a file system itself puts into an empty volume, and a lock left by a start that failed.
 # Then what formatting itself writes before `meta.properties`, which comes last: without that one

@@ -1,9 +1,9 @@
 """How the process logs: one line a record, to standard error, quiet unless asked.
 
-Text lines read `2026-11-21T12:30:05.123Z WARN broker.network.processor message key=value`; with
-`ottla.log.format=json` each line is one JSON object. Modules log through
-`logging.getLogger(__name__)` and put facts into `extra={"fields": {…}}`; nothing else is set up
-anywhere.
+Text lines read `2026-11-21T12:30:05.123Z WARN ottla.broker.network.processor message key=value`;
+with `ottla.log.format=json` each line is one JSON object. A module's logger is
+`logging.getLogger(f"ottla.{__name__}")`, so the file's path is the logger's name. Facts go into
+`extra={"fields": {…}}`; nothing else is set up anywhere.
 """
 
 from __future__ import annotations

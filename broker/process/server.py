@@ -47,7 +47,7 @@ from storage.log.descriptors import SPARES
 if TYPE_CHECKING:
     from broker.process.metrics_server import MetricsServer
 
-_log = logging.getLogger("ottla.server")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 STOP_TIMEOUT_S = 10.0
 CLIENTS_QUIET_S = 0.2

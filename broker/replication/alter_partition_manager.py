@@ -26,7 +26,7 @@ from protocol.messages.alter_partition import (
 )
 from storage.ports import Scheduler
 
-_log = logging.getLogger("ottla.isr")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 RETRY_BACKOFF_MS = 50
 

@@ -26,7 +26,7 @@ from protocol.messages.assign_replicas_to_dirs import (
 )
 from storage.ports import Scheduler
 
-_log = logging.getLogger("ottla.replicas")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 ASSIGNMENTS_MAX = 2250
 """Partitions in one request, as in Kafka."""

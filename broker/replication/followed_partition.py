@@ -19,7 +19,7 @@ from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
 from storage.log.fetch_data import UNDEFINED_EPOCH, UNDEFINED_OFFSET
 
-_log = logging.getLogger("ottla.replication")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 FetchKey = tuple[bytes, int]
 """Topic id and partition index: how a Fetch names a partition."""

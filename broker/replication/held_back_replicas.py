@@ -18,7 +18,7 @@ from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import DescriptorsLack
 from storage.ports import Scheduler
 
-_log = logging.getLogger("ottla.replicas")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 RETRY_MS = 60_000
 """Where a log could not be made though there should have been room, as where the system lacks

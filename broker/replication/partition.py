@@ -26,7 +26,7 @@ from protocol.errors import ErrorCode
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.unified_log import UnifiedLog
 
-_log = logging.getLogger("ottla.isr")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 # By these the controller says that nothing was changed, by this proposal nor by an earlier try of
 # it. After any other refusal the metadata alone tells what is so.

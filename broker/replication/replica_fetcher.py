@@ -35,7 +35,7 @@ from protocol.replica_fetch_codec import OneFetched
 from storage.log.log_dir_failure import LogDirFailure
 from storage.ports import Channel, ChannelFailure, Scheduler, Timer
 
-_log = logging.getLogger("ottla.replication")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 FIRST_BACKOFF_MS = 50
 FAILURES_WORTH_A_WARNING = 4

@@ -31,7 +31,7 @@ from storage.directories.log_manager import LogManager
 from storage.log.log_dir_failure import LogUnusable
 from storage.topic_partition import TopicPartition
 
-_log = logging.getLogger("ottla.replicas")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 _NAMES_SHOWN = 5
 _UNNAMED = (UNASSIGNED_DIRECTORY, MIGRATING_DIRECTORY)

@@ -43,7 +43,7 @@ from storage.log_config import LogConfig
 from storage.ports import Scheduler
 from storage.topic_partition import TopicPartition as TopicPartitionName
 
-_log = logging.getLogger("ottla.replicas")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 TopicPartition = tuple[str, int]
 

@@ -27,7 +27,7 @@ from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, is_lack_
 from storage.log.unified_log import UnifiedLog
 from storage.ports import Blocking, Scheduler
 
-_log = logging.getLogger("ottla.replicas")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 CHUNK_BYTES = 1 << 20
 RETRY_MS = 1_000

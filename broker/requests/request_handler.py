@@ -36,7 +36,7 @@ from protocol.message_codec import (
 )
 from protocol.primitives import StringTooLong
 
-log = logging.getLogger("ottla.request")
+log = logging.getLogger(f"ottla.{__name__}")
 
 Decode = Callable[[memoryview, int, int], Any]
 """A frame, where its body starts, and the version → the request; ProtocolError where it is none."""

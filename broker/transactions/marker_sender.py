@@ -27,7 +27,7 @@ from protocol.messages.write_txn_markers import (
 from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
 from storage.topic_partition import TopicPartition
 
-log = logging.getLogger("ottla.transactions")
+log = logging.getLogger(f"ottla.{__name__}")
 
 RETRY_BACKOFF_MS = 20
 RETRY_BACKOFF_MAX_MS = 500

@@ -45,7 +45,7 @@ from protocol.errors import ErrorCode
 from storage.ports import Scheduler
 from storage.topic_partition import TopicPartition
 
-log = logging.getLogger("ottla.transactions")
+log = logging.getLogger(f"ottla.{__name__}")
 
 TOMBSTONES_PER_APPEND = 1_000
 COMPLETION_RETRY_MS = 100

@@ -29,7 +29,7 @@ from protocol.messages.add_partitions_to_txn import (
 from storage.ports import Channel, ChannelFailure, Network
 from storage.topic_partition import TopicPartition
 
-_log = logging.getLogger("ottla.transactions")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 Coordinator = tuple[int, str, int]
 """Node id, host and port of the broker that leads a transactional id's partition."""

@@ -25,7 +25,7 @@ from protocol.messages.metadata_records import (
     EndTransactionRecord,
 )
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(f"ottla.{__name__}")
 
 MetadataListener = Callable[[MetadataDelta, MetadataImage], None]
 

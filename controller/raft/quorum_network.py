@@ -24,7 +24,7 @@ from controller.raft.raft_requests import PeerLeaves, RaftRequests, UselessAnswe
 from controller.settings import ControllerSettings
 from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(f"ottla.{__name__}")
 
 BACKOFF_MAX_MS = 500
 

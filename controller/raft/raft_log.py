@@ -33,7 +33,7 @@ from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(f"ottla.{__name__}")
 
 T = TypeVar("T")
 

@@ -24,7 +24,7 @@ from controller.raft.raft_log import RaftLog
 from storage.log.log_dir_failure import is_lack_of_descriptors
 from storage.ports import Scheduler
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(f"ottla.{__name__}")
 
 AGAIN_AFTER_MS = 1_000
 """Before a snapshot that came damaged is asked for again."""

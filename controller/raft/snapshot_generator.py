@@ -18,7 +18,7 @@ from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
 from storage.ports import Scheduler
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(f"ottla.{__name__}")
 
 
 class SnapshotGenerator:

@@ -34,7 +34,7 @@ from storage.log.unified_log import UnifiedLog
 from storage.ports import Timer
 from storage.topic_partition import TopicPartition
 
-_log = logging.getLogger("ottla.cleaner")
+_log = logging.getLogger(f"ottla.{__name__}")
 
 _HELD_BACK_TURNS = 10
 _OF_THE_MOMENT = (errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)

@@ -153,7 +153,7 @@ def test_what_cannot_be_cleaned_is_told_once_and_left_alone(
 ) -> None:
     bench = dirty(Bench())
     bench.cleaner.look()
-    with caplog.at_level(logging.WARNING, "ottla.cleaner"):
+    with caplog.at_level(logging.WARNING, "ottla.storage.cleaning.log_cleaner"):
         bench.runner.run(fail=error)
         for _ in range(3):
             bench.cleaner.look()

@@ -1,0 +1,47 @@
+"""A logger is named after its file: `ottla.` and the module's path."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from tests.architecture.sources import ROOT, relative, sources, tree
+
+# The two places that speak of loggers by other names: levels by request, and the handlers' setup.
+_OF_ALL = ("broker/apis/broker_loggers.py", "broker/process/logging_setup.py")
+
+
+def logger_names(module: ast.Module) -> list[str]:
+    """What stands in the brackets of each `getLogger`, in the order of the text."""
+    return [
+        ", ".join(map(ast.unparse, node.args))
+        for node in ast.walk(module)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name | ast.Attribute)
+        and ast.unparse(node.func).rpartition(".")[2] == "getLogger"
+    ]
+
+
+def named_otherwise(paths: list[Path]) -> list[str]:
+    return [
+        f"{relative(path)}: {name}"
+        for path in paths
+        for name in logger_names(tree(path))
+        if name != "f'ottla.{__name__}'"
+    ]
+
+
+def test_a_logger_is_named_after_its_module() -> None:
+    others = [path for path in sources() if relative(path) not in _OF_ALL]
+    assert named_otherwise(others) == []
+    assert any(logger_names(tree(path)) for path in others)
+
+
+def test_the_exceptions_are_still_needed() -> None:
+    paths = [ROOT / path for path in _OF_ALL]
+    assert len({line.partition(":")[0] for line in named_otherwise(paths)}) == len(paths)
+
+
+def test_a_name_of_ones_own_is_seen() -> None:
+    module = ast.parse("_log = logging.getLogger('ottla.isr')\nlog = getLogger(__name__)")
+    assert logger_names(module) == ["'ottla.isr'", "__name__"]
