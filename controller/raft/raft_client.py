@@ -24,9 +24,8 @@ from controller.raft.committed_batches import CommittedBatches
 from controller.raft.leader_batches import leader_batch, proposal
 from controller.raft.leader_state import LeaderState
 from controller.raft.quorum_state import Role
-from controller.raft.raft import Raft
+from controller.raft.raft import Raft, RaftConfig
 from controller.raft.raft_log import MetadataLogFailure, RaftLog
-from controller.raft.raft_roles import RaftConfig
 from controller.raft.snapshot_download import SnapshotDownload
 from controller.settings import ControllerSettings
 from protocol.record_batch import CorruptBatch

@@ -26,8 +26,7 @@ from typing import Any
 from controller.raft import raft_messages as m
 from controller.raft.epoch_index import EpochIndex
 from controller.raft.quorum_state import ElectionState
-from controller.raft.raft import Raft
-from controller.raft.raft_roles import RaftConfig
+from controller.raft.raft import Raft, RaftConfig
 
 
 @dataclass

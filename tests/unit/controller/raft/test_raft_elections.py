@@ -1,4 +1,4 @@
-"""`controller.raft.raft_roles`: how long a voter waits, and what makes it wait less."""
+"""`controller.raft.raft`, elections: how long a voter waits, and what makes it wait less."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import pytest
 from controller.raft import raft_messages as m
 from controller.raft.epoch_index import EpochIndex
 from controller.raft.quorum_state import ElectionState, Role
-from controller.raft.raft import Raft
-from controller.raft.raft_roles import FIRST_TRY_MS, RaftConfig
+from controller.raft.raft import FIRST_TRY_MS, Raft, RaftConfig
 
 
 def raft(
