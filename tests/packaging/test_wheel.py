@@ -54,7 +54,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     sources = folder / "sources"
     sources.mkdir()
-    for name in (*PACKAGES, "pipeline", "pyproject.toml", "README.md"):
+    for name in (*PACKAGES, "pipeline", "pyproject.toml", "README.md", "LICENSE", "NOTICE"):
         if (ROOT / name).exists():
             run(["cp", "-r", ROOT / name, sources / name], folder)
     run(
@@ -85,6 +85,16 @@ def test_the_wheel_holds_every_package_and_data_file(wheel: Path) -> None:
                 assert path.relative_to(ROOT).as_posix() in names
     strangers = [name.split("/")[0] for name in names if ".dist-info" not in name]
     assert [name for name in dict.fromkeys(strangers) if name not in (*PACKAGES, "pipeline")] == []
+
+
+@pytest.mark.timeout(300)
+def test_the_wheel_brings_its_license(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    assert b"License-Expression: Apache-2.0" in archive.read(metadata)
+    for name in ("LICENSE", "NOTICE"):
+        shipped = archive.read(metadata.replace("METADATA", f"licenses/{name}"))
+        assert shipped == (ROOT / name).read_bytes()
 
 
 @pytest.mark.timeout(300)
