@@ -15,9 +15,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from controller.decisions.feature_control import INITIAL_FEATURES, feature_records
+from controller.decisions.feature_control import INITIAL_FEATURES
 from controller.metadata.records import MetadataRecord, MetadataRecordError
-from controller.metadata.snapshot import SnapshotId, decode_snapshot, encode_snapshot
+from controller.metadata.snapshot import (
+    SnapshotId,
+    decode_snapshot,
+    encode_snapshot,
+    feature_records,
+)
 from controller.metadata.version import LATEST_LEVEL, METADATA_VERSION
 from controller.raft.quorum_voters import METADATA_FOLDER, standalone_voter
 from controller.random_ids import RandomBytes, random_uuid

@@ -14,13 +14,11 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from broker.config.description import is_dynamic
-from broker.config.keys import BROKER_CONFIG_DEF
+from broker.config.keys import BROKER_CONFIG_DEF, RATES
 from broker.config.parse import BrokerConfig
-from broker.replication.replication_quota import THROTTLE_RATES, UNLIMITED
 from controller.metadata.image import MetadataImage, ResourceType
 from protocol.errors import ApiError, ErrorCode
 from storage.config_def import ConfigError, ConfigType, ConfigValue, parse_type
-from storage.java_literals import integer, trim
 from storage.log_config import SYNONYMS, server_defaults
 
 _TOPIC_DEFAULTS = tuple(synonyms[0][0] for synonyms in SYNONYMS.values())
@@ -44,7 +42,6 @@ _PER_BROKER = (
     "ssl.",
 )
 _LISTENER_PREFIX = "listener.name."
-_ALTER_LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 _INVALID = "Invalid dynamic configuration"
 """What Kafka says of a value that a part of the server refuses; why stands in its log only."""
 
@@ -73,7 +70,7 @@ def dynamic_config_fault(
         for name in known:
             BROKER_CONFIG_DEF[name].parse(after[name])
         for name in changed:
-            if name in THROTTLE_RATES or name == _ALTER_LOG_DIRS_RATE:
+            if name in RATES:
                 _check_rate(name, after[name])
     except ConfigError as error:
         return _refused(str(error))
@@ -103,7 +100,6 @@ def _threads_fault(changed: Sequence[str], after: Mapping[str, str], now: int) -
 
 
 def _check_rate(name: str, text: str) -> None:
-    """These three exist as dynamic configs only (Kafka's `QuotaConfig`)."""
     rate = parse_type(name, ConfigType.LONG, text)
     if not isinstance(rate, int) or rate < 0:
         raise ConfigError.invalid(name, text, "Value must be at least 0")
@@ -149,17 +145,6 @@ def cleaner_config(config: BrokerConfig, image: MetadataImage) -> BrokerConfig:
     except ConfigError as error:  # of this broker and of all of them, each alone is right
         _log.warning("dynamic configs of the log cleaner are left out: %s", error)
         return config
-
-
-def move_rate(config: BrokerConfig, image: MetadataImage) -> int:
-    """Bytes a second at which replicas move between the log directories of this broker."""
-    rate = UNLIMITED
-    for name in ("", str(config.node_id)):
-        text = image.config(ResourceType.BROKER, name).get(_ALTER_LOG_DIRS_RATE)
-        given = None if text is None else integer(trim(text), 64)
-        if given is not None and given >= 0:
-            rate = max(1, given)
-    return rate
 
 
 def _is_valid(name: str, text: str) -> bool:

@@ -13,16 +13,13 @@ import errno
 import logging
 import math
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 from broker.network import local_congestion
+from broker.network.connection_quotas import ConnectionQuotas
+from broker.network.listening_socket import Listener
 from broker.network.processor import Processor
-
-if TYPE_CHECKING:
-    from broker.network.listening_socket import Listener
-    from broker.network.socket_server import SocketServer
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -43,8 +40,10 @@ class Acceptor:
         listener: Listener,
         sock: socket.socket,
         processors: Sequence[Processor],
-        server: SocketServer,
+        quotas: ConnectionQuotas,
+        admitted: Callable[[], None],
     ) -> None:
+        """`admitted()`: there is one connection more."""
         self.listener = listener
         self.processors = processors
         self.rejected_count = 0
@@ -53,8 +52,8 @@ class Acceptor:
         self._loop = loop
         self._socket = sock
         self._next_processor = cycle(processors)
-        self._server = server
-        self._quotas = server.quotas
+        self._quotas = quotas
+        self._admitted = admitted
         self._watching = False
         self._closed = False
         self._retry: asyncio.TimerHandle | None = None
@@ -153,7 +152,7 @@ class Acceptor:
             _log.info("connection of %s failed: %s", host, error)
             sock.close()
             return
-        self._server.close_excess_connections()
+        self._admitted()
 
 
 def plain_address(host: str) -> str:

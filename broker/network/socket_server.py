@@ -206,7 +206,11 @@ class SocketServer:
             )
             for number in range(count)
         ]
-        self.acceptors.append(Acceptor(self.loop, listener, sock, processors, self))
+        self.acceptors.append(
+            Acceptor(
+                self.loop, listener, sock, processors, self.quotas, self.close_excess_connections
+            )
+        )
 
     def _is_between_brokers(self, listener: Listener) -> bool:
         """Whether no client uses it, as far as the configuration tells."""

@@ -12,7 +12,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
-from broker.config.dynamic import move_rate, topic_defaults
+from broker.config.dynamic import topic_defaults
+from broker.config.keys import FOLLOWER_RATE, LEADER_RATE, MOVE_RATE
 from broker.config.parse import BrokerConfig
 from broker.metrics import Metrics
 from broker.purgatory.purgatory import Purgatory
@@ -25,11 +26,10 @@ from broker.replication.partition import Partition
 from broker.replication.replica_homes import ReplicaHomes
 from broker.replication.replica_mover import ReplicaMover
 from broker.replication.replication_quota import (
-    FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
-    LEADER_RATE,
     LEADER_REPLICAS,
     ReplicationQuota,
+    configured_rate,
 )
 from broker.replication.session_waking import SessionWaking
 from controller.metadata.delta import MetadataDelta
@@ -180,7 +180,7 @@ class ReplicaManager:
         if any(resource in delta.changed_configs for resource in own):
             self.leader_quota.configure(image)
             self.follower_quota.configure(image)
-            self.mover.rate = move_rate(self._config, image)
+            self.mover.rate = max(1, configured_rate(image, self._config.node_id, MOVE_RATE))
             for topic in dict.fromkeys(topic for topic, _ in self._partitions):
                 self.log_manager.update_config(topic, self.topic_config(topic))
 

@@ -18,12 +18,9 @@ from broker.config.parse import BrokerConfig
 from controller.metadata.image import MetadataImage, ResourceType
 from storage.java_literals import integer, trim
 
-LEADER_RATE = "leader.replication.throttled.rate"
-FOLLOWER_RATE = "follower.replication.throttled.rate"
 LEADER_REPLICAS = "leader.replication.throttled.replicas"
 FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
 
-THROTTLE_RATES = (FOLLOWER_RATE, LEADER_RATE)
 UNLIMITED = 2**63 - 1
 ALL_REPLICAS = "*"
 
@@ -51,13 +48,8 @@ class ReplicationQuota:
     # --- what is set -----------------------------------------------------------------------------
 
     def configure(self, image: MetadataImage) -> None:
-        """Take the rate: this broker's own, or the default of all."""
-        self.rate = UNLIMITED
-        for name in ("", str(self._node_id)):
-            text = image.config(ResourceType.BROKER, name).get(self._rate_key)
-            rate = None if text is None else integer(trim(text), 64)
-            if rate is not None and rate >= 0:
-                self.rate = rate
+        """Take the rate."""
+        self.rate = configured_rate(image, self._node_id, self._rate_key)
 
     def configure_topic(self, topic: str, image: MetadataImage) -> None:
         """Take which partitions of a topic are throttled here; none where it is gone."""
@@ -103,6 +95,17 @@ class ReplicationQuota:
             return 0.0
         elapsed_ms = max(now_ms - samples[0][0], self._sample_ms)
         return sum(size for _, size in samples) * 1000 / elapsed_ms
+
+
+def configured_rate(image: MetadataImage, node_id: int, key: str) -> int:
+    """Bytes a second: what this broker's own config says, or the default of all."""
+    rate = UNLIMITED
+    for name in ("", str(node_id)):
+        text = image.config(ResourceType.BROKER, name).get(key)
+        given = None if text is None else integer(trim(text), 64)
+        if given is not None and given >= 0:
+            rate = given
+    return rate
 
 
 def throttled_partitions(entries: Sequence[str], broker_id: int) -> frozenset[int] | None:

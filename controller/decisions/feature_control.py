@@ -63,12 +63,6 @@ def is_elr_level(record: MetadataRecord) -> bool:
     )
 
 
-def feature_records(levels: Mapping[str, int]) -> list[MetadataRecord]:
-    """`metadata.version` first, since it says how all that follows is read."""
-    names = [METADATA_VERSION, *sorted(name for name in levels if name != METADATA_VERSION)]
-    return [FeatureLevelRecord(name, levels[name]) for name in names if levels.get(name)]
-
-
 def unsupported_feature(
     image: MetadataImage, supported: Mapping[str, tuple[int, int]]
 ) -> str | None:

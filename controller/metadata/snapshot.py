@@ -14,12 +14,11 @@ Follows KIP-630, KIP-778 and Kafka's `RecordsSnapshotWriter`, `SnapshotPath`, `I
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from controller.decisions.feature_control import feature_records
 from controller.metadata.control_records import control_batch, decode_control_record
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import Endpoint, MetadataImage, PartitionRegistration
@@ -29,7 +28,7 @@ from controller.metadata.records import (
     decode_record,
     encode_record,
 )
-from controller.metadata.version import record_version
+from controller.metadata.version import METADATA_VERSION, record_version
 from protocol.control_records import ControlRecordType
 from protocol.messages import metadata_records as m
 from protocol.messages.consumer_protocol import SnapshotFooterRecord, SnapshotHeaderRecord
@@ -142,6 +141,12 @@ def image_records(image: MetadataImage) -> Iterator[MetadataRecord]:
     yield from image.kept.values()
     if image.next_producer_id:
         yield m.ProducerIdsRecord(-1, -1, image.next_producer_id)
+
+
+def feature_records(levels: Mapping[str, int]) -> list[MetadataRecord]:
+    """`metadata.version` first, since it says how all that follows is read."""
+    names = [METADATA_VERSION, *sorted(name for name in levels if name != METADATA_VERSION)]
+    return [m.FeatureLevelRecord(name, levels[name]) for name in names if levels.get(name)]
 
 
 def _endpoint(cls: Any, endpoint: Endpoint) -> Any:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from protocol.record_batch import RecordBatchHeader
-from storage.cleaning.cleaner_job import CleanedGroup
 from storage.filesystem import BytesLike, File, Filesystem
+from storage.log.cleaned_group import CleanedGroup
 from storage.log.indexes import OffsetIndex, TimeIndex
 from storage.log.segment_names import (
     CLEANED_SUFFIX,

@@ -33,7 +33,6 @@ from protocol.records import iterate_records
 from storage.cleaning.cleaned_segment import CleanedSegment
 from storage.cleaning.cleaned_transactions import CleanedTransactions
 from storage.cleaning.cleaner_job import (
-    CleanedGroup,
     CleaningFailed,
     CleanJob,
     CleanResult,
@@ -42,6 +41,7 @@ from storage.cleaning.cleaner_job import (
 from storage.cleaning.offset_map import OffsetMap
 from storage.cleaning.record_filter import body_of, choose_records, empty_batch, index_keys, rebuild
 from storage.filesystem import Filesystem
+from storage.log.cleaned_group import CleanedGroup
 from storage.log.indexes import RELATIVE_OFFSET_MAX
 from storage.log.segment_names import (
     INDEX_SUFFIX,

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
+from storage.log.cleaned_group import CleanedGroup
+
 SourceSegment = tuple[int, int]
 """Base offset, bytes."""
 LastRecord = tuple[int, int, int]
@@ -40,19 +42,6 @@ class CleanJob:
     io_buffer_bytes: int
     io_bytes_per_second: float
     producers: tuple[LastRecord, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CleanedGroup:
-    """Segments that were written anew as one, whose files end with `.cleaned`."""
-
-    sources: tuple[int, ...]
-    """Their base offsets, rising; the first is that of the new segment too."""
-    size: int
-    max_timestamp: int
-    offset_of_max_timestamp: int
-    files: tuple[str, ...]
-    """Suffixes of the new segment's files, without `.cleaned`."""
 
 
 @dataclass(frozen=True, slots=True)

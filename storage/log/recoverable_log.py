@@ -18,8 +18,8 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from protocol.errors import ErrorCode
-from storage.cleaning.cleaner_job import CleanedGroup
 from storage.log.checkpoints import PARTITION_METADATA
+from storage.log.cleaned_group import CleanedGroup
 from storage.log.fetch_data import EpochEndOffset
 from storage.log.leader_epoch_cache import LeaderEpochCache
 from storage.log.local_log import LocalLog

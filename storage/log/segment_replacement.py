@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from protocol.record_batch import CorruptBatch
-from storage.cleaning.cleaner_job import CleanedGroup
 from storage.filesystem import Filesystem
 from storage.log.batch_scan import iterate_headers
+from storage.log.cleaned_group import CleanedGroup
 from storage.log.local_log import LocalLog
 from storage.log.log_segment import LogSegment
 from storage.log.segment_names import (

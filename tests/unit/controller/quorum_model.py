@@ -14,12 +14,12 @@ from typing import Any
 from controller.decisions.feature_control import INITIAL_FEATURES
 from controller.metadata.loader import CommittedBatch, MetadataLoader
 from controller.metadata.records import MetadataRecord, decode_record, encode_record
+from controller.metadata.snapshot import feature_records
 from controller.metadata.version import record_version
 from controller.quorum_controller import QuorumController
 from controller.raft.raft_client import NotLeader
 from controller.requests.controller_apis import ControllerApis
 from controller.settings import ControllerSettings
-from controller.storage_format import feature_records
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.controller.controller_fixture import CLUSTER_ID, Context
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from broker.apis.fetch import FetchApi
+from broker.config.keys import LEADER_RATE
 from broker.replication.replica_selector import RACK_AWARE
-from broker.replication.replication_quota import LEADER_RATE, LEADER_REPLICAS
+from broker.replication.replication_quota import LEADER_REPLICAS
 from broker.requests.context import RequestContext
 from controller.metadata.image import ResourceType
 from protocol.errors import ErrorCode

@@ -19,7 +19,6 @@ import pytest
 from broker.process.cleaner_process import ProcessRunner
 from protocol.records import Record, build_batch, iterate_records
 from storage.cleaning.cleaner_job import (
-    CleanedGroup,
     CleaningFailed,
     CleanJob,
     CleanResult,
@@ -27,6 +26,7 @@ from storage.cleaning.cleaner_job import (
 )
 from storage.cleaning.cleaner_ports import CleanerDied
 from storage.cleaning.cleaner_worker import IoThrottle
+from storage.log.cleaned_group import CleanedGroup
 
 JOB = CleanJob(
     directory="",

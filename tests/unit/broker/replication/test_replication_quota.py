@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from broker.config.keys import LEADER_RATE
 from broker.config.parse import BrokerConfig
 from broker.replication.replication_quota import (
-    LEADER_RATE,
     LEADER_REPLICAS,
     UNLIMITED,
     ReplicationQuota,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from controller.decisions.feature_control import (
     INITIAL_FEATURES,
-    feature_records,
     is_kept,
     kept_features,
     unsupported_feature,
@@ -22,14 +21,6 @@ def test_nothing_is_finalized_that_is_not_served() -> None:
         "eligible.leader.replicas.version": 1,
         "transaction.version": 2,
     }
-
-
-def test_the_metadata_version_comes_first_and_zero_is_not_written() -> None:
-    levels = {"group.version": 1, "a": 0, "metadata.version": 30}
-    assert [record.name for record in feature_records(levels)] == [
-        "metadata.version",
-        "group.version",
-    ]
 
 
 def test_unsupported() -> None:

@@ -12,6 +12,7 @@ from controller.metadata.snapshot import (
     decode_snapshot,
     encode_image,
     encode_snapshot,
+    feature_records,
     image_of,
     snapshot_id_of,
 )
@@ -103,3 +104,11 @@ def test_a_flipped_bit_is_noticed() -> None:
     data[len(data) // 2] ^= 1
     with pytest.raises(MetadataRecordError, match="CRC"):
         decode_snapshot(bytes(data))
+
+
+def test_the_metadata_version_comes_first_and_zero_is_not_written() -> None:
+    levels = {"group.version": 1, "a": 0, "metadata.version": 30}
+    assert [record.name for record in feature_records(levels)] == [
+        "metadata.version",
+        "group.version",
+    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from storage.cleaning.cleaner_job import (
-    CleanedGroup,
     CleanJob,
     CleanResult,
     decode_job,
@@ -13,6 +12,7 @@ from storage.cleaning.cleaner_job import (
     encode_job,
     encode_result,
 )
+from storage.log.cleaned_group import CleanedGroup
 
 JOB = CleanJob(
     "/data/t-0", ((0, 10), (5, 20)), (9,), 3, 9, 1_000, 2_000, 30, 40, 50, 60, 0.9, 70, 1.7e308,
