@@ -19,7 +19,8 @@ tombstones there get their horizon from the round that sees them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 
 from protocol.control_records import ControlRecordType, control_record_type
 from protocol.record_batch import (
@@ -125,9 +126,7 @@ class Cleaner:
         job, offsets = self._job, self._offsets
         start = offsets.latest_offset = job.first_dirty_offset
         offsets.latest_offset -= 1
-        for number, segment in enumerate(job.segments):
-            later = job.segments[number + 1 :]
-            after = later[0][0] if later else job.first_uncleanable_offset
+        for segment, after in self._with_ends(job.segments):
             if after <= start:
                 continue
             for data, position, header in self._batches(segment):
@@ -190,24 +189,30 @@ class Cleaner:
         """Neighbours that fit into one segment, so that segments do not shrink for ever."""
         job = self._job
         group: list[SourceSegment] = []
-        sizes = (0, 0, 0)
-        for number, segment in enumerate(segments):
+        log_bytes = offset_bytes = time_bytes = 0
+        for segment, after in self._with_ends(segments):
             base, size = segment
-            more = (size, self._size(base, INDEX_SUFFIX), self._size(base, TIME_INDEX_SUFFIX))
-            later = segments[number + 1 :]
-            last = (later[0][0] if later else job.first_uncleanable_offset) - 1
-            limits = (job.segment_bytes, job.index_bytes_max, job.index_bytes_max)
-            total = tuple(map(sum, zip(sizes, more, strict=True)))
-            fits = all(one <= limit for one, limit in zip(total, limits, strict=True)) and (
-                size == 0 or not group or last - group[0][0] <= RELATIVE_OFFSET_MAX
-            )
-            if group and not fits:
+            offset_index = self._size(base, INDEX_SUFFIX)
+            time_index = self._size(base, TIME_INDEX_SUFFIX)
+            if group and not (
+                log_bytes + size <= job.segment_bytes
+                and offset_bytes + offset_index <= job.index_bytes_max
+                and time_bytes + time_index <= job.index_bytes_max
+                and (size == 0 or after - 1 - group[0][0] <= RELATIVE_OFFSET_MAX)
+            ):
                 yield group
-                group, total = [], more
+                group, log_bytes, offset_bytes, time_bytes = [], 0, 0, 0
             group.append(segment)
-            sizes = (total[0], total[1], total[2])
+            log_bytes += size
+            offset_bytes += offset_index
+            time_bytes += time_index
         if group:
             yield group
+
+    def _with_ends(self, segments: Sequence[SourceSegment]) -> Iterator[tuple[SourceSegment, int]]:
+        """Each segment, and the offset that it does not reach: where the next one begins."""
+        bases = (base for base, _ in islice(segments, 1, None))
+        return zip(segments, chain(bases, (self._job.first_uncleanable_offset,)), strict=False)
 
     def _size(self, base_offset: int, suffix: str) -> int:
         path = self._path(base_offset, suffix)

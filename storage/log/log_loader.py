@@ -12,7 +12,7 @@ Kafka's classes: `LogLoader`, `UnifiedLog.rebuildProducerState` 4.3.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from protocol.record_batch import CorruptBatch, RecordBatchHeader, TruncatedBatch
 from storage.filesystem import Filesystem
@@ -93,9 +93,8 @@ class LogLoader:
         flushed = list(self.segments)[: len(self.segments) - len(unflushed)]
         if unflushed:  # their batches say it themselves; the file may be of an earlier time
             self._epochs.truncate_from_end(unflushed[0].base_offset, durably=False)
-        for segment, following in pairwise(self.segments):
-            if segment in flushed:
-                self._open_closed(segment, following)
+        for segment, following in islice(pairwise(self.segments), len(flushed)):
+            self._open_closed(segment, following)
         if not epochs_known or self._epochs_begin_late() or self._epochs_end_before(flushed):
             self._rebuild_epochs(flushed)
         self._check_transactions(flushed)
