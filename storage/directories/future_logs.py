@@ -120,7 +120,7 @@ class FutureLogs:
     def dir_failed(self, log_dir: str) -> None:
         """What was on its way there is lost for now."""
         for log in self.logs_in(log_dir):
-            log.offline = True
+            log.go_offline()
             del self._logs[log.partition]
 
     def update_config(self, topic: str, config: LogConfig) -> None:

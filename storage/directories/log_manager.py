@@ -1,8 +1,8 @@
 """All logs of all log directories of one node.
 
-Owns: which log lies where; opening them at start and closing them at stop; the periodic writing of
-recovery points, log starts and high watermarks; deletion. A directory that fails goes offline with
-all its logs, the others serve on.
+Owns: which log lies where, and deletion. A directory that fails goes offline with all its logs, the
+others serve on. Its parts: `logs_loading` opens the logs at a start, `log_creation` makes new ones,
+`log_upkeep` has the periodic work, `logs_closing` the stop.
 
 Never: knows topics beyond their folders, leaders or replicas (`broker.replication`), nor touches
 the metadata log, which belongs to the controller's Raft.
@@ -16,23 +16,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from protocol.record_batch import CorruptBatch
 from protocol.records import UNPACKED_LIMIT_BYTES
 from storage.directories.future_logs import FutureLogs
+from storage.directories.log_creation import LogCreation
 from storage.directories.log_dir_loader import FoundLog, LogDirLoader, folders
 from storage.directories.log_dir_state import LogDirState
-from storage.directories.log_dirs import (
-    UNKNOWN_BROKER_EPOCH,
-    leave_clean_marker,
-    lock_dir,
-    read_clean_marker,
-)
+from storage.directories.log_dirs import UNKNOWN_BROKER_EPOCH, lock_dir, read_clean_marker
 from storage.directories.log_manager_settings import LogManagerSettings
 from storage.directories.log_upkeep import LogUpkeep
-from storage.directories.logs_closing import LogsClosing
+from storage.directories.logs_closing import LogsClosing, close_directory
 from storage.directories.logs_loading import IsStray, LogsLoading
 from storage.filesystem import Usage
-from storage.log.checkpoints import PARTITION_METADATA, encode_partition_metadata
 from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import (
     DescriptorsLack,
@@ -79,7 +73,7 @@ class LogManager:
         self._dirs = {path: LogDirState(path, environment) for path in settings.log_dirs}
         self._logs: dict[TopicPartition, UnifiedLog] = {}
         self.future_logs = FutureLogs(environment, random_bytes, self.remove_later)
-        self._preferred: dict[TopicPartition, str] = {}
+        self._creation = LogCreation(environment, self._dirs)
         self.unopened: dict[TopicPartition, UnopenedLog] = {}
         """What lies here and is not used: none of them is made anew."""
         self.lacking: dict[TopicPartition, str] = {}
@@ -331,65 +325,19 @@ class LogManager:
             if not self.descriptors.has_room:
                 limit = self.descriptors.limit
                 raise DescriptorsLack(",".join(self._dirs), f"ulimit -n {limit} has no room")
-            return self._create(name, topic_id, config or self._config_for(name.topic), log_dir)
-        if log.topic_id is None:
-            self._write_topic_id(log.log_dir, log.directory, topic_id)
-            log.topic_id = topic_id
-        return log
-
-    def _create(
-        self, partition: TopicPartition, topic_id: bytes, config: LogConfig, wanted: str | None
-    ) -> UnifiedLog:
-        self.lacking.pop(partition, None)
-        preferred = self._preferred.pop(partition, None)
-        if preferred is not None and preferred in self.online_dirs:
-            wanted = preferred
-        path = wanted or self._emptiest_dir()
-        directory = f"{path}/{partition}"
-        try:
-            self._environment.filesystem.make_dirs(directory)
-            self._write_topic_id(path, directory, topic_id)
-            log = UnifiedLog(
-                self._environment, path, directory, partition, config, topic_id=topic_id
+            self.lacking.pop(name, None)
+            log = self._creation.create(
+                name, topic_id, config or self._config_for(name.topic), log_dir
             )
-        except OSError as error:
-            raise self._environment.failures.fail(path, f"creating {partition}", error) from error
-        self.take(log)
+            self.take(log)
+        elif log.topic_id is None:
+            self._creation.name_topic(log.log_dir, log.directory, topic_id)
+            log.learn_topic_id(topic_id)
         return log
-
-    def _write_topic_id(self, log_dir: str, directory: str, topic_id: bytes) -> None:
-        """Written at once, made durable with the folder's name elsewhere, after this turn: where it
-        makes many folders, they do not wait for each other's fsyncs."""
-        environment = self._environment
-        filesystem, path = environment.filesystem, f"{directory}/{PARTITION_METADATA}"
-        filesystem.replace_atomically(path, encode_partition_metadata(topic_id), sync=False)
-
-        def sync() -> None:
-            if not filesystem.exists(path):
-                return  # deleted meanwhile
-            file = filesystem.open(path)
-            try:
-                file.sync()
-            finally:
-                file.close()
-            filesystem.sync_dir(directory)
-            filesystem.sync_dir(log_dir)
-
-        def synced(_: object, error: Exception | None) -> None:
-            if isinstance(error, OSError) and filesystem.exists(path):
-                environment.failures.fail(log_dir, f"creating {directory}", error)
-
-        environment.scheduler.call_soon(lambda: environment.blocking.submit(sync, synced))
-
-    def _emptiest_dir(self) -> str:
-        online = self.online_dirs
-        if not online:
-            raise LogDirFailure(",".join(self._dirs), "No log directory is online")
-        return min(online, key=lambda path: len(self._dirs[path].logs))
 
     def prefer_dir(self, partition: tuple[str, int], log_dir: str) -> None:
         """Where the partition's log is to be made, should it come here (AlterReplicaLogDirs)."""
-        self._preferred[TopicPartition(*partition)] = log_dir
+        self._creation.prefer(TopicPartition(*partition), log_dir)
 
     def replace_with_future(self, partition: tuple[str, int]) -> UnifiedLog:
         """The copy takes the log's place, which is deleted. Both hold the same: nothing is lost
@@ -486,7 +434,7 @@ class LogManager:
         if log_dir is None:
             return
         for partition, log in log_dir.logs.items():
-            log.offline = True
+            log.go_offline()
             self._logs.pop(partition, None)
         self.future_logs.dir_failed(path)
 
@@ -509,32 +457,16 @@ class LogManager:
         self.upkeep.stop()
         if self._loading is not None:
             self._loading.stop()
-        clean = self._loaded
-        for log_dir in self._dirs.values():
-            clean = self._close_dir(log_dir, broker_epoch) and clean
+        environment, clean = self._environment, self._loaded
+        for path, log_dir in self._dirs.items():
+            if not self._loaded or environment.failures.is_offline(path):
+                clean = False
+            else:
+                moves = self.future_logs.logs_in(path)
+                clean = close_directory(environment, log_dir, moves, broker_epoch) and clean
             if log_dir.lock is not None:
                 log_dir.lock.release()
         return clean
-
-    def _close_dir(self, log_dir: LogDirState, broker_epoch: int) -> bool:
-        environment, path = self._environment, log_dir.path
-        if not self._loaded or environment.failures.is_offline(path):
-            return False
-        try:
-            for log in (*log_dir.logs.values(), *self.future_logs.logs_in(path)):
-                log.close()
-            log_dir.recovery_points.write_now(log_dir.recovery_offsets())
-            log_dir.log_starts.write_now(log_dir.start_offsets())
-            log_dir.high_watermarks.write_now(log_dir.watermarks())
-            if log_dir.unopened and not log_dir.was_clean:
-                return False  # what could not be opened was not recovered either
-            leave_clean_marker(environment.filesystem, path, broker_epoch)
-        except OSError as error:
-            environment.failures.fail(path, "closing logs", error)
-            return False
-        except (LogDirFailure, CorruptBatch):
-            return False
-        return True
 
 
 __all__ = ["LogManager", "LogManagerSettings"]

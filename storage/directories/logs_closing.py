@@ -1,11 +1,12 @@
-"""What a clean stop writes of each log, made durable several at a time before the logs are closed.
+"""A clean stop: what it writes of each log is made durable, then the logs are closed.
 
 A log that was appended to needs four or five fsyncs at its end. One after the other, those of a
 thousand logs take as long as the disk takes for each; a disk, and its file system's journal, serve
-several at once for little more.
+several at once for little more. So `LogsClosing` flushes several at a time, while the loop runs;
+`close_directory` comes after, looks at each log again, and leaves the clean-shutdown marker.
 
-Owns: which logs are still to be flushed, and how many are at a time. Never: closes a log or leaves
-the clean-shutdown marker; that comes after, and looks at each log again (`LogManager.close`).
+Owns: which logs are still to be flushed, and how many are at a time. Never: knows which logs there
+are (`storage.directories.log_manager`).
 
 Follows Kafka's `LogManager.shutdown`, which has `num.recovery.threads.per.data.dir` threads for it.
 """
@@ -16,7 +17,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from protocol.record_batch import CorruptBatch
+from storage.directories.log_dir_state import LogDirState
+from storage.directories.log_dirs import leave_clean_marker
 from storage.log.log_dir_failure import LogDirFailure
+from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 
 
@@ -51,7 +55,7 @@ class LogsClosing:
                 if log.begin_close(partial(self._flushed, waiting)):
                     return
             except (LogDirFailure, CorruptBatch):
-                pass  # close() meets it again, and leaves no marker
+                pass  # `close_directory` meets it again, and leaves no marker
             self._under_way -= 1
 
     def _flushed(self, waiting: list[UnifiedLog], _error: Exception | None) -> None:
@@ -65,3 +69,28 @@ class LogsClosing:
         done, self._done = self._done, None
         if done is not None:
             done()
+
+
+def close_directory(
+    environment: LogEnvironment,
+    log_dir: LogDirState,
+    moves: Iterable[UnifiedLog],
+    broker_epoch: int,
+) -> bool:
+    """Close a directory's logs, and the copies in it that are under way; write its checkpoints,
+    and leave the marker. False, and no marker, where one step failed."""
+    try:
+        for log in (*log_dir.logs.values(), *moves):
+            log.close()
+        log_dir.recovery_points.write_now(log_dir.recovery_offsets())
+        log_dir.log_starts.write_now(log_dir.start_offsets())
+        log_dir.high_watermarks.write_now(log_dir.watermarks())
+        if log_dir.unopened and not log_dir.was_clean:
+            return False  # what could not be opened was not recovered either
+        leave_clean_marker(environment.filesystem, log_dir.path, broker_epoch)
+    except OSError as error:
+        environment.failures.fail(log_dir.path, "closing logs", error)
+        return False
+    except (LogDirFailure, CorruptBatch):
+        return False
+    return True

@@ -382,9 +382,17 @@ class RecoverableLog(LogFlushing):
             target = f"{directory}/{PARTITION_METADATA}"
             filesystem.replace_atomically(target, filesystem.read(source))
 
+    def learn_topic_id(self, topic_id: bytes) -> None:
+        """The folder had no file that names the topic, and has one now."""
+        self.topic_id = topic_id
+
+    def go_offline(self) -> None:
+        """The log directory failed: nothing is taken or given any more."""
+        self.offline = True
+
     def retire(self) -> None:
         """The log was set aside: it takes and gives nothing; slices in flight stay good."""
-        self.offline = True
+        self.go_offline()
         self._local.let_go()
 
     def rename(self, directory: str) -> None:

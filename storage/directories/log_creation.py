@@ -1,0 +1,83 @@
+"""Making a new log: in which directory, and its folder with the file that names the topic.
+
+Owns: where AlterReplicaLogDirs wants logs that are not there yet. Never: decides whether a log may
+be made, or keeps it: that is `storage.directories.log_manager`'s.
+
+Kafka's class: `LogManager.getOrCreateLog` 4.3. KIP-112 (several directories), KIP-113 (the choice).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from storage.directories.log_dir_state import LogDirState
+from storage.log.checkpoints import PARTITION_METADATA, encode_partition_metadata
+from storage.log.log_dir_failure import LogDirFailure
+from storage.log.log_environment import LogEnvironment
+from storage.log.unified_log import UnifiedLog
+from storage.log_config import LogConfig
+from storage.topic_partition import TopicPartition
+
+
+class LogCreation:
+    """Makes the new logs of one node."""
+
+    def __init__(self, environment: LogEnvironment, dirs: Mapping[str, LogDirState]) -> None:
+        """`dirs` are all directories by path."""
+        self._environment = environment
+        self._dirs = dirs
+        self._preferred: dict[TopicPartition, str] = {}
+
+    def prefer(self, partition: TopicPartition, log_dir: str) -> None:
+        """Where the partition's log is to be made, should it come here."""
+        self._preferred[partition] = log_dir
+
+    def create(
+        self, partition: TopicPartition, topic_id: bytes, config: LogConfig, wanted: str | None
+    ) -> UnifiedLog:
+        """A new log in the directory that is preferred, or else `wanted`, or else the one with the
+        fewest logs. Raises LogDirFailure."""
+        path = self._choose_dir(self._preferred.pop(partition, None), wanted)
+        directory = f"{path}/{partition}"
+        environment = self._environment
+        try:
+            environment.filesystem.make_dirs(directory)
+            self.name_topic(path, directory, topic_id)
+            return UnifiedLog(environment, path, directory, partition, config, topic_id=topic_id)
+        except OSError as error:
+            raise environment.failures.fail(path, f"creating {partition}", error) from error
+
+    def _choose_dir(self, preferred: str | None, wanted: str | None) -> str:
+        online = [path for path in self._dirs if not self._environment.failures.is_offline(path)]
+        if preferred in online:
+            return preferred
+        if wanted:
+            return wanted
+        if not online:
+            raise LogDirFailure(",".join(self._dirs), "No log directory is online")
+        return min(online, key=lambda path: len(self._dirs[path].logs))
+
+    def name_topic(self, log_dir: str, directory: str, topic_id: bytes) -> None:
+        """Write the file that names the topic, at once. It is made durable with the folder's name
+        elsewhere, after this turn: where it makes many folders, they do not wait for each other's
+        fsyncs. Raises OSError."""
+        environment = self._environment
+        filesystem, path = environment.filesystem, f"{directory}/{PARTITION_METADATA}"
+        filesystem.replace_atomically(path, encode_partition_metadata(topic_id), sync=False)
+
+        def sync() -> None:
+            if not filesystem.exists(path):
+                return  # deleted meanwhile
+            file = filesystem.open(path)
+            try:
+                file.sync()
+            finally:
+                file.close()
+            filesystem.sync_dir(directory)
+            filesystem.sync_dir(log_dir)
+
+        def synced(_: object, error: Exception | None) -> None:
+            if isinstance(error, OSError) and filesystem.exists(path):
+                environment.failures.fail(log_dir, f"creating {directory}", error)
+
+        environment.scheduler.call_soon(lambda: environment.blocking.submit(sync, synced))
