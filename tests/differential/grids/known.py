@@ -23,6 +23,8 @@ def grid(versions: Versions) -> Iterator[Sequence]:
     ]
     for step in alone:
         yield Sequence(f"known {step.api}", [create("~t0"), step])
+    unknown = [_topic("~t0", {"partition": 9}), {"partitions": [{"partition": 0}]}]
+    yield Sequence("known zero id in a Fetch", [create("~t0", version=7), fetch(13, unknown)])
     yield Sequence("known a topic deleted in a session", _deleted_in_session())
     yield Sequence("known offsets of a deleted topic", _deleted_with_offsets())
     yield Sequence("known sizes of packed batches", _packed(), setup=4)
