@@ -5,7 +5,9 @@ Every topic here ends with a plain record, so that a reader knows when it has se
 
 from __future__ import annotations
 
+import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
@@ -77,6 +79,26 @@ def jvm() -> Iterator[list[JavaTransactions]]:
     yield running
     for one in running:
         one.__exit__(None, None, None)
+
+
+@pytest.fixture(autouse=True)
+def last_lines_of_the_client(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What kafka-python did last: shown with a test that failed, by its captured output."""
+    logger, lines = logging.getLogger("kafka"), deque[str](maxlen=300)
+    handler = logging.Handler()
+    handler.emit = (
+        lambda record: lines.append(  # type: ignore[method-assign]
+            f"{record.relativeCreated:.0f} {record.name} {record.getMessage()[:500]}"
+        )
+    )
+    level = logger.level
+    if "kafka-python" in request.node.name:
+        logger.setLevel(logging.DEBUG)
+        logger.addHandler(handler)
+    yield
+    logger.removeHandler(handler)
+    logger.setLevel(level)
+    print(*lines, sep="\n")
 
 
 class Side:
