@@ -15,7 +15,8 @@ from protocol.api_keys import ApiKey
 from protocol.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tests.apache_kafka import HOST, ApacheKafka
-from tests.unit.broker.node.test_node import Connection, Reply, Running
+from tests.unit.broker.fake_connection import Connection, Reply
+from tests.unit.broker.node_fixture import Running
 from tests.wire_client import WireClient
 
 Ranges = dict[ApiKey, tuple[int, int]]
@@ -36,8 +37,8 @@ def of_ottla() -> dict[str, Ranges]:
         frame = memoryview(bytearray(encode_request(ASKED, VERSION, 5, "me")))[4:]
         server = ControllerServer(running.node.shared)
         server.requests.handle(Connection(), frame, reply)
-        running.scheduler.run_until(lambda: reply.parts is not None)
-        answer = memoryview(bytes(reply.parts))[4:]
+        running.scheduler.run_until(lambda: bool(reply))
+        answer = memoryview(bytes(reply[0]))[4:]
         controller = decode_response(ApiKey.API_VERSIONS, answer, VERSION)[1]
         running.stop()
     return {"broker": _ranges(broker), "controller": _ranges(controller)}

@@ -17,7 +17,7 @@ from controller.metadata.records import MetadataRecordError
 from controller.raft.quorum_state import QuorumStateError
 from tests.simulation.file_damages import DAMAGE_NAMES, damage
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.broker.node.test_node import Running
+from tests.unit.broker.node_fixture import Running
 
 TOPICS = [f"topic-{number}" for number in range(8)]
 KEYS = {"metadata.log.max.record.bytes.between.snapshots": "700"}

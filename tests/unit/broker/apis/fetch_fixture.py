@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from broker.apis.fetch import FetchApi
-from broker.requests.context import AtOnce
 from broker.requests.request_handler import RequestHandler
 from protocol.api_keys import ApiKey
 from protocol.message_codec import decode_response
 from protocol.messages.fetch import FetchResponse
+from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas
 
 REMEMBERED = (
@@ -25,23 +25,6 @@ REMEMBERED = (
     "told_log_start_offset",
     "turn",
 )
-
-
-class Connection:
-    connection_id = "c1"
-    client_host = "127.0.0.1"
-
-    def __init__(self, listener_name: str = "PLAINTEXT") -> None:
-        self.listener_name = listener_name
-        self.at_once: AtOnce | None = None
-
-
-class Reply(list[Any]):
-    def __call__(self, parts: Any) -> None:
-        self.append(parts)
-
-    def close(self) -> None:
-        raise AssertionError("not closed here")
 
 
 class Broker:

@@ -17,26 +17,8 @@ from protocol.messages.produce import (
     ProduceRequest,
     TopicProduceData,
 )
+from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
-
-
-class Connection:
-    at_once: Any = None
-    at_once_metrics: Any = None
-    expect: Any = None
-    connection_id = "c1"
-    client_host = "127.0.0.1"
-    listener_name = "PLAINTEXT"
-
-
-class Reply(list[Any]):
-    closed = False
-
-    def __call__(self, parts: Any) -> None:
-        self.append(parts)
-
-    def close(self) -> None:
-        self.closed = True
 
 
 class Broker:

@@ -9,7 +9,7 @@ from typing import Any
 from protocol.errors import ProtocolError
 from tests.golden.produce_cases import RECORDED, converse
 from tests.golden.produce_conversation import CLOSED
-from tests.unit.broker.node.test_node import Running
+from tests.unit.broker.node_fixture import Running
 
 # On purpose; the reasons stand in "What differs from Kafka".
 DIFFERENT: dict[str, Any] = {

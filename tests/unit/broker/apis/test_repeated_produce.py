@@ -12,7 +12,8 @@ from broker.apis import repeated_produce
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import encode_request
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.unit.broker.apis.produce_fixture import Broker, Connection, Reply
+from tests.unit.broker.apis.produce_fixture import Broker
+from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import topic_id_of
 
 CALLS_MAX = 14  # one of them is the test's own

@@ -12,7 +12,8 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.message_codec import decode_response, encode_request
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.unit.broker.apis.produce_fixture import Broker, Connection, Reply
+from tests.unit.broker.apis.produce_fixture import Broker
+from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import topic_id_of
 
 VERSIONS = (7, 9, 10, 12, 13)

@@ -19,7 +19,8 @@ from protocol.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
-from tests.unit.broker.apis.fetch_fixture import Broker, Reply, joined
+from tests.unit.broker.apis.fetch_fixture import Broker, joined
+from tests.unit.broker.fake_connection import Reply
 from tests.unit.broker.replica_fixture import topic_id_of
 
 MIB = 1 << 20

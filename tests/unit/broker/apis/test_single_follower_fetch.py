@@ -25,7 +25,8 @@ from protocol.messages.fetch import (
     ReplicaState,
 )
 from protocol.messages.metadata_records import ConfigRecord
-from tests.unit.broker.apis.fetch_fixture import Broker, Connection, Reply, joined
+from tests.unit.broker.apis.fetch_fixture import Broker, joined
+from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import topic_id_of
 
 MIB = 1 << 20

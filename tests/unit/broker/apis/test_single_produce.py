@@ -11,7 +11,8 @@ import pytest
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import encode_request
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.unit.broker.apis.produce_fixture import Broker, Connection, Reply
+from tests.unit.broker.apis.produce_fixture import Broker
+from tests.unit.broker.fake_connection import Connection, Reply
 
 CALLS_MAX = 28  # one of them is the test's own
 

@@ -6,7 +6,7 @@ from broker.node.admin_apis import node_admin_apis
 from broker.node.apis import ADMIN_KEYS
 from protocol.api_keys import STABLE_VERSIONS, messages_of
 from protocol.errors import ErrorCode
-from tests.unit.broker.node.test_node import Running
+from tests.unit.broker.node_fixture import Running
 
 
 def test_the_loaded_apis_are_those_that_were_named(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from broker.requests.context import Api
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.errors import ErrorCode
-from tests.unit.broker.node.test_node import Running
+from tests.unit.broker.node_fixture import Running
 
 # What the first release is to serve, and nothing else.
 SERVED = """

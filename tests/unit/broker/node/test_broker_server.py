@@ -22,7 +22,7 @@ from protocol.messages.offset_commit import (
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from storage.filesystem import LocalFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
-from tests.unit.broker.node.test_node import Running, halt
+from tests.unit.broker.node_fixture import Running, halt
 
 NOT_READY = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 

@@ -15,7 +15,8 @@ from protocol.messages.describe_quorum import (
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
-from tests.unit.broker.node.test_node import Connection, Reply, Running
+from tests.unit.broker.fake_connection import Connection, Reply
+from tests.unit.broker.node_fixture import Running
 
 NOT_INSIDE = (
     ApiKey.BROKER_REGISTRATION,
@@ -31,8 +32,8 @@ def ask(running: Running, server: ControllerServer, request: Any, version: int) 
     reply = Reply()
     frame = memoryview(bytearray(encode_request(request, version, 5, "me")))[4:]
     server.requests.handle(Connection(), frame, reply)
-    running.scheduler.run_until(lambda: reply.parts is not None)
-    data = bytes(reply.parts)
+    running.scheduler.run_until(lambda: bool(reply))
+    data = bytes(reply[0])
     return decode_response(ApiKey(request.API_KEY), memoryview(data)[4:], version)[1]
 
 

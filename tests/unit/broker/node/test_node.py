@@ -7,117 +7,13 @@ from typing import Any
 
 import pytest
 
-from broker.config.endpoints import EndPoint
-from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
-from broker.node.node import Node, NodePorts
-from broker.node.storage_folders import open_storage
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.errors import ErrorCode
-from protocol.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest
-from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.delete_topics import DeleteTopicsRequest
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
-from storage.filesystem import Filesystem, LocalFilesystem
-from storage.log.closed_files import UNLIMITED
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
-
-
-class Halted(Exception):
-    pass
-
-
-class Connection:
-    at_once: Any = None
-    connection_id = "c"
-    client_host = "here"
-    listener_name = "PLAINTEXT"
-
-
-class Reply:
-    def __init__(self) -> None:
-        self.parts: Any = None
-
-    def __call__(self, parts: Any) -> None:
-        self.parts = parts
-
-    def close(self) -> None:
-        raise AssertionError("the connection is closed")
-
-
-class Running:
-    """A node that has come up. A later `life` draws other numbers, as for its incarnation."""
-
-    def __init__(
-        self,
-        folder: Path | str,
-        open_files_max: int = UNLIMITED,
-        *,
-        life: int = 0,
-        filesystem: Filesystem | None = None,
-        **overrides: str,
-    ) -> None:
-        self.scheduler = SimScheduler(life)
-        blocking = SimBlocking(self.scheduler)
-        config = BrokerConfig.single_node({"log.dirs": str(folder), **overrides})
-        filesystem = filesystem or LocalFilesystem()
-        ports = NodePorts(
-            filesystem,
-            self.scheduler,
-            blocking,
-            blocking,
-            self.scheduler.random.randbytes,
-            halt,
-            open_files_max=open_files_max,
-        )
-        storage = open_storage(config, filesystem, ports.random_bytes, self.scheduler.wall_ms())
-        self.node = Node(config, ports, storage)
-        self.started: list[Exception | None] = []
-        self.node.start([EndPoint("PLAINTEXT", "PLAINTEXT", "here", 9092)], self.started.append)
-        self.scheduler.run_until(lambda: bool(self.started))
-        assert self.started == [None]
-
-    def ask(self, request: Any, version: int, client_id: str | None = "me") -> Any:
-        """One request and its response, whenever it comes."""
-        reply = Reply()
-        frame = memoryview(bytearray(encode_request(request, version, 5, client_id)))[4:]
-        self.node.handle(Connection(), frame, reply)
-        self.scheduler.run_until(lambda: reply.parts is not None)
-        parts = reply.parts if isinstance(reply.parts, list) else [reply.parts]
-        data = b"".join(
-            p if isinstance(p, memoryview | bytearray | bytes) else p.read() for p in parts
-        )
-        return decode_response(ApiKey(request.API_KEY), memoryview(data)[4:], version)[1]
-
-    def create(self, *names: str) -> list[int]:
-        topics = [CreatableTopic(name, 1, 1) for name in names]
-        response = self.ask(CreateTopicsRequest(topics, 1000), 7)
-        return [topic.error_code for topic in response.topics]
-
-    def produce(self, topic: str, value: bytes | None, key: bytes = b"k") -> Any:
-        batch = build_batch([Record(-1, self.scheduler.wall_ms(), key, value)])
-        data = [TopicProduceData(topic, partition_data=[PartitionProduceData(0, batch)])]
-        response = self.ask(ProduceRequest(None, -1, 1000, data), 9)
-        return response.responses[0].partition_responses[0]
-
-    def fetch(self, topic: str, offset: int) -> Any:
-        asked = FetchTopic(topic, partitions=[FetchPartition(0, fetch_offset=offset)])
-        asked.partitions[0].partition_max_bytes = 1 << 20
-        request = FetchRequest(max_wait_ms=0, max_bytes=1 << 20, topics=[asked])
-        return self.ask(request, 11).responses[0].partitions[0]
-
-    def stop(self) -> None:
-        self.node.begin_stop()
-        self.scheduler.run_for(1000)
-        self.node.finish_stop()
-
-
-def halt(reason: str) -> None:
-    raise Halted(reason)
+from tests.unit.broker.node_fixture import Halted, Running
 
 
 def test_a_node_serves_and_keeps_what_it_has_over_a_restart(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from protocol.messages.describe_quorum import (
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
-from tests.unit.broker.node.test_node import Running
+from tests.unit.broker.node_fixture import Running
 
 
 def test_a_quorum_of_one_is_alone(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from broker.node.apis import TRANSACTION_KEYS
 from broker.node.transaction_apis import node_transaction_apis
 from protocol.api_keys import STABLE_VERSIONS, messages_of
 from protocol.errors import ErrorCode
-from tests.unit.broker.node.test_node import Running
+from tests.unit.broker.node_fixture import Running
 
 
 def test_the_loaded_apis_are_those_that_were_named(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from protocol.api_keys import ApiKey
 from protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from storage.topic_partition import TopicPartition
 from tests.unit.broker.apis.api_fixture import Cluster
-from tests.unit.broker.node.test_node import Running
+from tests.unit.broker.node_fixture import Running
 
 
 class Broker:

@@ -11,7 +11,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.messages.delete_topics import DeleteTopicsRequest
-from tests.unit.broker.node.test_node import Running
+from tests.unit.broker.node_fixture import Running
 
 LIVES = count()
 TOPICS = [f"t{number}" for number in range(6)]

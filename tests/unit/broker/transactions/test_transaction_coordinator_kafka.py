@@ -8,7 +8,7 @@ from pathlib import Path
 
 from broker.transactions.transaction_shard import TransactionShard
 from tests.golden.transaction_cases import LAST_EPOCH, RECORDED, converse
-from tests.unit.broker.node.test_node import Running
+from tests.unit.broker.node_fixture import Running
 
 
 def test_ottla_answers_as_kafka_did(tmp_path: Path) -> None:
