@@ -64,6 +64,9 @@ class ApiVersionsApi:
         if context.api_version >= SOFTWARE_FIELDS_FROM and not _names_are_valid(request):
             respond(ApiVersionsResponse(int(ErrorCode.INVALID_REQUEST)))
             return
+        if context.connection is not None and context.api_version >= SOFTWARE_FIELDS_FROM:
+            context.connection.client_software_name = request.client_software_name
+            context.connection.client_software_version = request.client_software_version
         image = self._metadata.image
         respond(
             ApiVersionsResponse(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from broker.config.parse import BrokerConfig
 from broker.requests.context import Handle, RequestContext
@@ -90,15 +91,8 @@ class AutoTopicCreation:
         request = CreateTopicsRequest(
             [self._described(name) for name in names], self._config.request_timeout_ms
         )
-        asking = RequestContext(
-            ApiKey.CREATE_TOPICS,
-            _CREATE_TOPICS_VERSION,
-            context.correlation_id,
-            context.client_id,
-            context.client_host,
-            context.listener_name,
-            context.connection_id,
-            context.principal,
+        asking = replace(
+            context, api_key=int(ApiKey.CREATE_TOPICS), api_version=_CREATE_TOPICS_VERSION
         )
         self._create_topics(asking, request, done)
 

@@ -13,7 +13,7 @@ connections stop reading until there is room. Follows Kafka's `RequestChannel` a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from broker.network.file_send import Bytes
@@ -54,8 +54,9 @@ class ConnectionContext:
     client_host: str
     client_port: int
     principal: str = "User:ANONYMOUS"
+    """Who it is; nobody in particular until it has authenticated."""
     client_software_name: str = "unknown"
-    """From ApiVersions v3 and above (KIP-511); kept by the handler of that API."""
+    """From ApiVersions v3 and above (KIP-511); noted by that API."""
     client_software_version: str = "unknown"
     closed: bool = False
     at_once: Callable[[memoryview, Later], AtOnceAnswer | None] | None = None
@@ -65,8 +66,6 @@ class ConnectionContext:
     expect: Callable[[memoryview], Expected | None] | None = None
     """Left beside it: prepares for a request that is like the last one, whose bytes, the frame's
     size first, lie where the next one's will; None where nothing can be prepared."""
-    attachments: dict[str, object] = field(default_factory=dict)
-    """For handlers: state that ends with the connection."""
 
 
 class Requester(Protocol):

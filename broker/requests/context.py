@@ -17,9 +17,30 @@ from protocol.errors import ErrorCode
 Respond = Callable[[Any], None]
 
 
+ANONYMOUS = "User:ANONYMOUS"
+UNKNOWN_SOFTWARE = "unknown"
+
+
+class Connection(Protocol):
+    """A client's connection: who is at its other end, as far as that is known."""
+
+    principal: str
+    client_software_name: str
+    client_software_version: str
+
+    @property
+    def connection_id(self) -> str: ...
+    @property
+    def client_host(self) -> str: ...
+    @property
+    def listener_name(self) -> str: ...
+    @property
+    def security_protocol(self) -> str: ...
+
+
 @dataclass(slots=True)
 class RequestContext:
-    """One request's header and where it came from."""
+    """One request's header, and where it came from as the connection was known then."""
 
     api_key: int
     api_version: int
@@ -28,7 +49,12 @@ class RequestContext:
     client_host: str
     listener_name: str
     connection_id: str
-    principal: str = "User:ANONYMOUS"
+    principal: str = ANONYMOUS
+    security_protocol: str = "PLAINTEXT"
+    client_software_name: str = UNKNOWN_SOFTWARE
+    client_software_version: str = UNKNOWN_SOFTWARE
+    connection: Connection | None = None
+    """Where the request changes what is known of the client; None for a node's own requests."""
 
 
 Handle = Callable[[RequestContext, Any, Respond], None]

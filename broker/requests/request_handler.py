@@ -25,6 +25,7 @@ from broker.requests.context import (
     Repeating,
     RequestContext,
 )
+from broker.requests.context import Connection as KnownConnection
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message_codec import (
@@ -56,21 +57,14 @@ class RequestMetrics:
     errors: int = 0
 
 
-class Connection(Protocol):
-    """What the network tells of a connection, and keeps for it."""
+class Connection(KnownConnection, Protocol):
+    """The same, with what requests keep for those that follow."""
 
     at_once: AtOnce | None
     at_once_metrics: RequestMetrics
     """Where its answers count; there where `at_once` is."""
     expect: Callable[[memoryview], Expected | None] | None
     """Prepares for a request that `at_once` would answer."""
-
-    @property
-    def connection_id(self) -> str: ...
-    @property
-    def client_host(self) -> str: ...
-    @property
-    def listener_name(self) -> str: ...
 
 
 class Reply(Protocol):
@@ -303,6 +297,11 @@ def _context(
         connection.client_host,
         connection.listener_name,
         connection.connection_id,
+        connection.principal,
+        connection.security_protocol,
+        connection.client_software_name,
+        connection.client_software_version,
+        connection,
     )
 
 

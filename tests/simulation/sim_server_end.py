@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from broker.network.request_channel import ConnectionContext
 from protocol.errors import ProtocolError
 from tests.simulation.sim_links import Wire
 
@@ -80,27 +81,6 @@ class Ends:
             end.process_died(silently)
 
 
-class _Context:
-    """What `RequestHandler` is told of a connection."""
-
-    __slots__ = (
-        "at_once",
-        "at_once_metrics",
-        "client_host",
-        "connection_id",
-        "expect",
-        "listener_name",
-    )
-
-    def __init__(self, connection_id: str, listener_name: str) -> None:
-        self.connection_id = connection_id
-        self.client_host = "10.0.0.1"
-        self.listener_name = listener_name
-        self.at_once: Any = None
-        self.at_once_metrics: Any = None
-        self.expect: Any = None
-
-
 class _Reply:
     """The way back for one request: the first call counts, as with the real `Responder`."""
 
@@ -142,8 +122,12 @@ class ServerEnd:
         self._peer = peer
         self._back = back
         self._delay_ms = delay_ms
-        self._context = _Context(
-            f"{server.address}-{name}-{ends.opened}", server.listener_name(port)
+        self._context = ConnectionContext(
+            f"{server.address}-{name}-{ends.opened}",
+            server.listener_name(port),
+            "PLAINTEXT",
+            "10.0.0.1",
+            ends.opened,
         )
         self._life: int | None = None
         self._queue: deque[tuple[Any, bytes]] = deque()

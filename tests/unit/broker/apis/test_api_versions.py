@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from broker.apis.api_versions import ApiVersionsApi
@@ -8,7 +10,8 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.metadata_records import FeatureLevelRecord
-from tests.unit.broker.apis.api_fixture import Cluster, ask
+from tests.unit.broker.apis.api_fixture import Cluster, ask, context
+from tests.unit.broker.fake_connection import Connection
 
 FEATURES = {"metadata.version": (7, 30), "group.version": (0, 1)}
 CLIENT = ApiVersionsRequest("apache-kafka-java", "4.3.0")
@@ -72,3 +75,16 @@ def test_levels_that_are_only_kept_are_not_told_and_the_quorums_own_is() -> None
         ("metadata.version", 30),
         ("kraft.version", 1),
     ]
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_what_the_client_runs_on_is_noted_with_its_connection(version: int) -> None:
+    connection = Connection()
+    asked = replace(context(ApiKey.API_VERSIONS, version), connection=connection)
+    make().handle(
+        asked, ApiVersionsRequest("bad name!", "1") if version >= 3 else CLIENT, lambda _: None
+    )
+    assert connection.client_software_name == "unknown"
+    make().handle(asked, CLIENT, lambda _: None)
+    noted = (connection.client_software_name, connection.client_software_version)
+    assert noted == (("apache-kafka-java", "4.3.0") if version >= 3 else ("unknown", "unknown"))

@@ -24,6 +24,7 @@ class Server:
     def __init__(self) -> None:
         self.behave: Any = lambda context, request, respond: respond(HeartbeatResponse())
         self.contexts: list[Any] = []
+        self.connection = Connection("CLIENTS")
         self.handler = RequestHandler(
             [
                 Api(ApiKey.HEARTBEAT, 0, 4, self.heartbeat),
@@ -46,7 +47,7 @@ class Server:
 
     def send_frame(self, frame: memoryview) -> Reply:
         reply = Reply()
-        self.handler.handle(Connection(), frame, reply)
+        self.handler.handle(self.connection, frame, reply)
         return reply
 
 
@@ -64,6 +65,22 @@ def test_a_request_reaches_its_api_and_its_answer_goes_back(version: int) -> Non
     assert (correlation_id, response.error_code) == (7, 0)
     (context,) = server.contexts
     assert (context.client_id, context.api_version, context.connection_id) == ("me", version, "c1")
+
+
+def test_a_request_knows_what_is_known_of_its_connection() -> None:
+    server = Server()
+    server.send(HeartbeatRequest("g", 3, "m"), 4)
+    server.connection.principal = "User:alice"
+    server.connection.client_software_name = "librdkafka"
+    server.connection.client_software_version = "2.6"
+    server.send(HeartbeatRequest("g", 3, "m"), 4)
+    before, after = server.contexts
+    assert (before.client_host, before.listener_name) == ("127.0.0.1", "CLIENTS")
+    assert (before.principal, before.security_protocol) == ("User:ANONYMOUS", "PLAINTEXT")
+    assert (before.client_software_name, before.client_software_version) == ("unknown",) * 2
+    assert (after.principal, after.client_software_name) == ("User:alice", "librdkafka")
+    assert after.client_software_version == "2.6"
+    assert after.connection is server.connection
 
 
 def test_an_unknown_key_or_version_closes_the_connection() -> None:
