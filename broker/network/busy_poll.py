@@ -6,7 +6,7 @@ A client that waits for each answer before it asks again (a producer with one re
 the loop sleep and be woken for every request. On a machine whose idle cores halt, as virtual ones
 do, that takes longer than all else in a round trip, and what is woken works with cold caches: so
 looking for some microseconds costs no more CPU than sleeping would have, and the request is found
-twice as soon (`bench/results/README.md` has the figures).
+twice as soon (`bench/LESSONS.md` has the figures).
 
 The client's core halts, too, some four microseconds after its send. An answer that leaves before
 that needs to wake nobody, and the trip takes half the time. So the connection prepares for the

@@ -2,7 +2,7 @@
 
 A block that is allocated as it is written costs CPU for each page, and the disk's attention for its
 bitmaps, for which the next append waits; a log that fills quickly gains a tenth of its rate by
-having them, and its slowest appends wait a third as long (`bench/results/README.md`). They are not
+having them, and its slowest appends wait a third as long (`bench/LESSONS.md`). They are not
 allocated in the file that grows: its lock would be held meanwhile, and the next append wait for it.
 So an empty file is made beside it, in another thread, and the next roll gives it its name.
 

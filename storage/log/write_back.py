@@ -8,7 +8,7 @@ its queue short. A log that has no other replica lost by it: it waits for nobody
 before it is written.
 
 Owns which segments are to be handed over; one is at a time. Makes nothing durable: the recovery
-point is that of a flush. Kafka leaves this to the kernel. Figures are in `bench/results/README.md`.
+point is that of a flush. Kafka leaves this to the kernel. Figures are in `bench/LESSONS.md`.
 """
 
 from __future__ import annotations
