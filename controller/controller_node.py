@@ -32,7 +32,7 @@ from controller.raft.snapshot_generator import SnapshotGenerator
 from controller.random_ids import RandomBytes
 from controller.requests.controller_apis import ControllerApis
 from controller.settings import ControllerSettings
-from storage.log.recoverable_log import LogEnvironment
+from storage.log.log_environment import LogEnvironment
 from storage.ports import Network, Scheduler
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from protocol.record_batch import RecordBatchHeader, iterate_batches
 from storage.log.checkpoints import encode_partition_metadata
 from storage.log.fetch_data import FetchDataInfo
 from storage.log.log_append_info import LogAppendInfo
-from storage.log.recoverable_log import LogEnvironment
+from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition

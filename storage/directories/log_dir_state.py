@@ -13,7 +13,7 @@ from storage.log.checkpoints import (
     LOG_START_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
 )
-from storage.log.recoverable_log import LogEnvironment
+from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log.unopened_logs import KeptOffsets
 from storage.topic_partition import TopicPartition

@@ -1,9 +1,11 @@
 """The files of one log: its folder, its segments, and the work on them that is not per record.
 
-Owns: rolling, cutting, deleting, syncing and renaming. Never: knows offsets beyond its segments'
-own, epochs, producers or high watermarks: `storage.log.unified_log` keeps those in step.
+Owns: rolling, cutting, deleting, syncing and renaming; the disk's room for what comes next. Never:
+knows offsets beyond its segments' own, epochs, producers or high watermarks:
+`storage.log.unified_log` keeps those in step.
 
-All methods raise `OSError` as the disk gives it. Kafka's class: `LocalLog`.
+All methods raise `OSError` as the disk gives it; `failed(doing, error)` hears of what fails later.
+Kafka's class: `LocalLog`.
 """
 
 from __future__ import annotations
@@ -32,12 +34,14 @@ class LocalLog:
 
     __slots__ = (
         "_config",
+        "_end_at_last_look",
+        "_environment",
+        "_failed",
         "_filesystem",
         "_names_unsynced",
-        "_random_below",
+        "_next_segment",
         "directory",
         "files",
-        "next_segment",
         "segments",
     )
 
@@ -47,11 +51,14 @@ class LocalLog:
         directory: str,
         config: LogConfig,
         segments: LogSegments,
+        failed: Callable[[str, OSError], object],
     ) -> None:
         """May run on another thread; what is opened stays with the active segment."""
         filesystem, files = environment.filesystem, environment.descriptors.closed_files
-        self._random_below = environment.random_below
+        self._environment = environment
+        self._failed = failed
         self._names_unsynced = True
+        self._end_at_last_look = -1
         self._filesystem = filesystem
         self.directory = directory
         self._config = config
@@ -60,7 +67,7 @@ class LocalLog:
         segments.active.hold_file()  # with what the loader had: `files` may be another thread's
         for segment in segments:
             segment.use(files)
-        self.next_segment = NextSegment(filesystem)
+        self._next_segment = NextSegment(filesystem)
 
     def update_config(self, config: LogConfig) -> None:
         """Segments follow the new config at once."""
@@ -77,7 +84,7 @@ class LocalLog:
         if active.size == 0 and active.base_offset == base_offset:
             return active
         active.write_indexes()
-        if self.next_segment.holds_room:
+        if self._next_segment.holds_room:
             active.file.give_back_room()
         self._names_unsynced = True
         segment = self._create(base_offset, now_ms)
@@ -90,16 +97,15 @@ class LocalLog:
         self.segments.active.add_aborted(transaction)
         self._names_unsynced = True  # its file may be new
 
-    def truncate_to(self, offset: int) -> tuple[int, Callable[[], None] | None]:
-        """Cut everything from `offset` on, and the batch that holds it.
+    def truncate_to(self, offset: int) -> int:
+        """Cut everything from `offset` on, and the batch that holds it; gives the new end.
 
-        Gives the new end, and the job that removes whole segments, as `set_aside` does; None where
-        there are none. Durable when it returns: records that came back after a loss of power could
-        otherwise follow what a new leader gave for the same offsets.
+        Durable when it returns: records that came back after a loss of power could otherwise
+        follow what a new leader gave for the same offsets.
         """
         beyond = self.segments.beyond(offset)
         # The last first: wherever a crash ends it, the segments that are left have no gap.
-        remove = self.set_aside(beyond[::-1]) if beyond else None
+        self.set_aside(beyond[::-1])
         segment = self.segments.active
         end = segment.truncate_to(offset)
         if segment.base_offset == offset:
@@ -107,23 +113,17 @@ class LocalLog:
         segment.reopen(end)
         segment.file.sync()
         self._filesystem.sync_dir(self.directory)
-        return end, remove
+        return end
 
-    def truncate_fully(self, offset: int, now_ms: int) -> Callable[[], None]:
-        """Set all segments aside and begin anew, empty, at `offset`; durable when it returns.
-
-        Gives the job that removes the old files.
-        """
-        remove = self.set_aside(list(self.segments)[::-1])
+    def truncate_fully(self, offset: int, now_ms: int) -> None:
+        """Set all segments aside and begin anew, empty, at `offset`; durable when it returns."""
+        self.set_aside(list(self.segments)[::-1])
         self.segments.add(self._create(offset, now_ms))
         self._filesystem.sync_dir(self.directory)
-        return remove
 
-    def set_aside(self, segments: list[LogSegment]) -> Callable[[], None]:
-        """Take segments out and rename their files to `.deleted`; gives the job that removes them.
-
-        The job touches only those files: it may run later and elsewhere.
-        """
+    def set_aside(self, segments: list[LogSegment]) -> None:
+        """Take segments out and rename their files to `.deleted`, which are removed, elsewhere,
+        after `file.delete.delay.ms`."""
         renamed = []
         for segment in segments:
             self.segments.remove(segment)
@@ -133,13 +133,23 @@ class LocalLog:
                 if self._filesystem.exists(path):
                     self._filesystem.rename(path, path + DELETED_SUFFIX)
                     renamed.append(path + DELETED_SUFFIX)
-        filesystem = self._filesystem
+        if renamed:
+            self._remove_later(renamed)
+
+    def _remove_later(self, paths: list[str]) -> None:
+        environment, filesystem = self._environment, self._filesystem
 
         def remove() -> None:
-            for path in renamed:
+            for path in paths:
                 filesystem.remove(path)
 
-        return remove
+        def removed(_: object, error: Exception | None) -> None:
+            if isinstance(error, OSError):
+                self._failed("deletion of segments", error)
+
+        environment.scheduler.call_later(
+            self._config.file_delete_delay_ms, lambda: environment.blocking.submit(remove, removed)
+        )
 
     def sync_job(self, from_offset: int, also: list[str]) -> Callable[[], None]:
         """What makes the log durable from `from_offset` to its present end; `also` names files.
@@ -178,7 +188,7 @@ class LocalLog:
 
     def close(self) -> None:
         """Give descriptors back; the active segment's indexes were written before."""
-        self.give_back_room()
+        self._give_back_room()
         for segment in self.segments:
             segment.close()
 
@@ -187,14 +197,38 @@ class LocalLog:
         for segment in self.segments:
             segment.let_go()
 
-    def give_back_room(self) -> None:
-        """What `storage.log.next_segment` took of the disk and nothing is written to."""
-        self.next_segment.give_back(self.directory, self.segments.active)
+    # ---- room on the disk ----------------------------------------------------------------------
+
+    def prepare_disk(self, *, early: bool) -> None:
+        """The log has grown: have room for its next segment and, if `early`, let the disk begin
+        with what came, where enough has come together. Asked once an index entry: an append in
+        between is too little for a disk to mind."""
+        environment, active = self._environment, self.segments.active
+        if early:
+            environment.write_back.appended(active, environment.blocking, self._disk_failed)
+        if 2 * active.size > self._config.segment_size_bytes:
+            now_ms = environment.scheduler.wall_ms()
+            self._next_segment.prepare(active, now_ms, environment.blocking, self._disk_failed)
+
+    def _disk_failed(self, error: OSError) -> None:
+        self._failed("preparing the disk", error)
+
+    def give_back_unused_room(self, end: int) -> None:
+        """Let others have what the log holds of the disk, if it took nothing since the last call:
+        `end` is its end offset now."""
+        unused = self._end_at_last_look == end
+        self._end_at_last_look = end
+        if unused and self._next_segment.holds_room:
+            self._give_back_room()
+
+    def _give_back_room(self) -> None:
+        self._next_segment.give_back(self.directory, self.segments.active)
 
     def _create(self, base_offset: int, now_ms: int) -> LogSegment:
-        self.next_segment.take(
+        self._next_segment.take(
             self.directory, segment_path(self.directory, base_offset, LOG_SUFFIX)
         )
+        random_below = self._environment.random_below
         jitter_max = min(self._config.segment_jitter_ms, self._config.segment_ms)
         segment = LogSegment(
             self._filesystem,
@@ -203,7 +237,7 @@ class LocalLog:
             self._config,
             created_ms=now_ms,
             create=True,
-            roll_jitter_ms=self._random_below(jitter_max) if jitter_max > 0 else 0,
+            roll_jitter_ms=random_below(jitter_max) if jitter_max > 0 else 0,
             files=self.files,
         )
         if segment.size:  # a file that a failed removal left: never read it as ours

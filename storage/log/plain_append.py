@@ -136,7 +136,7 @@ class PlainAppend(TransactionalLog):
 
     def _index_grew(self) -> None:
         self._timestamp_max = self._environment.scheduler.wall_ms() + self._after_max_ms
-        self._prepare_disk()
+        self._local.prepare_disk(early=self.is_replicated)
 
     def prepare_plain(self, records: memoryview, leader_epoch: int) -> PreparedAppend | None:
         """All of `append_plain` that can be done before the batch is there, which will lie in

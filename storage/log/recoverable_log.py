@@ -2,7 +2,7 @@
 
 Owns: opening a folder, the offsets that bound the log (log start, high watermark, log end),
 rolling, truncation, deletion of segments. It keeps leader epochs, producer state and snapshots in
-step with the segments. What of it is on disk for sure is `storage.log.log_flushing`'s.
+step with the segments. What of it is on disk for sure is `storage.log.flusher`'s.
 
 Never: looks at a record batch: `storage.log.unified_log` adds appending and reading to it.
 
@@ -14,18 +14,17 @@ Kafka's classes: `UnifiedLog`, `LocalLog` 4.3. KIP-101, KIP-107 (log start).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 from protocol.errors import ErrorCode
 from storage.log.checkpoints import PARTITION_METADATA
 from storage.log.cleaned_group import CleanedGroup
 from storage.log.fetch_data import EpochEndOffset
+from storage.log.flusher import Flushed, Flusher
 from storage.log.leader_epoch_cache import LeaderEpochCache
 from storage.log.local_log import LocalLog
 from storage.log.log_dir_failure import LogDirFailure, is_lack_of_descriptors
 from storage.log.log_environment import LogEnvironment
-from storage.log.log_flushing import LogFlushing
 from storage.log.log_loader import LogLoader
 from storage.log.log_segment import LogSegment
 from storage.log.log_segments import LogSegments
@@ -41,7 +40,7 @@ from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition
 
 
-class RecoverableLog(LogFlushing):
+class RecoverableLog:
     """The folder of one partition, open. All calls come from one thread."""
 
     def __init__(
@@ -100,7 +99,8 @@ class RecoverableLog(LogFlushing):
         self._take_config(config)
 
     def _take_loaded(self, loader: LogLoader, directory: str, config: LogConfig) -> None:
-        self._local = LocalLog(self._environment, directory, config, loader.segments)
+        environment = self._environment
+        self._local = LocalLog(environment, directory, config, loader.segments, self._failed)
         self.recovery: RecoveryReport = loader.report
         self._active: LogSegment = loader.segments.active
         self.log_start_offset = loader.log_start_offset
@@ -109,7 +109,9 @@ class RecoverableLog(LogFlushing):
         self.high_watermark = loader.log_start_offset
         self.truncated_to: int | None = None
         """The lowest offset that it was cut to since the cleaner last asked."""
-        self._begin_flushing(loader.recovery_point)
+        self._flusher = Flusher(
+            environment, self._local, self.leader_epochs, self._failed, loader.recovery_point
+        )
 
     def _take_config(self, config: LogConfig) -> None:
         self.config = config
@@ -215,9 +217,7 @@ class RecoverableLog(LogFlushing):
                 self.truncate_fully_and_start_at(offset)
                 return True
             self._snapshots.remove_outside(-1, offset)  # before the cut syncs the folder
-            end, remove = self._local.truncate_to(offset)
-            if remove is not None:
-                self._remove_later(remove)
+            end = self._local.truncate_to(offset)
             self._set_end(max(end, min(offset, self.log_start_offset)))
             self._rebuild_producers()
         except OSError as error:
@@ -230,7 +230,7 @@ class RecoverableLog(LogFlushing):
             self._note_truncation(offset)
             now_ms = self._environment.scheduler.wall_ms()
             self._snapshots.remove_outside(-1, -1)
-            self._remove_later(self._local.truncate_fully(offset, now_ms))
+            self._local.truncate_fully(offset, now_ms)
             self.leader_epochs.clear()
             self._producers.clear(offset)
             self.log_start_offset = offset if log_start_offset is None else log_start_offset
@@ -239,7 +239,7 @@ class RecoverableLog(LogFlushing):
             raise self._failed("truncation", error, torn=True) from error
 
     def _note_truncation(self, offset: int) -> None:
-        self._distrust_flushes()
+        self._flusher.cut(offset)
         before = self.truncated_to
         self.truncated_to = offset if before is None else min(before, offset)
 
@@ -247,7 +247,7 @@ class RecoverableLog(LogFlushing):
         self._active = self._local.segments.active
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
-        self.recovery_point = min(self.recovery_point, offset)
+        self._flusher.cut(offset)
         self.update_high_watermark(self.high_watermark)
         self.leader_epochs.truncate_from_end(offset)
 
@@ -321,11 +321,10 @@ class RecoverableLog(LogFlushing):
         if not segments:
             return
         try:
-            remove = self._local.set_aside(segments)
+            self._local.set_aside(segments)
             self._snapshots.remove_before(self._local.segments.first.base_offset)
         except OSError as error:
             raise self._failed("deletion of segments", error) from error
-        self._remove_later(remove)
 
     def replace_segments(self, group: CleanedGroup) -> None:
         """Take a cleaned segment in place of its sources, which are all there as they were.
@@ -333,25 +332,77 @@ class RecoverableLog(LogFlushing):
         Its names are durable once the folder is synced. Raises LogDirFailure.
         """
         try:
-            remove = replace_segments(self._environment.filesystem, self._local, self.config, group)
+            replace_segments(self._environment.filesystem, self._local, self.config, group)
             for merged in group.sources[1:]:
                 self._snapshots.remove_at(merged)
         except OSError as error:
             raise self._failed("replacing segments", error) from error
-        self._remove_later(remove)
-
-    def _remove_later(self, remove: Callable[[], None]) -> None:
-        environment = self._environment
-
-        def removed(_: object, error: Exception | None) -> None:
-            if isinstance(error, OSError):
-                self._failed("deletion of segments", error)
-
-        environment.scheduler.call_later(
-            self.config.file_delete_delay_ms, lambda: environment.blocking.submit(remove, removed)
-        )
 
     # ---- durability ----------------------------------------------------------------------------
+
+    @property
+    def recovery_point(self) -> int:
+        """Up to where the log is on disk for sure."""
+        return self._flusher.recovery_point
+
+    @property
+    def truncations(self) -> int:
+        """Another number each time that the log was cut at its end."""
+        return self._flusher.truncations
+
+    def flush(self, done: Flushed | None = None) -> None:
+        """Make everything up to the present log end durable, elsewhere; then `done(error)` runs."""
+        self._flusher.flush(self.log_end_offset, self.log_end_offset, done)
+
+    def flush_if_due(self) -> None:
+        """`flush.ms`: flush what lies unflushed for that long (the default is never)."""
+        self._flusher.flush_if_due(self.log_end_offset, self.config.flush_ms)
+
+    def flush_now(self) -> None:
+        """As `flush`, on this thread, before it returns. Raises LogDirFailure."""
+        if self.recovery_point >= self.log_end_offset:
+            return
+        try:
+            self._flusher.flush_now(self.log_end_offset, self.log_end_offset)
+        except OSError as error:
+            raise self._failed("fsync", error) from error
+
+    def begin_close(self, done: Flushed) -> bool:
+        """Flush, elsewhere, what `close` would; then `done(error)` runs. False, and no `done`,
+        where nothing needs it. Raises LogDirFailure."""
+        if self.offline:
+            return False
+        try:
+            needed = self._write_last_files()
+        except OSError as error:
+            raise self._failed("closing", error) from error
+        if needed:
+            self._flusher.flush(self._active.base_offset, self.log_end_offset, done)
+        return needed
+
+    def close(self) -> None:
+        """A clean end: everything on disk and fsynced. Raises LogDirFailure."""
+        try:
+            if self._write_last_files():
+                self._flusher.flush_now(self._active.base_offset, self.log_end_offset)
+            self._local.close()
+        except OSError as error:
+            raise self._failed("closing", error) from error
+
+    def _write_last_files(self) -> bool:
+        """What a start after a clean stop reads; whether anything is to be fsynced."""
+        self._producers.map_end_offset = self.log_end_offset
+        self._snapshots.take(self._producers)
+        indexes_are_new = self._local.write_indexes()
+        return indexes_are_new or self.recovery_point < self.log_end_offset
+
+    def give_back_unused_room(self) -> None:
+        """Let others have what the log holds of the disk, if it took nothing since the last call.
+        Raises LogDirFailure."""
+        try:
+            self._local.give_back_unused_room(self.log_end_offset)
+        except OSError as error:
+            raise self._failed("giving back room", error) from error
 
     def roll(self) -> None:
         """Begin a new segment at the log's end. Raises LogDirFailure."""
@@ -368,7 +419,7 @@ class RecoverableLog(LogFlushing):
             self._producers.map_end_offset = base
             self._snapshots.take(self._producers)
             # The old segment's indexes are new on disk, also where its data was flushed before.
-            self._flush_from(old.base_offset, None)
+            self._flusher.flush(old.base_offset, self.log_end_offset)
         return self._active
 
     def remove_expired_producers(self, now_ms: int) -> int:

@@ -14,8 +14,6 @@ Kafka's classes: `LocalLog.replaceSegments`, `LogLoader.removeTempFilesAndCollec
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from protocol.record_batch import CorruptBatch
 from storage.filesystem import Filesystem
 from storage.log.batch_scan import iterate_headers
@@ -39,15 +37,15 @@ _DIGITS = len(offset_name(0))
 
 def replace_segments(
     filesystem: Filesystem, local: LocalLog, config: LogConfig, group: CleanedGroup
-) -> Callable[[], None]:
-    """Take the group's segment in; gives the job that removes the old files. Raises OSError."""
+) -> None:
+    """Take the group's segment in, and set the old ones aside. Raises OSError."""
     base_offset = group.sources[0]
     path = f"{local.directory}/{offset_name(base_offset)}"
     old = [one for one in local.segments if one.base_offset in group.sources]
     created_ms = old[-1].created_ms
     for suffix in group.files:  # the `.log` comes last
         filesystem.rename(path + suffix + CLEANED_SUFFIX, path + suffix + SWAP_SUFFIX)
-    remove = local.set_aside(old)
+    local.set_aside(old)
     for suffix in reversed(group.files):
         filesystem.rename(path + suffix + SWAP_SUFFIX, path + suffix)
     segment = LogSegment(
@@ -63,7 +61,6 @@ def replace_segments(
     assert segment.size == group.size, f"{path}.log has {segment.size} bytes, not {group.size}"
     segment.open_cleaned(group.max_timestamp, group.offset_of_max_timestamp)
     local.segments.add(segment)
-    return remove
 
 
 def remove_cleaned(filesystem: Filesystem, directory: str, keep: tuple[str, ...] = ()) -> None:

@@ -168,8 +168,7 @@ class TransactionalLog(RecoverableLog):
 
     def _count_messages(self, info: LogAppendInfo) -> LogAppendInfo:
         """`flush.messages`: fsync before the answer, as its meaning is (not the default)."""
-        self._unflushed_messages += info.last_offset - info.first_offset + 1
-        if self._unflushed_messages >= self._flush_messages:
+        if self._flusher.count(info.last_offset - info.first_offset + 1) >= self._flush_messages:
             try:
                 self.flush_now()
             except LogDirFailure as failure:

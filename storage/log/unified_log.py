@@ -29,9 +29,9 @@ from protocol.record_batch import (
 from storage.log.fetch_data import NO_RECORDS, FetchDataInfo, TimestampAndOffset
 from storage.log.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log.log_dir_failure import LogDirFailure
+from storage.log.log_environment import LogEnvironment
 from storage.log.log_validator import Look, LookedAt, look_before_append, validate
 from storage.log.plain_append import PlainAppend
-from storage.log.recoverable_log import LogEnvironment
 from storage.log.refusal import Refusal
 from storage.log.sliced_work import Steps, in_one_go
 from storage.log.time_lookup import Candidate, batch_by_timestamp, batch_of_max_timestamp, look_up
@@ -245,7 +245,7 @@ class UnifiedLog(PlainAppend):
             offset = last + 1
         self.log_end_offset = last_offset + 1
         if has_entry:
-            self._prepare_disk()
+            self._local.prepare_disk(early=self.is_replicated)
 
     # ---- read ----------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from confluent_kafka import Producer
 
 from storage.filesystem import LocalFilesystem
 from storage.log.log_dir_failure import LogDirFailureChannel
-from storage.log.recoverable_log import LogEnvironment
+from storage.log.log_environment import LogEnvironment
 from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig

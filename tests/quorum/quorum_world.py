@@ -26,7 +26,7 @@ from controller.raft.snapshot_generator import SnapshotGenerator
 from controller.settings import ControllerSettings
 from protocol.messages.metadata_records import ConfigRecord
 from storage.log.log_dir_failure import LogDirFailureChannel
-from storage.log.recoverable_log import LogEnvironment
+from storage.log.log_environment import LogEnvironment
 from tests.quorum.quorum_invariants import QuorumInvariants
 from tests.quorum.quorum_links import NodeNetwork, QuorumLinks
 from tests.simulation.memory_filesystem import MemoryFilesystem

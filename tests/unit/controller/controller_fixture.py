@@ -25,7 +25,7 @@ from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
 from storage.filesystem import LocalFilesystem
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
-from storage.log.recoverable_log import LogEnvironment
+from storage.log.log_environment import LogEnvironment
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 

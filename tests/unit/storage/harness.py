@@ -10,7 +10,7 @@ from protocol.record_batch import iterate_batches
 from protocol.records import Record, build_batch
 from storage.filesystem import Filesystem
 from storage.log.log_dir_failure import LogDirFailureChannel
-from storage.log.recoverable_log import LogEnvironment
+from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition

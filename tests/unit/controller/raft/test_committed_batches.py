@@ -12,7 +12,7 @@ from controller.settings import ControllerSettings
 from protocol.messages.metadata_records import ConfigRecord
 from protocol.records import RecordBatchBuilder
 from storage.log.log_dir_failure import LogDirFailureChannel
-from storage.log.recoverable_log import LogEnvironment
+from storage.log.log_environment import LogEnvironment
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 

@@ -15,7 +15,7 @@ from protocol.records import Record, build_batch
 from storage.filesystem import Filesystem
 from storage.log.checkpoints import decode_partition_metadata
 from storage.log.log_dir_failure import LogDirFailureChannel
-from storage.log.recoverable_log import LogEnvironment
+from storage.log.log_environment import LogEnvironment
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 

@@ -14,7 +14,7 @@ from storage.directories.log_dirs import LogDirLocked
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import Filesystem, LocalFilesystem
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
-from storage.log.recoverable_log import LogEnvironment
+from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem

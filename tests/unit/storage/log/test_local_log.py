@@ -9,18 +9,31 @@ from storage.log.log_segment import LogSegment
 from storage.log.log_segments import LogSegments
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
+from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import NOW_MS, batch, environment
 
 LOG = "/data/topic-0"
 
 
-def local_log(filesystem: MemoryFilesystem, config: LogConfig | None = None) -> LocalLog:
+def failed(doing: str, error: OSError) -> None:
+    raise AssertionError(f"{doing}: {error}")
+
+
+def local_log(
+    filesystem: MemoryFilesystem,
+    config: LogConfig | None = None,
+    scheduler: SimScheduler | None = None,
+) -> LocalLog:
     filesystem.make_dirs(LOG)
     config = config or LogConfig()
     segments = LogSegments()
     segments.add(LogSegment(filesystem, LOG, 0, config, created_ms=NOW_MS, create=True))
-    ports = replace(environment(filesystem), random_below=lambda below: below - 1)
-    return LocalLog(ports, LOG, config, segments)
+    ports = replace(
+        environment(filesystem),
+        scheduler=scheduler or SimScheduler(),
+        random_below=lambda below: below - 1,
+    )
+    return LocalLog(ports, LOG, config, segments, failed)
 
 
 def add(log: LocalLog, base: int) -> None:
@@ -59,12 +72,13 @@ def test_a_stale_file_of_a_new_segments_name_is_emptied() -> None:
     assert log.roll(1, NOW_MS).size == 0
 
 
-def test_segments_set_aside_keep_their_bytes_until_the_job_runs() -> None:
-    filesystem = MemoryFilesystem()
-    log = local_log(filesystem)
+def test_segments_set_aside_keep_their_bytes_for_the_delay() -> None:
+    filesystem, scheduler = MemoryFilesystem(), SimScheduler()
+    log = local_log(filesystem, LogConfig(file_delete_delay_ms=10), scheduler)
     add(log, 0)
     log.roll(1, NOW_MS)
-    job = log.set_aside([log.segments.first])
+    log.set_aside([log.segments.first])
+    scheduler.run_for(9)
     assert log.segments.base_offsets == [1]
     deleted = [name for name in filesystem.list_dir(LOG) if name.endswith(".deleted")]
     assert [name.partition(".")[2] for name in deleted] == [
@@ -72,20 +86,18 @@ def test_segments_set_aside_keep_their_bytes_until_the_job_runs() -> None:
         "log.deleted",
         "timeindex.deleted",
     ]
-    job()
+    scheduler.run_for(1)
     assert filesystem.list_dir(LOG) == [f"{1:020d}.log"]
 
 
 def test_truncation_over_segments_reopens_the_one_that_is_left() -> None:
-    filesystem = MemoryFilesystem()
-    log = local_log(filesystem)
+    filesystem, scheduler = MemoryFilesystem(), SimScheduler()
+    log = local_log(filesystem, scheduler=scheduler)
     for base in range(4):
         add(log, base)
         log.roll(base + 1, NOW_MS)
-    end, remove = log.truncate_to(1)
-    assert end == 1
-    assert remove is not None
-    remove()
+    assert log.truncate_to(1) == 1
+    scheduler.run_for(60_000)
     assert not [name for name in filesystem.list_dir(log.directory) if name.endswith(".deleted")]
     assert log.segments.base_offsets == [0, 1]
     assert log.segments.active.offset_index.is_open
@@ -123,7 +135,9 @@ def test_a_new_config_reaches_old_segments_and_new_ones() -> None:
 
 
 def test_a_truncation_within_the_active_segment_leaves_nothing_to_remove() -> None:
-    log = local_log(MemoryFilesystem())
+    scheduler = SimScheduler()
+    log = local_log(MemoryFilesystem(), scheduler=scheduler)
     add(log, 0)
     add(log, 1)
-    assert log.truncate_to(1) == (1, None)
+    assert log.truncate_to(1) == 1
+    assert not scheduler.pending()
