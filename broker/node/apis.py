@@ -5,7 +5,9 @@ An API that is not in this list does not exist for clients.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Protocol
 
 from broker.apis.api_versions import ApiVersionsApi
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC, AutoTopicCreation
@@ -20,15 +22,12 @@ from broker.apis.metadata import MetadataApi
 from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from broker.apis.produce import ProduceApi
 from broker.apis.transactional_produce import TransactionalProduce
+from broker.node.parts import BrokerParts
 from broker.requests.context import Api
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import ApiKey
 
-if TYPE_CHECKING:
-    from broker.node.broker_server import BrokerServer
-
-
-# Loaded with the first request for one of them (`broker.node.admin_apis`).
+# Loaded with the first request for one of them (`admin_apis`).
 ADMIN_KEYS = (
     ApiKey.CREATE_TOPICS,
     ApiKey.DELETE_TOPICS,
@@ -54,7 +53,7 @@ ADMIN_KEYS = (
     ApiKey.DELETE_GROUPS,
 )
 
-# Loaded with the first transaction (`broker.node.transaction_apis`).
+# Loaded with the first transaction (`transaction_apis`).
 TRANSACTION_KEYS = (
     ApiKey.ADD_PARTITIONS_TO_TXN,
     ApiKey.ADD_OFFSETS_TO_TXN,
@@ -72,62 +71,103 @@ class ApiFamily(Protocol):
     def apis(self) -> list[Api]: ...
 
 
-def node_apis(node: BrokerServer) -> list[Api]:
-    """All APIs of the broker `node`, which is assembled but for its request handler."""
-    config, replicas, groups = node.config, node.replicas, node.groups
-    cluster_id = node.storage.cluster_id
-    controller = node.forwarding.forward
-    auto_creation = AutoTopicCreation(config, controller)
+def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Api]:
+    """All APIs of a broker, each with what it uses; `served()` is all of them, once they are."""
+    shared, metadata, replicas = parts.shared, parts.metadata, parts.replicas
+    groups, transactions = parts.groups, parts.transactions
+    config, controller = shared.config, shared.controller
+    auto_creation = AutoTopicCreation(config, parts.forwarding.forward)
     families: list[ApiFamily] = [
-        ProduceApi(replicas, _transactional_produce(node)),
+        ProduceApi(replicas, _transactional_produce(parts)),
         FetchApi(config, replicas),
         ListOffsetsApi(config, replicas),
         OffsetForLeaderEpochApi(replicas),
-        InitProducerIdApi(node.producer_ids, lambda: node.transactions.coordinator),
+        InitProducerIdApi(parts.producer_ids, lambda: transactions.coordinator),
         MetadataApi(
-            node, cluster_id, config.node_id, config.auto_create_topics_enable, auto_creation
+            metadata,
+            shared.storage.cluster_id,
+            config.node_id,
+            config.auto_create_topics_enable,
+            auto_creation,
         ),
         FindCoordinatorApi(
-            node,
+            metadata,
             config.node_id,
-            node.ports.scheduler,
+            shared.ports.scheduler,
             Coordinators(OFFSETS_TOPIC, groups.partition_for, groups.serves),
-            Coordinators(
-                TRANSACTION_TOPIC, node.transactions.partition_for, node.transactions.serves
-            ),
+            Coordinators(TRANSACTION_TOPIC, transactions.partition_for, transactions.serves),
             auto_creation.create_internal,
         ),
         GroupMembershipApi(groups),
-        GroupOffsetsApi(node, groups),
-        DeferredApis(TRANSACTION_KEYS, lambda: _transaction_apis(node)),
-        DeferredApis(ADMIN_KEYS, lambda: _admin_apis(node)),
-        ApiVersionsApi(
-            node,
-            lambda: list(node.requests.apis.values()),
-            DEFAULT_FEATURES,
-            lambda: node.shared.controller.kraft_version,
-        ),
+        GroupOffsetsApi(metadata, groups),
+        DeferredApis(TRANSACTION_KEYS, partial(transaction_apis, parts)),
+        DeferredApis(ADMIN_KEYS, partial(admin_apis, parts)),
+        ApiVersionsApi(metadata, served, DEFAULT_FEATURES, lambda: controller.kraft_version),
     ]
+    return _all(families)
+
+
+def _all(families: Iterable[ApiFamily]) -> list[Api]:
     return [api for family in families for api in family.apis()]
 
 
-def _transactional_produce(node: BrokerServer) -> TransactionalProduce:
-    config = node.config
+def _transactional_produce(parts: BrokerParts) -> TransactionalProduce:
+    config = parts.shared.config
     return TransactionalProduce(
-        node.replicas,
-        node.verification,
+        parts.replicas,
+        parts.verification,
         config.add_partitions_to_txn_retry_backoff_ms,
         min(config.add_partitions_to_txn_retry_backoff_max_ms, config.request_timeout_ms),
     )
 
 
-def _admin_apis(node: BrokerServer) -> list[Api]:
-    from broker.node.admin_apis import node_admin_apis
+def transaction_apis(parts: BrokerParts) -> list[Api]:
+    """The APIs of `TRANSACTION_KEYS`, whose modules are loaded here."""
+    from broker.apis.transaction_admin import TransactionAdminApi
+    from broker.apis.transactions import TransactionsApi
+    from broker.apis.txn_offset_commit import TxnOffsetCommitApi
+    from broker.apis.write_txn_markers import WriteTxnMarkersApi
 
-    return node_admin_apis(node)
+    coordinator, groups, metadata = parts.transactions.coordinator, parts.groups, parts.metadata
+    timeout_ms = parts.shared.config.request_timeout_ms
+    families: list[ApiFamily] = [
+        TransactionsApi(metadata, coordinator, groups.partition_for),
+        TransactionAdminApi(coordinator),
+        TxnOffsetCommitApi(metadata, groups),
+        WriteTxnMarkersApi(parts.replicas, groups, timeout_ms),
+    ]
+    return _all(families)
 
 
-def _transaction_apis(node: BrokerServer) -> list[Api]:
-    from broker.node.transaction_apis import node_transaction_apis
+def admin_apis(parts: BrokerParts) -> list[Api]:
+    """The APIs of `ADMIN_KEYS`, whose modules are loaded here."""
+    from broker.apis.alter_configs import AlterConfigsApis
+    from broker.apis.alter_replica_log_dirs import AlterReplicaLogDirsApi
+    from broker.apis.broker_loggers import BrokerLoggers
+    from broker.apis.delete_records import DeleteRecordsApi
+    from broker.apis.describe_cluster import DescribeClusterApi
+    from broker.apis.describe_configs import DescribeConfigsApi
+    from broker.apis.describe_log_dirs import DescribeLogDirsApi
+    from broker.apis.describe_producers import DescribeProducersApi
+    from broker.apis.describe_topic_partitions import DescribeTopicPartitionsApi
+    from broker.apis.forwarded import ForwardedApis
+    from broker.apis.group_admin import GroupAdminApi
+    from broker.apis.list_config_resources import ListConfigResourcesApi
 
-    return node_transaction_apis(node)
+    shared, replicas, metadata = parts.shared, parts.replicas, parts.metadata
+    config, controller = shared.config, parts.forwarding.forward
+    loggers = BrokerLoggers()
+    families: list[ApiFamily] = [
+        ForwardedApis(controller),
+        AlterConfigsApis(metadata, config, loggers, controller),
+        DescribeConfigsApi(metadata, config, loggers),
+        ListConfigResourcesApi(metadata),
+        DescribeTopicPartitionsApi(metadata, config.max_request_partition_size_limit),
+        DescribeClusterApi(metadata, shared.storage.cluster_id, config.node_id),
+        AlterReplicaLogDirsApi(config.log_dirs, replicas),
+        DescribeLogDirsApi(config.log_dirs, shared.logs),
+        DescribeProducersApi(replicas),
+        DeleteRecordsApi(replicas),
+        GroupAdminApi(parts.groups),
+    ]
+    return _all(families)

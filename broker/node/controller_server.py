@@ -56,9 +56,10 @@ class ControllerServer:
         self._incarnation_id = shared.ports.random_bytes(16)
         self._endpoints: Sequence[EndPoint] = ()
         self._registering = False
-        self._to_controller = shared.to_controller(self._refuse)
+        self.requests = RequestHandler()
+        self._to_controller = shared.to_controller(self.requests.refusal)
         self.probe = BrokerProbe(shared)
-        self.requests = RequestHandler(self._apis())
+        self.requests.serve(self._apis())
 
     def _apis(self) -> list[Api]:
         shared = self._shared
@@ -80,7 +81,7 @@ class ControllerServer:
             *EnvelopeApi([*forwarded, *quorum]).apis(),
             *ApiVersionsApi(
                 shared,
-                lambda: list(self.requests.apis.values()),
+                self.requests.served,
                 DEFAULT_FEATURES,
                 lambda: shared.controller.kraft_version,
             ).apis(),
@@ -94,9 +95,6 @@ class ControllerServer:
     def _heartbeat(self, context: RequestContext, request: Any, respond: Respond) -> None:
         self.probe.heard(context.connection_id, request)
         self._shared.ask_controller_here(context, request, respond)
-
-    def _refuse(self, api_key: int, request: Any, error: ErrorCode) -> Any:
-        return self.requests.refusal(api_key, request, error)
 
     # --- this controller's own registration -------------------------------------------------------
 

@@ -80,7 +80,6 @@ class BrokerLifecycle:
     def __init__(
         self,
         config: LifecycleConfig,
-        identity: BrokerIdentity,
         to_controller: ToController,
         scheduler: Scheduler,
         metadata_offset: Callable[[], int],
@@ -91,7 +90,6 @@ class BrokerLifecycle:
         `offline_log_dirs()` the ids of the registered log directories that failed since;
         `give_up(reason)` ends the process where no controller hears of one."""
         self._config = config
-        self._identity = identity
         self._to_controller = to_controller
         self._scheduler = scheduler
         self._metadata_offset = metadata_offset
@@ -103,15 +101,26 @@ class BrokerLifecycle:
         self._silence: Timer | None = None
         self._stopped = False
         self._may_unfence = False
+        self._registration: BrokerRegistrationRequest | None = None
         self._on_registered: Callable[[Exception | None], None] | None = None
         self._on_unfenced: Callable[[], None] | None = None
         self._on_shut_down: Callable[[], None] | None = None
         self.epoch = -1
         self.fenced = True
 
-    def register(self, done: Callable[[Exception | None], None]) -> None:
+    def register(self, identity: BrokerIdentity, done: Callable[[Exception | None], None]) -> None:
         """Register; `done(None)` once the controller has taken us, or with what forbids it."""
         self._on_registered = done
+        self._registration = BrokerRegistrationRequest(
+            broker_id=self._config.node_id,
+            cluster_id=identity.cluster_id,
+            incarnation_id=identity.incarnation_id,
+            listeners=[_listener(endpoint) for endpoint in identity.endpoints],
+            features=[Feature(name, low, high) for name, (low, high) in identity.features.items()],
+            rack=self._config.broker_rack,
+            log_dirs=list(identity.log_dir_ids),
+            previous_broker_epoch=identity.previous_broker_epoch,
+        )
         self._send_registration()
 
     def unfence(self, done: Callable[[], None]) -> None:
@@ -145,20 +154,8 @@ class BrokerLifecycle:
     # --- registration --------------------------------------------------------------------------
 
     def _send_registration(self) -> None:
-        if self._stopped:
-            return
-        identity = self._identity
-        request = BrokerRegistrationRequest(
-            broker_id=self._config.node_id,
-            cluster_id=identity.cluster_id,
-            incarnation_id=identity.incarnation_id,
-            listeners=[_listener(endpoint) for endpoint in identity.endpoints],
-            features=[Feature(name, low, high) for name, (low, high) in identity.features.items()],
-            rack=self._config.broker_rack,
-            log_dirs=list(identity.log_dir_ids),
-            previous_broker_epoch=identity.previous_broker_epoch,
-        )
-        self._to_controller(request, self._registered)
+        if not self._stopped:
+            self._to_controller(self._registration, self._registered)
 
     def _registered(self, response: BrokerRegistrationResponse | None) -> None:
         error = NO_ANSWER if response is None else ErrorCode(response.error_code)

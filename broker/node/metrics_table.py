@@ -77,7 +77,7 @@ def register_node_metrics(node: Node, sockets: SocketServer | None) -> None:
 
 
 def _replicas(node: Node, broker: BrokerServer) -> None:
-    metrics, replicas = node.metrics, broker.replicas
+    metrics, replicas = node.metrics, broker.parts.replicas
     for word, help_text, counts in _PARTITION_COUNTS:
         metrics.gauge(f"{_SERVER}_{word}", help_text, partial(_count, replicas, counts))
     metrics.gauge(
@@ -121,7 +121,7 @@ def _replicas(node: Node, broker: BrokerServer) -> None:
     metrics.gauge(
         "kafka_coordinator_transaction_transactionmarkerchannelmanager_unknowndestinationqueuesize",
         "Decided transactions with partitions whose leader is not known",
-        lambda: broker.transactions.unknown_destination_count,
+        lambda: broker.parts.transactions.unknown_destination_count,
     )
     metrics.gauge(
         "kafka_server_fetchsessioncache_numincrementalfetchsessions",

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 
 from broker.config.endpoints import EndPoint
 from broker.config.parse import BrokerConfig
+from broker.node.apis import assemble
 from broker.node.broker_server import BrokerServer, Started
+from broker.node.parts import broker_parts
 from broker.node.shared_server import NodePorts, SharedServer
-from broker.requests.request_handler import Connection, Reply
+from broker.requests.request_handler import Connection, Reply, RequestHandler
 from controller.metadata.image import MetadataImage
 from controller.storage_format import LogDirectories
 from storage.log_config import LogConfig
@@ -44,7 +46,7 @@ class Node:
         self.failures = shared.failures
         self.logs = shared.logs
         self.metrics = shared.metrics
-        self.broker = BrokerServer(self.shared) if config.is_broker else None
+        self.broker = _broker(shared) if config.is_broker else None
         # A quorum of one that is a broker has nobody who could ask its controller but itself.
         self.controller_server: ControllerServer | None = None
         if config.is_controller and not (self.shared.alone and config.is_broker):
@@ -88,7 +90,7 @@ class Node:
 
     def _topic_config(self, topic: str) -> LogConfig:
         assert self.broker is not None
-        return self.broker.replicas.topic_config_in(self.image, topic)
+        return self.broker.parts.replicas.topic_config_in(self.image, topic)
 
     # --- up and down -----------------------------------------------------------------------------
 
@@ -142,3 +144,11 @@ class Node:
     def finish_stop(self) -> None:
         """Close the logs and leave them clean; no job is under way any more."""
         self.shared.close(self.broker_epoch())
+
+
+def _broker(shared: SharedServer) -> BrokerServer:
+    """The broker's part. Its APIs are made of parts that use the table of them."""
+    requests = RequestHandler()
+    parts = broker_parts(shared, requests)
+    requests.serve(assemble(parts, requests.served))
+    return BrokerServer(parts, requests)

@@ -129,6 +129,18 @@ class SharedServer:
         """The newest committed metadata."""
         return self.controller.image
 
+    def endpoint_of(self, broker_id: int) -> tuple[str, int] | None:
+        """Where a broker takes other brokers' requests."""
+        broker = self.image.brokers.get(broker_id)
+        name = self.config.inter_broker_listener_name
+        endpoint = broker.endpoints.get(name) if broker is not None else None
+        return None if endpoint is None else (endpoint.host, endpoint.port)
+
+    def offline_log_dir_ids(self) -> list[bytes]:
+        """Of the log directories that failed since the start."""
+        ids = self.storage.directory_ids
+        return [ids[path] for path in self.failures.offline_dirs() if path in ids]
+
     @cached_property
     def alone(self) -> bool:
         """Whether this node is the whole quorum."""

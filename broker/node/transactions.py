@@ -14,35 +14,54 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from broker.apis.auto_topic_creation import TRANSACTION_TOPIC
+from broker.apis.cluster_view import ImageSource
+from broker.config.parse import BrokerConfig
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
-from broker.requests.context import RequestContext
+from broker.node.shared_server import NodePorts
+from broker.replication.replica_fetcher_manager import EndpointOf
+from broker.replication.replica_manager import ReplicaManager
 from controller.metadata.version import TRANSACTION_VERSION
-from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from storage.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from broker.apis.transactions import TransactionsApi
-    from broker.node.broker_server import BrokerServer
-    from broker.transactions.marker_sender import Leader, MarkerSender, NoLeader
-    from broker.transactions.transaction_coordinator import TransactionCoordinator
+    from broker.transactions.marker_sender import Leader, LocalMarkers, MarkerSender, NoLeader
+    from broker.transactions.transaction_coordinator import NextProducerId, TransactionCoordinator
     from broker.verification.add_partitions_to_txn_manager import AddPartitionsToTxnManager
     from broker.verification.transaction_verification import (
         TransactionSupportedOperation,
         Verified,
     )
     from protocol.errors import ErrorCode
-    from protocol.messages.write_txn_markers import (
-        WriteTxnMarkersRequest,
-        WriteTxnMarkersResponse,
-    )
 
 
 class NodeTransactions:
     """See the module. A `TransactionVerifier` for the leaders of this broker."""
 
-    def __init__(self, node: BrokerServer) -> None:
-        self._node = node
+    def __init__(
+        self,
+        config: BrokerConfig,
+        ports: NodePorts,
+        metadata: ImageSource,
+        replicas: ReplicaManager,
+        next_producer_id: NextProducerId,
+        partition_count: Callable[[], int],
+        group_partition_for: Callable[[str], int],
+        endpoint_of: EndpointOf,
+        write_markers: LocalMarkers,
+    ) -> None:
+        """`partition_count()` is that of `__transaction_state`; `write_markers` asks this broker,
+        as other ones are asked over the network."""
+        self._config = config
+        self._ports = ports
+        self._metadata = metadata
+        self._replicas = replicas
+        self._next_producer_id = next_producer_id
+        self._partition_count = partition_count
+        self._group_partition_for = group_partition_for
+        self._endpoint_of = endpoint_of
+        self._write_markers = write_markers
         self._coordinates = False
         self._verifies = False
         self._sender: MarkerSender | None = None
@@ -57,34 +76,32 @@ class NodeTransactions:
         from broker.transactions.transaction_coordinator import TransactionCoordinator
 
         self._coordinates = True
-        node = self._node
-        config, ports = node.config, node.ports
+        config, ports = self._config, self._ports
         return TransactionCoordinator(
             TransactionConfig.of(config),
             ports.scheduler,
             ReplicaCoordinatorLog(
                 TRANSACTION_TOPIC,
-                node.replicas,
+                self._replicas,
                 ports.io,
                 config.transaction_state_log_load_buffer_size,
             ),
             self._markers(),
-            node.producer_ids.next_id,
+            self._next_producer_id,
             self._partition_count,
-            lambda: node.image.features.get(TRANSACTION_VERSION, 0),
+            lambda: self._metadata.image.features.get(TRANSACTION_VERSION, 0),
         )
 
     def _markers(self) -> MarkerSender:
         from broker.transactions.marker_sender import MarkerSender
 
-        node = self._node
         self._sender = MarkerSender(
-            node.ports.scheduler,
-            node.ports.network,
-            node.config.node_id,
+            self._ports.scheduler,
+            self._ports.network,
+            self._config.node_id,
             self._leader_of,
-            self._write_markers_here,
-            node.config.request_timeout_ms,
+            self._write_markers,
+            self._config.request_timeout_ms,
         )
         return self._sender
 
@@ -122,45 +139,31 @@ class NodeTransactions:
         """Whether this broker's coordinator answers for `transactional_id`."""
         return self._coordinates and self.coordinator.serves(transactional_id)
 
-    def _partition_count(self) -> int:
-        topic = self._node.image.topics.get(TRANSACTION_TOPIC)
-        if topic is None:
-            count: int = self._node.config.transaction_state_log_num_partitions
-            return count
-        return len(topic.partitions)
-
     # -- who leads what --------------------------------------------------------------------------
 
     def _leader_of(self, partition: TopicPartition) -> Leader | NoLeader:
         from broker.transactions.marker_sender import NoLeader
 
-        topic = self._node.image.topics.get(partition.topic)
+        topic = self._metadata.image.topics.get(partition.topic)
         registration = None if topic is None else topic.partitions.get(partition.partition)
         if registration is None:
             return NoLeader.FOR_GOOD
-        address = self._node.endpoint_of(registration.leader)
+        address = self._endpoint_of(registration.leader)
         return NoLeader.FOR_NOW if address is None else (registration.leader, *address)
 
     def _coordinator_of(self, transactional_id: str) -> Leader | None:
-        topic = self._node.image.topics.get(TRANSACTION_TOPIC)
+        topic = self._metadata.image.topics.get(TRANSACTION_TOPIC)
         registration = topic and topic.partitions.get(self.partition_for(transactional_id))
-        address = registration and self._node.endpoint_of(registration.leader)
+        address = registration and self._endpoint_of(registration.leader)
         return (registration.leader, *address) if registration and address else None
 
     # -- requests to this broker itself ----------------------------------------------------------
-
-    def _write_markers_here(
-        self,
-        request: WriteTxnMarkersRequest,
-        respond: Callable[[WriteTxnMarkersResponse], None],
-    ) -> None:
-        self._ask_here(ApiKey.WRITE_TXN_MARKERS, request, respond)
 
     @cached_property
     def _local_api(self) -> TransactionsApi:
         from broker.apis.transactions import TransactionsApi
 
-        return TransactionsApi(self._node, self.coordinator, self._node.groups.partition_for)
+        return TransactionsApi(self._metadata, self.coordinator, self._group_partition_for)
 
     def _add_partitions_here(
         self,
@@ -172,14 +175,6 @@ class NodeTransactions:
     ) -> None:
         self._local_api.ask_here(transactional_id, identity, partitions, verify_only, done)
 
-    def _ask_here(self, key: ApiKey, request: object, respond: Callable[..., None]) -> None:
-        config = self._node.config
-        listener = config.inter_broker_listener_name
-        context = RequestContext(
-            key, STABLE_VERSIONS[key][1], 0, f"broker-{config.node_id}", "", listener, ""
-        )
-        self._node.requests.apis[key].handle(context, request, respond)
-
     # -- what leaders ask of coordinators ----------------------------------------------------------
 
     @cached_property
@@ -188,8 +183,8 @@ class NodeTransactions:
 
         self._verifies = True
         return AddPartitionsToTxnManager(
-            self._node.config,
-            self._node.ports.network,
+            self._config,
+            self._ports.network,
             self._coordinator_of,
             self._add_partitions_here,
         )

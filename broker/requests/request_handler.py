@@ -106,9 +106,20 @@ class _Served:
 class RequestHandler:
     """All APIs of one node."""
 
-    def __init__(self, apis: Iterable[Api]) -> None:
-        self.apis: dict[int, Api] = {int(api.key): api for api in apis}
-        self._served = {key: _Served(api) for key, api in self.apis.items()}
+    def __init__(self, apis: Iterable[Api] = ()) -> None:
+        self.apis: dict[int, Api] = {}
+        self._served: dict[int, _Served] = {}
+        self.serve(apis)
+
+    def serve(self, apis: Iterable[Api]) -> None:
+        """These, too: what they are made of may use this handler."""
+        for api in apis:
+            self.apis[int(api.key)] = api
+            self._served[int(api.key)] = _Served(api)
+
+    def served(self) -> list[Api]:
+        """All APIs."""
+        return list(self.apis.values())
 
     @property
     def metrics(self) -> dict[int, RequestMetrics]:

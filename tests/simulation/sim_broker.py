@@ -104,7 +104,7 @@ class SimBroker:
     def replicas(self) -> ReplicaManager:
         """Those of a broker that is alive."""
         assert self.node is not None and self.node.broker is not None
-        return self.node.broker.replicas
+        return self.node.broker.parts.replicas
 
     # --- what the network asks (`Server`) --------------------------------------------------------
 

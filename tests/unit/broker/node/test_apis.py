@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
+from broker.node.apis import ADMIN_KEYS, TRANSACTION_KEYS, admin_apis, transaction_apis
+from broker.node.parts import BrokerParts
 from broker.requests.context import Api
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.errors import ErrorCode
@@ -30,10 +35,29 @@ def test_what_is_served_has_kafkas_whole_range_and_a_way_to_say_that_it_failed(
     assert {ApiKey(key).name for key in apis} == set(SERVED.split())
     for key, api in apis.items():
         assert (api.oldest, api.latest) == STABLE_VERSIONS[ApiKey(key)]
-        messages = messages_of(api.key)
-        if api.refuse is None:
-            response = messages.response()
-            assert hasattr(response, "error_code"), api.key
-        else:
-            api.refuse(messages.request(), ErrorCode.UNKNOWN_SERVER_ERROR)
+        check_refusal(api)
     running.stop()
+
+
+@pytest.mark.parametrize(
+    ("keys", "load"), [(ADMIN_KEYS, admin_apis), (TRANSACTION_KEYS, transaction_apis)]
+)
+def test_the_apis_that_are_loaded_late_are_those_that_were_named(
+    tmp_path: Path, keys: Sequence[ApiKey], load: Callable[[BrokerParts], list[Api]]
+) -> None:
+    running = Running(tmp_path)
+    assert running.node.broker is not None
+    apis = load(running.node.broker.parts)
+    assert sorted(api.key for api in apis) == sorted(keys)
+    for api in apis:
+        assert (api.oldest, api.latest) == STABLE_VERSIONS[api.key]
+        check_refusal(api)
+    running.stop()
+
+
+def check_refusal(api: Api) -> None:
+    messages = messages_of(api.key)
+    if api.refuse is None:
+        assert hasattr(messages.response(), "error_code"), api.key
+    else:
+        api.refuse(messages.request(), ErrorCode.UNKNOWN_SERVER_ERROR)

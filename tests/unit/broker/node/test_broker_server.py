@@ -59,16 +59,6 @@ def test_logs_are_opened_once_the_metadata_has_the_registration(tmp_path: Path) 
     assert not node.image.brokers[1].fenced
 
 
-def test_other_brokers_are_reached_at_their_inter_broker_listener(tmp_path: Path) -> None:
-    running = Running(tmp_path)
-    broker = running.node.broker
-    assert broker is not None
-    brokers = {**running.node.image.brokers, 7: other_broker(7)}
-    running.node.controller.loader.image = running.node.image._replace(brokers=brokers)
-    assert broker.endpoint_of(7) == ("host-7", 9092)
-    assert broker.endpoint_of(8) is None
-
-
 def test_who_is_alone_hands_nothing_over(tmp_path: Path) -> None:
     running = Running(tmp_path)
     assert running.node.broker is not None
@@ -77,13 +67,28 @@ def test_who_is_alone_hands_nothing_over(tmp_path: Path) -> None:
     assert done == ["at once"]
 
 
+def test_who_is_not_registered_hands_nothing_over(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    node, broker = running.node, running.node.broker
+    assert broker is not None
+    node.controller.loader.image = node.image._replace(
+        brokers={**node.image.brokers, 7: other_broker(7)}
+    )
+    broker.parts.lifecycle.epoch = -1
+    done: list[str] = []
+    broker.hand_over(lambda: done.append("at once"))
+    assert done == ["at once"]
+    running.stop()
+
+
 def test_leaders_move_while_another_broker_may_lead(tmp_path: Path) -> None:
     running = Running(tmp_path)
     broker = running.node.broker
-    assert broker is not None and broker.lifecycle is not None
+    assert broker is not None
+    lifecycle = broker.parts.lifecycle
     asked: list[BrokerHeartbeatRequest] = []
-    to_controller = broker.lifecycle._to_controller
-    broker.lifecycle._to_controller = lambda request, respond: (  # type: ignore[assignment]
+    to_controller = lifecycle._to_controller
+    lifecycle._to_controller = lambda request, respond: (  # type: ignore[assignment]
         asked.append(request),
         to_controller(request, respond),
     )

@@ -39,7 +39,7 @@ class Controller:
         self.sent: list[tuple[float, Any]] = []
         self.registration = BrokerRegistrationResponse(broker_epoch=77)
         self.heartbeat = BrokerHeartbeatResponse(is_fenced=True)
-        identity = BrokerIdentity(
+        self.identity = BrokerIdentity(
             "cluster",
             b"i" * 16,
             [EndPoint("PLAINTEXT", "PLAINTEXT", "here", 9092)],
@@ -51,7 +51,6 @@ class Controller:
         self.given_up: list[str] = []
         self.lifecycle = BrokerLifecycle(
             Config(),
-            identity,
             self.receive,
             self.scheduler,
             lambda: 123,
@@ -71,7 +70,7 @@ class Controller:
 def test_a_broker_registers_with_all_that_it_is() -> None:
     controller = Controller()
     done: list[Exception | None] = []
-    controller.lifecycle.register(done.append)
+    controller.lifecycle.register(controller.identity, done.append)
     assert done == [None]
     assert controller.lifecycle.epoch == 77
     ((_, request),) = controller.sent
@@ -92,7 +91,7 @@ def test_registration_is_tried_again_until_there_is_a_controller() -> None:
     controller = Controller()
     controller.registration = BrokerRegistrationResponse(error_code=ErrorCode.NOT_CONTROLLER)
     done: list[Exception | None] = []
-    controller.lifecycle.register(done.append)
+    controller.lifecycle.register(controller.identity, done.append)
     controller.scheduler.run_for(350)
     assert (len(controller.sent), done) == (4, [])
     controller.registration = BrokerRegistrationResponse(broker_epoch=1)
@@ -106,7 +105,7 @@ def test_a_refusal_for_good_is_told() -> None:
         error_code=ErrorCode.INCONSISTENT_CLUSTER_ID
     )
     done: list[Exception | None] = []
-    controller.lifecycle.register(done.append)
+    controller.lifecycle.register(controller.identity, done.append)
     (error,) = done
     assert isinstance(error, RegistrationRefused)
     assert "INCONSISTENT_CLUSTER_ID" in str(error)
@@ -114,7 +113,7 @@ def test_a_refusal_for_good_is_told() -> None:
 
 def test_heartbeats_unfence_once_and_go_on_at_their_interval() -> None:
     controller = Controller()
-    controller.lifecycle.register(lambda _: None)
+    controller.lifecycle.register(controller.identity, lambda _: None)
     unfenced: list[bool] = []
     controller.lifecycle.unfence(lambda: unfenced.append(True))
     controller.scheduler.run_for(150)
@@ -136,7 +135,7 @@ def test_heartbeats_unfence_once_and_go_on_at_their_interval() -> None:
 def test_a_registration_that_another_has_taken_over_is_made_again_until_the_broker_serves() -> None:
     controller = Controller()
     lifecycle, scheduler = controller.lifecycle, controller.scheduler
-    lifecycle.register(lambda _: None)
+    lifecycle.register(controller.identity, lambda _: None)
     served: list[bool] = []
     stale = BrokerHeartbeatResponse(error_code=int(ErrorCode.STALE_BROKER_EPOCH))
     controller.heartbeat = stale
@@ -156,7 +155,7 @@ def test_a_registration_that_another_has_taken_over_is_made_again_until_the_brok
 
 def test_a_stopped_broker_is_silent() -> None:
     controller = Controller()
-    controller.lifecycle.register(lambda _: None)
+    controller.lifecycle.register(controller.identity, lambda _: None)
     controller.lifecycle.unfence(lambda: None)
     controller.lifecycle.stop()
     before = len(controller.sent)
@@ -167,7 +166,7 @@ def test_a_stopped_broker_is_silent() -> None:
 
 def unfenced() -> Controller:
     controller = Controller()
-    controller.lifecycle.register(lambda _: None)
+    controller.lifecycle.register(controller.identity, lambda _: None)
     controller.heartbeat = BrokerHeartbeatResponse(is_fenced=False)
     controller.lifecycle.unfence(lambda: None)
     controller.sent.clear()
@@ -221,7 +220,7 @@ def test_heartbeats_name_the_log_directories_that_failed_and_the_first_comes_at_
     controller = Controller()
     controller.lifecycle.log_dir_failed()  # not registered yet: nobody to tell
     assert controller.sent == []
-    controller.lifecycle.register(lambda _: None)
+    controller.lifecycle.register(controller.identity, lambda _: None)
     controller.lifecycle.unfence(lambda: None)
     controller.offline.append(b"d" * 16)
     controller.lifecycle.log_dir_failed()

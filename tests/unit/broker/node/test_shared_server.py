@@ -9,6 +9,7 @@ import pytest
 from broker.config.start_error import StartError
 from broker.node.shared_server import LACK_TOLD_MS
 from broker.requests.context import RequestContext
+from controller.metadata.image import Endpoint
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
@@ -120,3 +121,13 @@ def test_a_node_of_one_refuses_exactly_what_it_cannot_hold(tmp_path: Path) -> No
     running.ask(DeleteTopicsRequest(topic_names=["a"], timeout_ms=1_000), 5)
     assert running.create("e", "f") == [0, ErrorCode.POLICY_VIOLATION]
     assert running.produce("e", b"x").error_code == 0
+
+
+def test_other_brokers_are_reached_at_their_inter_broker_listener(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    shared, image = running.node.shared, running.node.image
+    endpoint = Endpoint("PLAINTEXT", "host-7", 9092, 0)
+    other = image.brokers[1]._replace(id=7, endpoints={"PLAINTEXT": endpoint})
+    shared.controller.loader.image = image._replace(brokers={**image.brokers, 7: other})
+    assert shared.endpoint_of(7) == ("host-7", 9092)
+    assert shared.endpoint_of(8) is None

@@ -90,12 +90,12 @@ async def test_a_stop_answers_parked_requests_first(tmp_path: Path) -> None:
     (endpoint,) = await server.start()
     port = endpoint.port
     await ask(port, MetadataRequest([MetadataRequestTopic(name="t")]), 9)
-    while server.node.broker.replicas.partition("t", 0) is None:
+    while server.node.broker.parts.replicas.partition("t", 0) is None:
         await asyncio.sleep(0.005)
     wanted = FetchTopic("t", partitions=[FetchPartition(0, partition_max_bytes=100)])
     poll = FetchRequest(max_wait_ms=60_000, min_bytes=1, max_bytes=100, topics=[wanted])
     asked = asyncio.create_task(ask(port, poll, 11))
-    while not len(server.node.broker.replicas.fetch_purgatory):
+    while not len(server.node.broker.parts.replicas.fetch_purgatory):
         await asyncio.sleep(0.005)
     async with asyncio.timeout(5):
         await server.stop()

@@ -18,7 +18,7 @@ def test_ottla_answers_as_kafka_did(tmp_path: Path) -> None:
         """What took Kafka 32,000 requests."""
         broker = running.node.broker
         assert broker is not None
-        shard = broker.transactions.coordinator._shard_for("t")
+        shard = broker.parts.transactions.coordinator._shard_for("t")
         assert isinstance(shard, TransactionShard)
         current = shard.transactions["t"].current
         shard._write("t", replace(current, producer_epoch=LAST_EPOCH - 1))

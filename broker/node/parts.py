@@ -1,0 +1,243 @@
+"""The parts of a broker, each with what it uses: the one place where they meet.
+
+Owns the order in which they are made. Since the coordinators of a broker also send requests to
+itself, the table of its APIs is there first, and filled last (`broker.node.apis`). Never begins
+anything: that is `broker.node.broker_server`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from broker.apis.cluster_view import ImageSource
+from broker.apis.producer_id_manager import ProducerIdManager
+from broker.config.parse import BrokerConfig
+from broker.coordinator.coordinator_partitions import partition_for
+from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
+from broker.groups.coordinator_config import GroupCoordinatorConfig
+from broker.groups.group_coordinator import GroupCoordinator
+from broker.node.lifecycle import BrokerLifecycle
+from broker.node.settings import cleaner_settings
+from broker.node.shared_server import SharedServer
+from broker.node.to_controller import NodeToController
+from broker.node.transactions import NodeTransactions
+from broker.replication.alter_partition_manager import AlterPartitionManager
+from broker.replication.assignments_manager import AssignmentsManager
+from broker.replication.partition import Partition
+from broker.replication.replica_fetcher_manager import ReplicaFetcherManager
+from broker.replication.replica_homes import ReplicaHomes
+from broker.replication.replica_manager import ReplicaManager
+from broker.requests.context import RequestContext, Respond
+from broker.requests.request_handler import RequestHandler
+from broker.verification.append_verification import AppendVerification
+from protocol.api_keys import STABLE_VERSIONS, ApiKey
+from storage.cleaning.log_cleaner import LogCleaner
+
+# For a registration or heartbeat, a controller that does not answer for longer is another one soon.
+_LIFECYCLE_TIMEOUT_MS = 4_500
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerParts:
+    """What a broker is put together from."""
+
+    shared: SharedServer
+    metadata: ImageSource
+    lifecycle: BrokerLifecycle
+    replicas: ReplicaManager
+    fetchers: ReplicaFetcherManager | None
+    """None where there are no other nodes."""
+    groups: GroupCoordinator
+    transactions: NodeTransactions
+    verification: AppendVerification
+    producer_ids: ProducerIdManager
+    forwarding: NodeToController
+    """For requests of clients that the controller answers."""
+    cleaner: LogCleaner
+
+
+def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
+    """All parts of a broker; `requests` is to serve its APIs."""
+    config, ports, refuse = shared.config, shared.ports, requests.refusal
+    ways = [shared.to_controller(refuse) for _ in range(4)]
+    lifecycle = BrokerLifecycle(
+        config,
+        shared.to_controller(refuse, _LIFECYCLE_TIMEOUT_MS).send,
+        ports.scheduler,
+        lambda: shared.image.offset,
+        shared.offline_log_dir_ids,
+        ports.halt,
+    )
+    replicas = ReplicaManager(
+        config, shared.logs, ports.scheduler, ports.random_bytes, shared.metrics
+    )
+    fetchers = _replicate(shared, replicas, lifecycle, ways[0], ways[1])
+    producer_ids = ProducerIdManager(
+        ports.scheduler,
+        config.node_id,
+        lambda: lifecycle.epoch,
+        ways[2].send,
+        config.queued_max_requests,
+    )
+    transactions = _transactions(shared, requests, replicas, producer_ids)
+    verification = AppendVerification(
+        transactions, config.transaction_partition_verification_enable
+    )
+    groups = _groups(shared, replicas, verification)
+    replicas.on_leadership(partial(_leadership_changed, groups, transactions))
+    return BrokerParts(
+        shared,
+        shared.controller,
+        lifecycle,
+        replicas,
+        fetchers,
+        groups,
+        transactions,
+        verification,
+        producer_ids,
+        ways[3],
+        _cleaner(shared),
+    )
+
+
+def _transactions(
+    shared: SharedServer,
+    requests: RequestHandler,
+    replicas: ReplicaManager,
+    producer_ids: ProducerIdManager,
+) -> NodeTransactions:
+    config = shared.config
+    return NodeTransactions(
+        config,
+        shared.ports,
+        shared.controller,
+        replicas,
+        producer_ids.next_id,
+        partial(
+            _partition_count,
+            shared,
+            TRANSACTION_TOPIC,
+            config.transaction_state_log_num_partitions,
+        ),
+        lambda group_id: partition_for(group_id, _offsets_partitions(shared)),
+        shared.endpoint_of,
+        partial(_ask_itself, config, requests),
+    )
+
+
+def _groups(
+    shared: SharedServer, replicas: ReplicaManager, verification: AppendVerification
+) -> GroupCoordinator:
+    config, ports = shared.config, shared.ports
+    log = ReplicaCoordinatorLog(
+        OFFSETS_TOPIC,
+        replicas,
+        ports.io,
+        config.offsets_load_buffer_size,
+        config.offsets_topic_compression_codec,
+        verification,
+    )
+    return GroupCoordinator(
+        GroupCoordinatorConfig.of(config),
+        ports.scheduler,
+        log,
+        ports.random_bytes,
+        partial(_offsets_partitions, shared),
+    )
+
+
+def _ask_itself(
+    config: BrokerConfig, requests: RequestHandler, request: Any, respond: Respond
+) -> None:
+    key = ApiKey(request.API_KEY)
+    context = RequestContext(
+        key,
+        STABLE_VERSIONS[key][1],
+        0,
+        f"broker-{config.node_id}",
+        "",
+        config.inter_broker_listener_name,
+        "",
+    )
+    requests.apis[key].handle(context, request, respond)
+
+
+def _replicate(
+    shared: SharedServer,
+    replicas: ReplicaManager,
+    lifecycle: BrokerLifecycle,
+    alter_partitions: NodeToController,
+    assign: NodeToController,
+) -> ReplicaFetcherManager | None:
+    """What replication needs of other nodes."""
+    config, ports = shared.config, shared.ports
+
+    def broker_epoch() -> int:
+        return lifecycle.epoch
+
+    replicas.leader_view.alter_partitions = AlterPartitionManager(
+        ports.scheduler, alter_partitions.send, config.node_id, broker_epoch
+    )
+    directory_ids = {path: shared.storage.directory_ids[path] for path in config.log_dirs}
+    assignments = AssignmentsManager(
+        ports.scheduler, assign.send, config.node_id, broker_epoch, directory_ids
+    )
+    homes = ReplicaHomes(config.node_id, shared.logs, directory_ids, assignments)
+    replicas.assign_with(assignments, homes)
+    if ports.network is None:
+        return None
+    return ReplicaFetcherManager(
+        config,
+        ports.network,
+        ports.scheduler,
+        replicas,
+        shared.endpoint_of,
+        shared.metrics,
+        broker_epoch,
+    )
+
+
+def _offsets_partitions(shared: SharedServer) -> int:
+    return _partition_count(shared, OFFSETS_TOPIC, shared.config.offsets_topic_num_partitions)
+
+
+def _partition_count(shared: SharedServer, topic: str, at_creation: int) -> int:
+    """Of an internal topic; while there is none, what it will have."""
+    known = shared.image.topics.get(topic)
+    return at_creation if known is None else len(known.partitions)
+
+
+def _leadership_changed(
+    groups: GroupCoordinator, transactions: NodeTransactions, partition: Partition, leads: bool
+) -> None:
+    coordinator: GroupCoordinator | NodeTransactions
+    if partition.topic == OFFSETS_TOPIC:
+        coordinator = groups
+    elif partition.topic == TRANSACTION_TOPIC:
+        coordinator = transactions
+    else:
+        return
+    if leads:
+        coordinator.on_elected(partition.index, partition.leader_epoch)
+    else:
+        coordinator.on_resigned(partition.index)
+
+
+def _cleaner(shared: SharedServer) -> LogCleaner:
+    """What compacts the logs: where there is no process for it, in the background's threads."""
+    runner = shared.ports.cleaner
+    if runner is None:
+        # Not loaded where a process does it.
+        from storage.cleaning.inline_cleaner import InlineRunner
+
+        runner = InlineRunner(shared.environment)
+    return LogCleaner(
+        shared.environment,
+        shared.logs,
+        cleaner_settings(shared.config),
+        runner,
+        shared.logs.upkeep.checkpoint_recovery_points,
+    )
