@@ -80,11 +80,12 @@ class GroupMembershipApi:
     def leave(self, context: RequestContext, request: LeaveGroupRequest, respond: Respond) -> None:
         """LeaveGroup; before v3 of one member, whose error is the response's."""
         if context.api_version >= SEVERAL_MEMBERS_FROM:
-            respond(self._coordinator.leave(request))
+            self._coordinator.leave(request, respond)
             return
+
+        def done(response: LeaveGroupResponse) -> None:
+            error = response.error_code or response.members[0].error_code
+            respond(LeaveGroupResponse(error_code=error))
+
         single = replace(request, members=[MemberIdentity(request.member_id)])
-        response = self._coordinator.leave(single)
-        error = response.error_code
-        if error == ErrorCode.NONE:
-            error = response.members[0].error_code
-        respond(LeaveGroupResponse(error_code=error))
+        self._coordinator.leave(single, done)

@@ -1,6 +1,6 @@
 """Runs a coordinator's shards, one for each partition of its internal topic.
 
-    decide (the shard) → `append`: written to the log, then replayed → `after_commit`: the reply
+    submit → decide (the shard) → `Outcome` → records appended and replayed → … committed … → reply
 
 Owns which partitions this node coordinates, their epochs, loading and unloading, and the replies
 that wait for a commit. Never knows what a record means: the shard's `replay` does, and it is the
@@ -18,6 +18,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
+from functools import partial
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from broker.coordinator.coordinator_log import (
@@ -31,13 +32,17 @@ from broker.coordinator.coordinator_log import (
     Verified,
     coordinator_error,
 )
+from broker.coordinator.outcome import AT_ONCE, Done, Outcome, Told
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode, ProtocolError
 from storage.ports import Scheduler, Timer
 
 log = logging.getLogger(f"ottla.{__name__}")
 
-Done = Callable[[ErrorCode], None]
+T = TypeVar("T")
+
+RECORDS_PER_BATCH = 1_000
+"""Of an outcome that is not atomic, so that no batch outgrows max.message.bytes."""
 
 
 class CoordinatorShard(Protocol):
@@ -78,7 +83,7 @@ class _Parked(NamedTuple):
 
 
 class ShardContext:
-    """One partition as its shard sees it: append, and reply when that is committed."""
+    """One partition as its shard sees it: what is committed, and `submit` for its timers."""
 
     def __init__(
         self,
@@ -105,13 +110,51 @@ class ShardContext:
         """Below this offset the log is committed."""
         return self._log.high_watermark(self.partition)
 
+    def submit(self, decide: Callable[[], Outcome[T]], done: Told[T]) -> None:
+        """Decide, write what was decided, and tell `done` once: see `Outcome`.
+
+        An append that is refused tells its error at once. A commit that does not come tells
+        COORDINATOR_NOT_AVAILABLE after `offsets.commit.timeout.ms`, or NOT_COORDINATOR when the
+        shard is unloaded before.
+        """
+        outcome = decide()
+        while outcome.records:
+            error = self._append_all(outcome)
+            if outcome.then is None:
+                if error is not ErrorCode.NONE:
+                    done(error, outcome.reply)
+                    return
+                break
+            following = outcome.then(error)
+            if following is None:
+                break
+            outcome = following
+        if outcome.committed is not None:
+            self.once_committed(outcome.committed)
+        wanted = outcome.after
+        if wanted is None:
+            wanted = self.last_offset if outcome.records else AT_ONCE
+        if wanted == AT_ONCE:
+            done(outcome.error, outcome.reply)
+        else:
+            self.after_commit(lambda error: done(error or outcome.error, outcome.reply), wanted)
+
+    def _append_all(self, outcome: Outcome[T]) -> ErrorCode:
+        records = outcome.records
+        if outcome.atomic:
+            return self.append(records, outcome.transaction)
+        error = ErrorCode.NONE
+        for start in range(0, len(records), RECORDS_PER_BATCH):
+            part = records[start : start + RECORDS_PER_BATCH]
+            error = self.append(part, outcome.transaction)
+            if error is not ErrorCode.NONE:
+                break
+        return error
+
     def append(
         self, records: Sequence[Record], transaction: TransactionalAppend | None = None
     ) -> ErrorCode:
-        """Write `records` and replay them. An error is one for clients; then nothing changed.
-
-        With `transaction` they belong to it, and mean nothing before its marker.
-        """
+        """Write `records` and replay them. An error is one for clients; then nothing changed."""
         if self.state is not ShardState.ACTIVE:
             return ErrorCode.NOT_COORDINATOR
         if not records:
@@ -128,11 +171,7 @@ class ShardContext:
         return ErrorCode.NONE
 
     def after_commit(self, done: Done, offset: int | None = None) -> None:
-        """Call `done` once: NONE when `offset` (default: all that was appended) is committed.
-
-        COORDINATOR_NOT_AVAILABLE after `offsets.commit.timeout.ms`, NOT_COORDINATOR when the shard
-        is unloaded before.
-        """
+        """Call `done` once: NONE when `offset` (default: all that was appended) is committed."""
         wanted = self.last_offset if offset is None else offset
         if self.state is not ShardState.ACTIVE:
             done(ErrorCode.NOT_COORDINATOR)
@@ -148,10 +187,7 @@ class ShardContext:
             self._timer = self._scheduler.call_later(self._commit_timeout_ms, self._on_timeout)
 
     def once_committed(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when all that was appended is committed, however long that takes.
-
-        Never, where the shard is unloaded before.
-        """
+        """Call `callback` when all that was appended is committed, however late."""
         wanted = self.last_offset
         if wanted <= self.committed_offset:
             callback()
@@ -251,15 +287,18 @@ class CoordinatorRuntime(Generic[S]):
 
     def shard(self, partition: int) -> S | ErrorCode:
         """The live shard of `partition`, or why there is none here."""
+        found = self._find(partition)
+        return found if isinstance(found, ErrorCode) else found[1]
+
+    def _find(self, partition: int) -> tuple[ShardContext, S] | ErrorCode:
         entry = self._shards.get(partition)
         if entry is None:
             return ErrorCode.NOT_COORDINATOR
-        context, shard = entry
-        if context.state is ShardState.ACTIVE:
-            return shard
-        if context.state is ShardState.LOADING:
-            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        return ErrorCode.NOT_COORDINATOR
+        state = entry[0].state
+        if state is ShardState.ACTIVE:
+            return entry
+        loading = state is ShardState.LOADING
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NOT_COORDINATOR
 
     def verify_transaction(
         self,
@@ -277,6 +316,26 @@ class CoordinatorRuntime(Generic[S]):
             done(coordinator_error(outcome) if isinstance(outcome, ErrorCode) else outcome)
 
         self._log.verify_transaction(partition, producer, operation, verified)
+
+    def submit(
+        self, partition: int, decide: Callable[[S], Outcome[T]], done: Told[T], refuse: Done
+    ) -> None:
+        """Have the shard of `partition` decide: see `ShardContext.submit`.
+
+        Where it does not answer here, or not yet, `refuse` is told why, and nothing else happens.
+        """
+        found = self._find(partition)
+        if isinstance(found, ErrorCode):
+            refuse(found)
+        else:
+            context, shard = found
+            context.submit(partial(decide, shard), done)
+
+    def submit_to_all(self, decide: Callable[[S], Outcome[T]], done: Told[T]) -> None:
+        """Have every live shard decide, in the order of election."""
+        for context, shard in list(self._shards.values()):
+            if context.state is ShardState.ACTIVE:
+                context.submit(partial(decide, shard), done)
 
     def active_shards(self) -> Iterator[S]:
         """Every live shard, in the order of election."""

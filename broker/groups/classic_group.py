@@ -3,17 +3,22 @@
 Owns what a group is at this moment; its states are in `classic_group_state`. Durable are protocol,
 generation, leader and members with their assignments, as the last GroupMetadata record holds them:
 `restore` makes a group of a record, `install` lets a live group follow its own record. All else is
-soft: who has joined, who has synced, who waits. Never sends, writes or waits; `classic_protocol`
-and `rebalance` do.
+soft: who has joined, who has synced, who waits. Answers its shard's questions (`Group`): who may
+commit, read and delete offsets, and when they grow old. Never sends, writes or waits;
+`classic_protocol` and `rebalance` do.
 
-Follows Kafka's `ClassicGroup`; KIP-345 (static members), KIP-394 (pending members), KIP-814.
+Follows Kafka's `ClassicGroup`; KIP-211 (expiry), KIP-345 (static members), KIP-394 (pending
+members), KIP-814.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import error as StructError
 
+from broker.coordinator.coordinator_log import Record
 from broker.groups.classic_group_state import (
+    COMPLETING_REBALANCE,
     DEAD,
     EMPTY,
     STABLE,
@@ -21,13 +26,18 @@ from broker.groups.classic_group_state import (
     GroupEvent,
 )
 from broker.groups.classic_member import ClassicMember, JoinReply
+from broker.groups.committed_offset import CommittedOffset
 from broker.groups.deadline import Deadline
-from broker.purgatory.delayed_operations import DelayedJoin
+from broker.groups.group_records import group_tombstone
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
+from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.join_group import JoinGroupRequestProtocol, JoinGroupResponseMember
+from protocol.messages.list_groups import ListedGroup
 
+CLASSIC = "classic"
+"""The type of these groups, as ListGroups says."""
 CONSUMER_PROTOCOL = "consumer"
 
 
@@ -54,7 +64,7 @@ class ClassicGroup:
         self.new_member_added = False
         self.awaiting_join_count = 0
         self._protocol_counts: dict[str, int] = {}
-        self.delayed_join: DelayedJoin | None = None
+        self.join_deadline: Deadline | None = None
         self.sync_deadline: Deadline | None = None
 
     # -- state ---------------------------------------------------------------------------------
@@ -326,13 +336,90 @@ class ClassicGroup:
         group.subscribed_topics = group._read_subscriptions()
         return group
 
-    # -- subscriptions -------------------------------------------------------------------------
+    # -- what its shard asks (`Group`) ---------------------------------------------------------
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody is in it or about to join."""
+        return self.state is EMPTY and not self.pending_members
+
+    def commit_error(
+        self, member_id: str, instance_id: str | None, generation_id: int, is_transactional: bool
+    ) -> ErrorCode:
+        """Whether this member, in this generation, may commit offsets.
+
+        Generation −1 and no member id is an administrator or a consumer outside of group
+        management: accepted while the group is empty (transactional commits of old clients always).
+        """
+        if self.state is DEAD:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if generation_id < 0 and self.state is EMPTY:
+            return ErrorCode.NONE
+        if generation_id >= 0 or member_id or instance_id is not None:
+            error = self.validate_member(member_id, instance_id)
+            if error is not ErrorCode.NONE:
+                return error
+            if generation_id != self.generation_id:
+                return ErrorCode.ILLEGAL_GENERATION
+        elif not is_transactional:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if self.state is COMPLETING_REBALANCE and not is_transactional:
+            return ErrorCode.REBALANCE_IN_PROGRESS
+        return ErrorCode.NONE
+
+    def delete_offsets_error(self) -> ErrorCode:
+        """Whether offsets may be deleted: with members only topic by topic, if consumers."""
+        if self.state is DEAD:
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        if self.state is not EMPTY and not self.uses_consumer_protocol:
+            return ErrorCode.NON_EMPTY_GROUP
+        return ErrorCode.NONE
+
+    def delete_error(self) -> ErrorCode:
+        """Whether the whole group may be deleted."""
+        if self.state is DEAD:
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        return ErrorCode.NONE if self.state is EMPTY else ErrorCode.NON_EMPTY_GROUP
+
+    def expiry_clock(self) -> Callable[[CommittedOffset], int] | None:
+        """From when an offset's retention counts (ms since the epoch); None: nothing expires now.
+
+        * no member ever (simple consumer): since the offset's commit
+        * Empty: since the group became so; since the commit where the record does not say when
+        * Stable consumers: since the commit, for topics nobody is subscribed to
+        """
+        if self.is_simple:
+            return _committed_at
+        if self.state is EMPTY:
+            since = self.state_timestamp_ms
+            return _committed_at if since == -1 else lambda committed: since
+        knows_topics = self.uses_consumer_protocol and self.subscribed_topics is not None
+        return _committed_at if self.state is STABLE and knows_topics else None
 
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether members consume `topic`. Where that cannot be known, consumers might."""
         if self.subscribed_topics is None:
             return self.uses_consumer_protocol
         return topic in self.subscribed_topics
+
+    def tombstones(self) -> list[Record]:
+        """The record that deletes it."""
+        return [group_tombstone(self.group_id)]
+
+    def listed(self) -> ListedGroup:
+        """As ListGroups shows it."""
+        return ListedGroup(self.group_id, self.protocol_type or "", self.state.value, CLASSIC)
+
+    def described(self) -> DescribedGroup:
+        """As DescribeGroups shows it."""
+        protocol = self.protocol_name if self.state is STABLE else None
+        return DescribedGroup(
+            group_id=self.group_id,
+            group_state=self.state.value,
+            protocol_type=self.protocol_type or "",
+            protocol_data=protocol or "",
+            members=[member.described(protocol) for member in self.members.values()],
+        )
 
     def _read_subscriptions(self) -> dict[str, None] | None:
         """Topics of all members' subscriptions; None where this group's metadata is not ours."""
@@ -350,3 +437,7 @@ class ClassicGroup:
                 return None
             topics.update(dict.fromkeys(subscription.topics))
         return topics
+
+
+def _committed_at(committed: CommittedOffset) -> int:
+    return committed.commit_timestamp_ms

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from broker.groups.deadline import Deadline
 from protocol.errors import ErrorCode
+from protocol.messages.describe_groups import DescribedGroupMember
 from protocol.messages.group_records import MemberMetadata
 from protocol.messages.join_group import JoinGroupRequestProtocol, JoinGroupResponse
 from protocol.messages.sync_group import SyncGroupResponse
@@ -97,6 +98,17 @@ class ClassicMember:
             session_timeout=self.session_timeout_ms,
             subscription=self.metadata(protocol_name),
             assignment=assignment,
+        )
+
+    def described(self, protocol_name: str | None) -> DescribedGroupMember:
+        """As DescribeGroups shows it; `protocol_name` while the group is Stable."""
+        return DescribedGroupMember(
+            member_id=self.member_id,
+            group_instance_id=self.group_instance_id,
+            client_id=self.client_id,
+            client_host=self.client_host,
+            member_metadata=b"" if protocol_name is None else self.metadata(protocol_name),
+            member_assignment=self.assignment,
         )
 
     @staticmethod

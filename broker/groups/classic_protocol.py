@@ -1,16 +1,21 @@
 """The requests of a classic group's members: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
 
 Owns what each request means in each state (the table is `ClassicGroupState`) and the error codes.
-Never touches timers or the join phase itself: `rebalance` does. Follows the classic part of Kafka's
-`GroupMetadataManager`; KIP-345 (static members), KIP-394 (member id required), KIP-559 (protocol
-type and name), KIP-800 (reasons), KIP-814 (a static leader that comes back skips assignment).
+Each gives an `Outcome`, whose reply answers the request; one that has to wait for other members is
+parked in the group instead. Never touches timers or the join phase itself: `rebalance` does.
+
+Follows the classic part of Kafka's `GroupMetadataManager`; KIP-345 (static members), KIP-394
+(member id required), KIP-559 (protocol type and name), KIP-800 (reasons), KIP-814 (a static leader
+that comes back skips assignment).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
+from broker.coordinator.outcome import AT_ONCE, Done, Outcome
 from broker.groups.classic_group import ClassicGroup
 from broker.groups.classic_group_state import (
     COMPLETING_REBALANCE,
@@ -28,7 +33,7 @@ from broker.groups.classic_member import (
 from broker.groups.coordinator_config import NEW_MEMBER_JOIN_TIMEOUT_MS, GroupCoordinatorConfig
 from broker.groups.group_records import group_metadata_record
 from broker.groups.joining import Joining
-from broker.groups.rebalance import Rebalancer, Writer
+from broker.groups.rebalance import NOTHING, Rebalancer, nobody
 from protocol.errors import ErrorCode
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupResponse
@@ -49,33 +54,31 @@ class ClassicProtocol:
         self,
         config: GroupCoordinatorConfig,
         rebalancer: Rebalancer,
-        writer: Writer,
         random_bytes: Callable[[int], bytes],
     ) -> None:
         self._config = config
         self._rebalancer = rebalancer
-        self._writer = writer
         self._random_bytes = random_bytes
 
     # -- JoinGroup -----------------------------------------------------------------------------
 
-    def join(self, group: ClassicGroup, joining: Joining) -> None:
+    def join(self, group: ClassicGroup, joining: Joining) -> Outcome[Done]:
         """A member, new or known, wants to be in the next generation."""
         request = joining.request
         member_id = request.member_id
+        refuse = partial(joining.refuse, member_id=member_id)
         if group.state is DEAD:
-            joining.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id)
-        elif not self._has_room_for(group, member_id):
+            return Outcome(refuse, error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if not self._has_room_for(group, member_id):
             self._rebalancer.remove_member(group, member_id)
-            joining.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
-        elif not group.supports(request.protocol_type, request.protocols):
-            joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id)
-        elif not member_id:
-            self._join_new(group, joining)
-        elif member_id in group.pending_members and request.group_instance_id is None:
-            self._add_member(group, joining, member_id)
-        else:
-            self._join_known(group, joining)
+            return Outcome(joining.refuse, error=ErrorCode.GROUP_MAX_SIZE_REACHED)
+        if not group.supports(request.protocol_type, request.protocols):
+            return Outcome(refuse, error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        if not member_id:
+            return self._join_new(group, joining)
+        if member_id in group.pending_members and request.group_instance_id is None:
+            return self._add_member(group, joining, member_id)
+        return self._join_known(group, joining)
 
     def _has_room_for(self, group: ClassicGroup, member_id: str) -> bool:
         limit = self._config.group_max_size
@@ -88,46 +91,42 @@ class ClassicProtocol:
             return member is not None or len(group.members) < limit
         return True
 
-    def _join_new(self, group: ClassicGroup, joining: Joining) -> None:
+    def _join_new(self, group: ClassicGroup, joining: Joining) -> Outcome[Done]:
         request = joining.request
         instance_id = request.group_instance_id
         member_id = self._new_member_id(joining.client_id if instance_id is None else instance_id)
         if instance_id is not None:
             replaced = group.static_members.get(instance_id)
             if replaced is None:
-                self._add_member(group, joining, member_id)
-            else:
-                self._replace_static_member(group, joining, replaced, member_id)
-        elif joining.api_version < MEMBER_ID_REQUIRED_FROM:
-            self._add_member(group, joining, member_id)
-        elif len(group.pending_members) >= self._config.group_max_size:
+                return self._add_member(group, joining, member_id)
+            return self._replace_static_member(group, joining, replaced, member_id)
+        if joining.api_version < MEMBER_ID_REQUIRED_FROM:
+            return self._add_member(group, joining, member_id)
+        if len(group.pending_members) >= self._config.group_max_size:
             # Kafka gives ids out without end; whoever asks and never joins holds memory for long.
-            joining.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
-        else:
-            self._rebalancer.expect_pending(group, member_id, request.session_timeout_ms)
-            joining.refuse(ErrorCode.MEMBER_ID_REQUIRED, member_id)
+            return Outcome(joining.refuse, error=ErrorCode.GROUP_MAX_SIZE_REACHED)
+        self._rebalancer.expect_pending(group, member_id, request.session_timeout_ms)
+        told = partial(joining.refuse, member_id=member_id)
+        return Outcome(told, error=ErrorCode.MEMBER_ID_REQUIRED)
 
-    def _join_known(self, group: ClassicGroup, joining: Joining) -> None:
+    def _join_known(self, group: ClassicGroup, joining: Joining) -> Outcome[Done]:
         request = joining.request
         member_id = request.member_id
         error = group.validate_member(member_id, request.group_instance_id)
+        if error is ErrorCode.NONE and group.state is EMPTY:
+            error = ErrorCode.UNKNOWN_MEMBER_ID
         if error is not ErrorCode.NONE:
-            joining.reply(join_refusal(error, member_id))
-            return
-        if group.state is EMPTY:
-            joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID, member_id)
-            return
+            return Outcome(partial(joining.refuse, member_id=member_id), error=error)
         member = group.members[member_id]
         unchanged = member.matches(request.protocols)
         # A leader in Stable asks for a rebalance by joining: its topics' partitions changed, say.
         forces_rebalance = group.state is STABLE and group.leader_id == member_id
         if group.state is PREPARING_REBALANCE or not unchanged or forces_rebalance:
-            self._update_member(group, joining, member)
-        else:
-            # It may have missed the answer to its last JoinGroup: repeat that.
-            self._after_commit(group, joining, self._rebalancer.joined(group, member))
+            return self._update_member(group, joining, member)
+        # It may have missed the answer to its last JoinGroup: repeat that.
+        return _when_committed(group, joining, self._rebalancer.joined(group, member))
 
-    def _add_member(self, group: ClassicGroup, joining: Joining, member_id: str) -> None:
+    def _add_member(self, group: ClassicGroup, joining: Joining, member_id: str) -> Outcome[Done]:
         request = joining.request
         member = ClassicMember(
             member_id=member_id,
@@ -147,13 +146,15 @@ class ClassicProtocol:
         # It has no member id and sends no heartbeats yet; and a parked connection that is gone
         # cannot be noticed. Without a limit, clients that give up and retry would pile up.
         self._rebalancer.extend_session(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
-        self._rebalancer.prepare_or_complete(
+        return self._rebalancer.prepare_or_complete(
             group, f"adding member {member_id}; client reason: {joining.reason}"
         )
 
-    def _update_member(self, group: ClassicGroup, joining: Joining, member: ClassicMember) -> None:
+    def _update_member(
+        self, group: ClassicGroup, joining: Joining, member: ClassicMember
+    ) -> Outcome[Done]:
         self._park(group, joining, member)
-        self._rebalancer.prepare_or_complete(
+        return self._rebalancer.prepare_or_complete(
             group, f"member {member.member_id} joins again; client reason: {joining.reason}"
         )
 
@@ -168,7 +169,7 @@ class ClassicProtocol:
 
     def _replace_static_member(
         self, group: ClassicGroup, joining: Joining, old_id: str, new_id: str
-    ) -> None:
+    ) -> Outcome[Done]:
         """A static member restarted: it has no member id, but its instance id is in the group."""
         instance_id = joining.request.group_instance_id
         assert instance_id is not None
@@ -180,14 +181,14 @@ class ClassicProtocol:
         self._park(group, joining, member)
         if group.state is STABLE:
             if group.select_protocol() == group.protocol_name:
-                self._go_on_as(group, joining, old, member)
-            else:
-                self._rebalancer.prepare(group, f"static member {instance_id} changed the vote")
-        elif group.state is COMPLETING_REBALANCE:
+                return self._go_on_as(group, joining, old, member)
+            return self._rebalancer.prepare(group, f"static member {instance_id} changed the vote")
+        if group.state is COMPLETING_REBALANCE:
             # The leader may be assigning to the old member id just now.
-            self._rebalancer.prepare(group, f"static member {instance_id} has a new member id")
-        else:
-            self._rebalancer.maybe_complete(group)
+            return self._rebalancer.prepare(
+                group, f"static member {instance_id} has a new member id"
+            )
+        return self._rebalancer.maybe_complete(group)
 
     def _fence(self, group: ClassicGroup, member: ClassicMember) -> None:
         join_reply, sync_reply = group.take_join(member), member.sync_reply
@@ -200,45 +201,34 @@ class ClassicProtocol:
 
     def _go_on_as(
         self, group: ClassicGroup, joining: Joining, old: ClassicMember, member: ClassicMember
-    ) -> None:
+    ) -> Outcome[Done]:
         """Write the same generation with the new member id, without a rebalance."""
         instance_id = member.group_instance_id
         assert instance_id is not None
-        old_leader = old.member_id if group.leader_id == member.member_id else group.leader_id
+        is_leader = group.leader_id == member.member_id
+        old_leader = old.member_id if is_leader else group.leader_id
         reply = group.take_join(member)
         assert reply is joining.reply
         assignments = {key: other.assignment for key, other in group.members.items()}
-        error = self._writer.append(
-            [group_metadata_record(group.group_id, group.record(assignments))]
-        )
-        if error is not ErrorCode.NONE:
-            group.update_member(
-                member, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms
-            )
-            back = group.replace_static_member(instance_id, member.member_id, old.member_id)
-            self._rebalancer.extend_session(group, back)
-            joining.refuse(error)
-            return
-        if joining.api_version >= SKIP_ASSIGNMENT_FROM:
-            is_leader = group.leader_id == member.member_id
-            response = self._rebalancer.joined(group, member, skip_assignment=is_leader)
-        else:
-            # Told that the old member leads, a leader that cannot skip the assignment follows.
-            response = self._rebalancer.joined(group, member)
-            response.members = []
-            response.leader = old_leader or ""
-        self._after_commit(group, joining, response)
 
-    def _after_commit(
-        self, group: ClassicGroup, joining: Joining, response: JoinGroupResponse
-    ) -> None:
-        def committed(error: ErrorCode) -> None:
-            if error is ErrorCode.NONE:
-                joining.reply(response)
-            else:
-                joining.refuse(error, response.member_id)
+        def written(error: ErrorCode) -> Outcome[Done]:
+            if error is not ErrorCode.NONE:
+                group.update_member(
+                    member, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms
+                )
+                back = group.replace_static_member(instance_id, member.member_id, old.member_id)
+                self._rebalancer.extend_session(group, back)
+                return Outcome(joining.refuse, error=error)
+            skips = is_leader and joining.api_version >= SKIP_ASSIGNMENT_FROM
+            response = self._rebalancer.joined(group, member, skip_assignment=skips)
+            if joining.api_version < SKIP_ASSIGNMENT_FROM:
+                # Told that the old member leads, a leader that cannot skip the assignment follows.
+                response.members = []
+                response.leader = old_leader or ""
+            return _when_committed(group, joining, response)
 
-        self._writer.after_commit(committed, group.record_offset)
+        record = group_metadata_record(group.group_id, group.record(assignments))
+        return Outcome(nobody, [record], then=written)
 
     def _new_member_id(self, prefix: str) -> str:
         """Raises StringTooLong where no answer and no record could hold it."""
@@ -253,41 +243,40 @@ class ClassicProtocol:
 
     # -- SyncGroup -----------------------------------------------------------------------------
 
-    def sync(self, group: ClassicGroup, request: SyncGroupRequest, reply: SyncReply) -> None:
+    def sync(
+        self, group: ClassicGroup, request: SyncGroupRequest, reply: SyncReply
+    ) -> Outcome[Done]:
         """A member asks for its assignment; the leader brings everybody's."""
         error = self._sync_error(group, request)
         if error is not ErrorCode.NONE:
-            reply(sync_refusal(error))
-            return
+            return Outcome(lambda error: reply(sync_refusal(error)), error=error)
         member = group.members[request.member_id]
         self._rebalancer.synced(group, member)
         if group.state is STABLE:
-            self._sync_stable(group, member, reply)
-            return
+            response = self._rebalancer.assigned(group, member)
+            return Outcome(
+                lambda error: reply(sync_refusal(error) if error else response),
+                after=group.record_offset,
+            )
         superseded, member.sync_reply = member.sync_reply, reply
         if superseded is not None:
             superseded(sync_refusal(ErrorCode.REBALANCE_IN_PROGRESS))
         if member.member_id == group.leader_id:
-            self._assign(group, request)
+            return self._assign(group, request)
+        return NOTHING
 
-    def _sync_stable(self, group: ClassicGroup, member: ClassicMember, reply: SyncReply) -> None:
-        response = self._rebalancer.assigned(group, member)
-
-        def committed(error: ErrorCode) -> None:
-            reply(response if error is ErrorCode.NONE else sync_refusal(error))
-
-        self._writer.after_commit(committed, group.record_offset)
-
-    def _assign(self, group: ClassicGroup, request: SyncGroupRequest) -> None:
-        assignments = {share.member_id: share.assignment for share in request.assignments}
-        error = self._writer.append(
-            [group_metadata_record(group.group_id, group.record(assignments))]
-        )
-        if error is ErrorCode.NONE:
-            self._rebalancer.hand_out_assignment(group)
-        else:
+    def _assign(self, group: ClassicGroup, request: SyncGroupRequest) -> Outcome[Done]:
+        def written(error: ErrorCode) -> Outcome[Done]:
+            if error is ErrorCode.NONE:
+                return self._rebalancer.hand_out_assignment(group)
             self._rebalancer.fail_assignment(group, error)
-            self._rebalancer.prepare_or_complete(group, f"assignment not stored: {error.name}")
+            return self._rebalancer.prepare_or_complete(
+                group, f"assignment not stored: {error.name}"
+            )
+
+        assignments = {share.member_id: share.assignment for share in request.assignments}
+        record = group_metadata_record(group.group_id, group.record(assignments))
+        return Outcome(nobody, [record], then=written)
 
     def _sync_error(self, group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
         if group.state is DEAD:
@@ -327,8 +316,16 @@ class ClassicProtocol:
 
     # -- LeaveGroup ----------------------------------------------------------------------------
 
-    def leave(self, group: ClassicGroup, identities: list[MemberIdentity]) -> list[MemberResponse]:
-        """Members leave, or an administrator removes static ones by instance id alone."""
+    def leave(
+        self,
+        group: ClassicGroup,
+        identities: list[MemberIdentity],
+        reply: Callable[[list[MemberResponse]], None],
+    ) -> Outcome[Done]:
+        """Members leave, or an administrator removes static ones by instance id alone.
+
+        Answered at once: who leaves need not know whether the others' record is committed.
+        """
         responses = []
         left: list[str] = []
         for identity in identities:
@@ -338,13 +335,12 @@ class ClassicProtocol:
             responses.append(
                 MemberResponse(identity.member_id, identity.group_instance_id, int(error))
             )
-        if left:
-            reason = f"{', '.join(left)} left"
-            if group.state in (STABLE, COMPLETING_REBALANCE):
-                self._rebalancer.prepare(group, reason)
-            else:
-                self._rebalancer.maybe_complete(group)
-        return responses
+        outcome = NOTHING
+        if left and group.state in (STABLE, COMPLETING_REBALANCE):
+            outcome = self._rebalancer.prepare(group, f"{', '.join(left)} left")
+        elif left:
+            outcome = self._rebalancer.maybe_complete(group)
+        return outcome._replace(reply=lambda _: reply(responses), after=AT_ONCE)
 
     def _leave_one(self, group: ClassicGroup, identity: MemberIdentity) -> ErrorCode:
         member_id = identity.member_id
@@ -369,6 +365,20 @@ class ClassicProtocol:
         )
         self._rebalancer.remove_member(group, member_id)
         return ErrorCode.NONE
+
+
+def _when_committed(
+    group: ClassicGroup, joining: Joining, response: JoinGroupResponse
+) -> Outcome[Done]:
+    """Answer with `response` once the group's last record is committed."""
+
+    def told(error: ErrorCode) -> None:
+        if error is ErrorCode.NONE:
+            joining.reply(response)
+        else:
+            joining.refuse(error, response.member_id)
+
+    return Outcome(told, after=group.record_offset)
 
 
 def _differ(asked: str | None, current: str | None) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 from broker.coordinator.coordinator_log import (
     CoordinatorLog,
@@ -18,19 +20,24 @@ from broker.coordinator.coordinator_log import (
     TransactionMarker,
 )
 from broker.coordinator.coordinator_partitions import partition_for
-from broker.coordinator.coordinator_runtime import CoordinatorRuntime, Done
+from broker.coordinator.coordinator_runtime import CoordinatorRuntime
+from broker.coordinator.outcome import Done, Outcome, Told
 from broker.groups.classic_member import SyncReply, sync_refusal
 from broker.groups.coordinator_config import GroupCoordinatorConfig
-from broker.groups.group_shard import GroupShard
+from broker.groups.group_shard import Found, GroupShard, settle
 from broker.groups.joining import Joining
 from broker.verification.transaction_verification import txn_offset_commit_operation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.heartbeat import HeartbeatRequest
-from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponseTopic
-from protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponseTopic,
+)
 from protocol.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
 from protocol.messages.sync_group import SyncGroupRequest
 from protocol.messages.txn_offset_commit import (
@@ -40,6 +47,8 @@ from protocol.messages.txn_offset_commit import (
 from storage.ports import Scheduler, Timer
 
 log = logging.getLogger(f"ottla.{__name__}")
+
+T = TypeVar("T")
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
@@ -86,9 +95,11 @@ class GroupCoordinator:
 
     def on_topics_deleted(self, topics: list[str]) -> None:
         """Topics are gone: forget the offsets committed for them."""
-        for shard in self._runtime.active_shards():
-            for topic in topics:
-                shard.forget_topic(topic)
+        for topic in topics:
+            what = f"offsets of deleted {topic}"
+            self._runtime.submit_to_all(
+                partial(GroupShard.forget_topic, topic=topic), partial(_log_removal, what)
+            )
 
     def marker_error(self, partition: int) -> ErrorCode:
         """Why no marker may be written to `partition` of `__consumer_offsets`; NONE where it may.
@@ -119,8 +130,8 @@ class GroupCoordinator:
 
     def _expire(self) -> None:
         self._schedule_expiry()
-        for shard in self._runtime.active_shards():
-            shard.expire_offsets()
+        done = partial(_log_removal, "expired offsets and groups")
+        self._runtime.submit_to_all(GroupShard.expire_offsets, done)
 
     # -- finding -------------------------------------------------------------------------------
 
@@ -130,19 +141,35 @@ class GroupCoordinator:
 
     def serves(self, group_id: str) -> bool:
         """Whether `group_id` is answered for here: its partition is led here, and loaded."""
-        return not isinstance(self.shard_for(group_id), ErrorCode)
+        return not isinstance(self._shard_for(group_id), ErrorCode)
 
-    def shard_for(self, group_id: str) -> GroupShard | ErrorCode:
+    def _shard_for(self, group_id: str) -> GroupShard | ErrorCode:
         """The shard that serves `group_id`, or what to answer."""
         if self._stopped:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return self._runtime.shard(self.partition_for(group_id))
 
-    def _shard_of_members(self, group_id: str) -> GroupShard | ErrorCode:
-        """As `shard_for`; membership needs a group id that is not empty (offsets do not)."""
-        if not group_id and not self._stopped:
-            return ErrorCode.INVALID_GROUP_ID
-        return self.shard_for(group_id)
+    def _error_of(self, group_id: str) -> ErrorCode:
+        """Why nothing about members of `group_id` is answered, wherever it is served."""
+        if self._stopped:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return ErrorCode.NONE if group_id else ErrorCode.INVALID_GROUP_ID
+
+    def _submit(
+        self,
+        group_id: str,
+        decide: Callable[[GroupShard], Outcome[T]],
+        done: Told[T],
+        refuse: Done,
+        *,
+        named: bool = True,
+    ) -> None:
+        """Have the group's shard decide; `named`: the group id must not be empty."""
+        error = self._error_of(group_id)
+        if error is not ErrorCode.NONE and (named or self._stopped):
+            refuse(error)
+        else:
+            self._runtime.submit(self.partition_for(group_id), decide, done, refuse)
 
     # -- members -------------------------------------------------------------------------------
 
@@ -151,55 +178,46 @@ class GroupCoordinator:
         request = joining.request
         shortest = self._config.group_min_session_timeout_ms
         longest = self._config.group_max_session_timeout_ms
-        shard = self._shard_of_members(request.group_id)
-        if shard in (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.INVALID_GROUP_ID):
-            assert isinstance(shard, ErrorCode)
-            joining.refuse(shard, request.member_id)
-        elif not shortest <= request.session_timeout_ms <= longest:
-            joining.refuse(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
-        elif isinstance(shard, ErrorCode):
-            joining.refuse(shard)
+        error = self._error_of(request.group_id)
+        if error is ErrorCode.NONE and not shortest <= request.session_timeout_ms <= longest:
+            error = ErrorCode.INVALID_SESSION_TIMEOUT
+        if error is not ErrorCode.NONE:
+            joining.refuse(error, request.member_id)
         else:
-            shard.join(joining)
+            self._submit(
+                request.group_id, lambda shard: shard.join(joining), settle, joining.refuse
+            )
 
     def sync(self, request: SyncGroupRequest, reply: SyncReply) -> None:
         """SyncGroup."""
-        shard = self._shard_of_members(request.group_id)
-        if isinstance(shard, ErrorCode):
-            reply(sync_refusal(shard))
-            return
-        group = shard.groups.get(request.group_id)
-        if group is None:
-            reply(sync_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
-        else:
-            shard.protocol.sync(group, request, reply)
+        self._submit(
+            request.group_id,
+            lambda shard: shard.sync(request, reply),
+            settle,
+            lambda error: reply(sync_refusal(error)),
+        )
 
     def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
         """Heartbeat; while the group is being loaded, its members need not know."""
-        shard = self._shard_of_members(request.group_id)
+        error = self._error_of(request.group_id)
+        if error is not ErrorCode.NONE:
+            return error
+        shard = self._shard_for(request.group_id)
         if isinstance(shard, ErrorCode):
             loading = shard is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
             return ErrorCode.NONE if loading else shard
-        group = shard.groups.get(request.group_id)
-        if group is None:
-            return ErrorCode.UNKNOWN_MEMBER_ID
-        return shard.protocol.heartbeat(group, request)
+        return shard.heartbeat(request)
 
-    def leave(self, request: LeaveGroupRequest) -> LeaveGroupResponse:
+    def leave(self, request: LeaveGroupRequest, done: Callable[[LeaveGroupResponse], None]) -> None:
         """LeaveGroup, of one or several members (`request.members` in every version)."""
-        shard = self._shard_of_members(request.group_id)
-        if isinstance(shard, ErrorCode):
-            return LeaveGroupResponse(error_code=shard)
-        group = shard.groups.get(request.group_id)
-        if group is None:
-            unknown = int(ErrorCode.UNKNOWN_MEMBER_ID)
-            return LeaveGroupResponse(
-                members=[
-                    MemberResponse(member.member_id, member.group_instance_id, unknown)
-                    for member in request.members
-                ]
-            )
-        return LeaveGroupResponse(members=shard.protocol.leave(group, request.members))
+        self._submit(
+            request.group_id,
+            lambda shard: shard.leave(
+                request, lambda members: done(LeaveGroupResponse(members=members))
+            ),
+            settle,
+            lambda error: done(LeaveGroupResponse(error_code=error)),
+        )
 
     # -- offsets -------------------------------------------------------------------------------
 
@@ -207,27 +225,31 @@ class GroupCoordinator:
         self,
         request: OffsetCommitRequest,
         api_version: int,
-        done: Callable[[ErrorCode, list[OffsetCommitResponseTopic]], None],
+        done: Told[list[OffsetCommitResponseTopic]],
     ) -> None:
         """OffsetCommit: `done` with one error for all, or NONE and an answer a partition."""
-        shard = self.shard_for(request.group_id)
-        if isinstance(shard, ErrorCode):
-            done(shard, [])
-        else:
-            shard.commit_offsets(request, api_version, done)
+        self._submit(
+            request.group_id,
+            lambda shard: shard.commit_offsets(request, api_version),
+            done,
+            lambda error: done(error, []),
+            named=False,
+        )
 
     def commit_transactional_offsets(
         self,
         request: TxnOffsetCommitRequest,
         api_version: int,
-        done: Callable[[ErrorCode, list[TxnOffsetCommitResponseTopic]], None],
+        done: Told[list[TxnOffsetCommitResponseTopic]],
     ) -> None:
         """TxnOffsetCommit, answered as `commit_offsets` is.
 
         First the transaction's coordinator says that the group's partition of
         `__consumer_offsets` is in the transaction, or adds it (KIP-890).
         """
-        shard = self._shard_of_members(request.group_id)
+        group_id = request.group_id
+        error = self._error_of(group_id)
+        shard = self._shard_for(group_id) if error is ErrorCode.NONE else error
         if isinstance(shard, ErrorCode):
             done(shard, [])
             return
@@ -236,14 +258,15 @@ class GroupCoordinator:
             if isinstance(outcome, ErrorCode):
                 done(outcome, [])
                 return
-            shard = self.shard_for(request.group_id)
-            if isinstance(shard, ErrorCode):
-                done(shard, [])
-            else:
-                shard.commit_transactional_offsets(request, api_version, outcome, done)
+            self._submit(
+                group_id,
+                lambda shard: shard.commit_transactional_offsets(request, api_version, outcome),
+                done,
+                lambda error: done(error, []),
+            )
 
         self._runtime.verify_transaction(
-            self.partition_for(request.group_id),
+            self.partition_for(group_id),
             TransactionalProducer(
                 request.transactional_id, request.producer_id, request.producer_epoch
             ),
@@ -258,27 +281,44 @@ class GroupCoordinator:
         done: Callable[[OffsetFetchResponseGroup], None],
     ) -> None:
         """OffsetFetch of one group; `topics` None asks for all."""
-        shard = self.shard_for(request.group_id)
-        if isinstance(shard, ErrorCode):
-            done(OffsetFetchResponseGroup(request.group_id, [], int(shard)))
-        else:
-            shard.fetch_offsets(request, require_stable, done)
+        group_id = request.group_id
+
+        def told(error: ErrorCode, found: Found) -> None:
+            if error is ErrorCode.NONE:
+                done(OffsetFetchResponseGroup(group_id, found()))
+            else:
+                # Consumers before 3.9 do not retry COORDINATOR_NOT_AVAILABLE here.
+                done(OffsetFetchResponseGroup(group_id, [], int(ErrorCode.NOT_COORDINATOR)))
+
+        self._submit(
+            group_id,
+            lambda shard: shard.fetch_offsets(request, require_stable),
+            told,
+            lambda error: done(OffsetFetchResponseGroup(group_id, [], int(error))),
+            named=False,
+        )
 
     def delete_offsets(
         self, request: OffsetDeleteRequest, done: Callable[[OffsetDeleteResponse], None]
     ) -> None:
         """OffsetDelete."""
-        shard = self._shard_of_members(request.group_id)
-        if isinstance(shard, ErrorCode):
-            done(OffsetDeleteResponse(error_code=int(shard)))
-        else:
-            shard.delete_offsets(request, done)
+
+        def told(error: ErrorCode, topics: list[OffsetDeleteResponseTopic]) -> None:
+            good = error is ErrorCode.NONE
+            done(OffsetDeleteResponse(error_code=int(error), topics=topics if good else []))
+
+        self._submit(
+            request.group_id,
+            lambda shard: shard.delete_offsets(request),
+            told,
+            lambda error: told(error, []),
+        )
 
     # -- administration ------------------------------------------------------------------------
 
     def describe(self, group_id: str) -> DescribedGroup | ErrorCode:
         """DescribeGroups of one group; GROUP_ID_NOT_FOUND where there is none."""
-        shard = self.shard_for(group_id)
+        shard = self._shard_for(group_id)
         if isinstance(shard, ErrorCode):
             return shard
         described = shard.describe(group_id)
@@ -286,11 +326,13 @@ class GroupCoordinator:
 
     def delete(self, group_id: str, done: Done) -> None:
         """DeleteGroups of one group."""
-        shard = self.shard_for(group_id)
-        if isinstance(shard, ErrorCode):
-            done(shard)
-        else:
-            shard.delete_group(group_id, done)
+        self._submit(
+            group_id,
+            lambda shard: shard.delete_group(group_id),
+            lambda error, _: done(error),
+            done,
+            named=False,
+        )
 
     def list_groups(self, request: ListGroupsRequest) -> ListGroupsResponse:
         """ListGroups: all groups led here, or those in one of the states and of one of the types.
@@ -310,3 +352,10 @@ class GroupCoordinator:
 
         groups = [g for shard in self._runtime.active_shards() for g in shard.list_groups()]
         return ListGroupsResponse(groups=[group for group in groups if wanted(group)])
+
+
+def _log_removal(what: str, error: ErrorCode, tombstones: int) -> None:
+    if error is not ErrorCode.NONE:
+        log.warning("%s not removed: %s", what, error.name)
+    elif tombstones:
+        log.info("removed %s: %d tombstones", what, tombstones)

@@ -1,14 +1,17 @@
 """The groups and offsets of one partition of `__consumer_offsets`.
 
-Owns both, and the one way they change: `replay`. Its methods serve one group each and are called
-only while the shard is loaded and led here (`CoordinatorRuntime` sees to that). Follows Kafka's
-`GroupCoordinatorShard`.
+Owns both, and the one way they change: `replay`. Its handlers serve one group each and return an
+`Outcome`: records and a reply, or soft state and a reply where members are concerned. They are
+called only while the shard is loaded and led here (`CoordinatorRuntime` sees to that), which
+appends the records. Sees a group as a `Group`; only members' requests go to the handlers of a kind.
+Follows Kafka's `GroupCoordinatorShard`.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from broker.coordinator.coordinator_log import (
     LogRecord,
@@ -16,52 +19,40 @@ from broker.coordinator.coordinator_log import (
     TransactionalAppend,
     TransactionMarker,
 )
-from broker.coordinator.coordinator_runtime import Done, ShardContext
+from broker.coordinator.coordinator_runtime import ShardContext
+from broker.coordinator.outcome import AT_ONCE, Done, Outcome
 from broker.groups.classic_group import ClassicGroup
-from broker.groups.classic_group_state import (
-    EMPTY,
-    STABLE,
-)
-from broker.groups.classic_member import ClassicMember
+from broker.groups.classic_member import SyncReply, sync_refusal
 from broker.groups.classic_protocol import ClassicProtocol
 from broker.groups.coordinator_config import GroupCoordinatorConfig
+from broker.groups.group import Group, commit_error_without_group
 from broker.groups.group_records import (
     OtherRecord,
     group_metadata_record,
-    group_tombstone,
     read_group_record,
 )
 from broker.groups.joining import Joining
-from broker.groups.offset_protocol import (
-    commit_error,
-    commit_error_without_group,
-    delete_group_error,
-    delete_offsets_error,
-    expiry_clock,
-)
 from broker.groups.offset_store import OffsetStore
-from broker.groups.rebalance import Rebalancer
+from broker.groups.rebalance import Rebalancer, nobody
 from protocol.errors import ErrorCode
-from protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember
+from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
     OffsetCommitKey,
     OffsetCommitValue,
 )
+from protocol.messages.heartbeat import HeartbeatRequest
+from protocol.messages.leave_group import LeaveGroupRequest, MemberResponse
 from protocol.messages.list_groups import ListedGroup
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponseTopic
 from protocol.messages.offset_delete import (
     OffsetDeleteRequest,
-    OffsetDeleteResponse,
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from protocol.messages.offset_fetch import (
-    OffsetFetchRequestGroup,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponseTopics,
-)
+from protocol.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseTopics
+from protocol.messages.sync_group import SyncGroupRequest
 from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponseTopic,
@@ -70,9 +61,13 @@ from storage.ports import Scheduler
 
 log = logging.getLogger(f"ottla.{__name__}")
 
-CLASSIC = "classic"
-TOMBSTONES_PER_APPEND = 1_000
-"""Expiry and deletion of topics write in slices, so that no batch outgrows max.message.bytes."""
+Found = Callable[[], list[OffsetFetchResponseTopics]]
+"""Offsets, read when they are told."""
+
+
+def settle(error: ErrorCode, reply: Done) -> None:
+    """How a member's request is answered: its reply takes the error itself."""
+    reply(error)
 
 
 class GroupShard:
@@ -89,9 +84,9 @@ class GroupShard:
         self._scheduler = scheduler
         self._context = context
         self._live = False
-        self._rebalancer = Rebalancer(config, scheduler, context)
-        self.protocol = ClassicProtocol(config, self._rebalancer, context, random_bytes)
-        self.groups: dict[str, ClassicGroup] = {}
+        self._rebalancer = Rebalancer(config, scheduler, lambda work: context.submit(work, settle))
+        self._protocol = ClassicProtocol(config, self._rebalancer, random_bytes)
+        self.groups: dict[str, Group] = {}
         self.offsets = OffsetStore(config.offset_metadata_max_bytes, lambda: context.high_watermark)
         self._loaded_to = -1
         self._others: dict[str, int] = {}
@@ -122,7 +117,7 @@ class GroupShard:
         self.offsets.replay_marker(marker.producer_id, marker.committed, marker.offset)
 
     def _replay_group(self, group_id: str, value: GroupMetadataValue | None, offset: int) -> None:
-        group = self.groups.get(group_id)
+        group = self._classic(group_id)
         if value is None:
             if group is not None:
                 del self.groups[group_id]
@@ -137,8 +132,8 @@ class GroupShard:
         """The log is replayed: expect signs of life from all members."""
         self._live = True
         self._loaded_to = self._context.last_offset
-        for group in list(self.groups.values()):
-            self._rebalancer.resume(group)
+        for group in self._classic_groups():
+            self._context.submit(partial(self._rebalancer.resume, group), settle)
         if self._others:
             kinds = ", ".join(f"{count} {name}" for name, count in sorted(self._others.items()))
             log.warning(
@@ -150,102 +145,111 @@ class GroupShard:
     def on_unloaded(self) -> None:
         """Led elsewhere: everybody who waits looks for the new coordinator."""
         self._live = False
-        groups, self.groups = self.groups, {}
-        for group in groups.values():
+        groups = self._classic_groups()
+        self.groups = {}
+        for group in groups:
             self._rebalancer.bury(group, ErrorCode.NOT_COORDINATOR)
 
-    def after_commit(self, done: Done, offset: int | None = None) -> None:
-        """See `ShardContext.after_commit`."""
-        self._context.after_commit(done, offset)
+    # -- members of classic groups -------------------------------------------------------------
 
-    # -- members -------------------------------------------------------------------------------
+    def _classic(self, group_id: str) -> ClassicGroup | None:
+        group = self.groups.get(group_id)
+        return group if isinstance(group, ClassicGroup) else None
 
-    def join(self, joining: Joining) -> None:
+    def _classic_groups(self) -> list[ClassicGroup]:
+        return [group for group in self.groups.values() if isinstance(group, ClassicGroup)]
+
+    def join(self, joining: Joining) -> Outcome[Done]:
         """JoinGroup; a new member's group is made on the way."""
         request = joining.request
-        group = self.groups.get(request.group_id)
+        group = self._classic(request.group_id)
+        if group is not None:
+            return self._protocol.join(group, joining)
+        if request.member_id:
+            refuse = partial(joining.refuse, member_id=request.member_id)
+            return Outcome(refuse, error=ErrorCode.UNKNOWN_MEMBER_ID)
+
+        def made(error: ErrorCode) -> Outcome[Done]:
+            group = self._classic(request.group_id)
+            if error is not ErrorCode.NONE or group is None:
+                return Outcome(joining.refuse, error=error)
+            return self._protocol.join(group, joining)
+
+        now = self._scheduler.wall_ms()
+        value = GroupMetadataValue(protocol=None, leader=None, current_state_timestamp=now)
+        return Outcome(nobody, [group_metadata_record(request.group_id, value)], then=made)
+
+    def sync(self, request: SyncGroupRequest, reply: SyncReply) -> Outcome[Done]:
+        """SyncGroup."""
+        group = self._classic(request.group_id)
         if group is None:
-            if request.member_id:
-                joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
-                return
-            now = self._scheduler.wall_ms()
-            value = GroupMetadataValue(protocol=None, leader=None, current_state_timestamp=now)
-            error = self._context.append([group_metadata_record(request.group_id, value)])
-            if error is not ErrorCode.NONE:
-                joining.refuse(error)
-                return
-            group = self.groups[request.group_id]
-        self.protocol.join(group, joining)
+            unknown = ErrorCode.UNKNOWN_MEMBER_ID
+            return Outcome(lambda error: reply(sync_refusal(error)), error=unknown)
+        return self._protocol.sync(group, request, reply)
+
+    def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
+        """Heartbeat: nothing is ever written for it."""
+        group = self._classic(request.group_id)
+        if group is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return self._protocol.heartbeat(group, request)
+
+    def leave(
+        self, request: LeaveGroupRequest, reply: Callable[[list[MemberResponse]], None]
+    ) -> Outcome[Done]:
+        """LeaveGroup: `reply` with an answer for each member."""
+        group = self._classic(request.group_id)
+        if group is not None:
+            return self._protocol.leave(group, request.members, reply)
+        unknown = int(ErrorCode.UNKNOWN_MEMBER_ID)
+        responses = [
+            MemberResponse(member.member_id, member.group_instance_id, unknown)
+            for member in request.members
+        ]
+        return Outcome(lambda _: reply(responses))
 
     # -- offsets -------------------------------------------------------------------------------
 
     def commit_offsets(
-        self,
-        request: OffsetCommitRequest,
-        api_version: int,
-        done: Callable[[ErrorCode, list[OffsetCommitResponseTopic]], None],
-    ) -> None:
-        """OffsetCommit: `done` with an error for all, or an answer for each partition."""
+        self, request: OffsetCommitRequest, api_version: int
+    ) -> Outcome[list[OffsetCommitResponseTopic]]:
+        """OffsetCommit: an error for all, or an answer for each partition."""
         group = self.groups.get(request.group_id)
         generation = request.generation_id_or_member_epoch
         if group is None:
             error = commit_error_without_group(generation, api_version)
         else:
-            error = commit_error(group, request.member_id, request.group_instance_id, generation)
-            self._extend_session_by_commit(group, request.member_id, error)
+            error = group.commit_error(
+                request.member_id, request.group_instance_id, generation, False
+            )
         if error is not ErrorCode.NONE:
-            done(error, [])
-            return
+            return Outcome([], error=error)
+        if isinstance(group, ClassicGroup) and request.member_id in group.members:
+            # A sign of life, as a heartbeat is.
+            self._rebalancer.extend_session(group, group.members[request.member_id])
         records, answers = self.offsets.commit(request, self._scheduler.wall_ms())
-        error = self._context.append(records)
-        if error is not ErrorCode.NONE or not records:
-            done(error, answers)
-        else:
-            self._context.after_commit(lambda committed: done(committed, answers))
-
-    def _extend_session_by_commit(
-        self, group: ClassicGroup, member_id: str, error: ErrorCode
-    ) -> None:
-        member = group.members.get(member_id)
-        if error is ErrorCode.NONE and member is not None:
-            self._rebalancer.extend_session(group, member)
+        return Outcome(answers, records)
 
     def commit_transactional_offsets(
-        self,
-        request: TxnOffsetCommitRequest,
-        api_version: int,
-        transaction: TransactionalAppend,
-        done: Callable[[ErrorCode, list[TxnOffsetCommitResponseTopic]], None],
-    ) -> None:
+        self, request: TxnOffsetCommitRequest, api_version: int, transaction: TransactionalAppend
+    ) -> Outcome[list[TxnOffsetCommitResponseTopic]]:
         """TxnOffsetCommit, whose transaction was verified: answered as `commit_offsets` is."""
         group = self.groups.get(request.group_id)
         generation = request.generation_id
         if group is None:
             error = commit_error_without_group(generation, api_version)
         else:
-            error = commit_error(
-                group,
-                request.member_id,
-                request.group_instance_id,
-                generation,
-                is_transactional=True,
+            error = group.commit_error(
+                request.member_id, request.group_instance_id, generation, True
             )
         if error is not ErrorCode.NONE:
-            done(error, [])
-            return
+            return Outcome([], error=error)
         records, answers = self.offsets.commit_transactional(request, self._scheduler.wall_ms())
-        error = self._context.append(records, transaction)
-        if error is not ErrorCode.NONE or not records:
-            done(error, answers)
-        else:
-            self._context.after_commit(lambda committed: done(committed, answers))
+        return Outcome(answers, records, transaction=transaction)
 
     def fetch_offsets(
-        self,
-        request: OffsetFetchRequestGroup,
-        require_stable: bool,
-        done: Callable[[OffsetFetchResponseGroup], None],
-    ) -> None:
+        self, request: OffsetFetchRequestGroup, require_stable: bool
+    ) -> Outcome[Found]:
         """OffsetFetch of one group.
 
         With `require_stable` answered when all is committed that was appended before. Without, it
@@ -253,33 +257,20 @@ class GroupShard:
         one before had come: all that it loaded has to be committed first.
         """
         group_id, asked = request.group_id, request.topics
-
-        def answer(error: ErrorCode, topics: list[OffsetFetchResponseTopics]) -> None:
-            if error is ErrorCode.NONE:
-                done(OffsetFetchResponseGroup(group_id, topics))
-            else:
-                # Consumers before 3.9 do not retry COORDINATOR_NOT_AVAILABLE here.
-                done(OffsetFetchResponseGroup(group_id, [], int(ErrorCode.NOT_COORDINATOR)))
-
         if require_stable:
             stable = self.offsets.fetch(group_id, asked, require_stable=True)
-            self._context.after_commit(lambda error: answer(error, stable))
-            return
-
-        def loaded(error: ErrorCode) -> None:
-            answer(error, self.offsets.fetch(group_id, asked, require_stable=False))
-
-        self._context.after_commit(loaded, self._loaded_to)
+            return Outcome(lambda: stable, after=self._context.last_offset)
+        found = partial(self.offsets.fetch, group_id, asked, require_stable=False)
+        return Outcome(found, after=self._loaded_to)
 
     def delete_offsets(
-        self, request: OffsetDeleteRequest, done: Callable[[OffsetDeleteResponse], None]
-    ) -> None:
+        self, request: OffsetDeleteRequest
+    ) -> Outcome[list[OffsetDeleteResponseTopic]]:
         """OffsetDelete: refused for topics that the group's members are subscribed to."""
         group = self.groups.get(request.group_id)
-        error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else delete_offsets_error(group)
+        error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.delete_offsets_error()
         if group is None or error is not ErrorCode.NONE:
-            done(OffsetDeleteResponse(error_code=int(error)))
-            return
+            return Outcome([], error=error)
         records: list[Record] = []
         answers = []
         for topic in request.topics:
@@ -292,90 +283,51 @@ class GroupShard:
                 if not subscribed:
                     records += self.offsets.delete(request.group_id, topic.name, index)
             answers.append(OffsetDeleteResponseTopic(topic.name, partitions))
-
-        def committed(code: ErrorCode) -> None:
-            good = code is ErrorCode.NONE
-            done(OffsetDeleteResponse(error_code=int(code), topics=answers if good else []))
-
-        self._append_then(records, committed)
+        return Outcome(answers, records)
 
     # -- administration ------------------------------------------------------------------------
 
-    def delete_group(self, group_id: str, done: Done) -> None:
+    def delete_group(self, group_id: str) -> Outcome[None]:
         """DeleteGroups of one group: it and its offsets are gone."""
         group = self.groups.get(group_id)
-        error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else delete_group_error(group)
-        if error is not ErrorCode.NONE:
-            done(error)
-            return
-        offsets = self.offsets.delete_group(group_id)
-        self._append_then([*offsets, group_tombstone(group_id)], done)
+        error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.delete_error()
+        if group is None or error is not ErrorCode.NONE:
+            return Outcome(None, error=error)
+        return Outcome(None, [*self.offsets.delete_group(group_id), *group.tombstones()])
 
     def describe(self, group_id: str) -> DescribedGroup | None:
-        """DescribeGroups of one group; None where it does not exist."""
-        group = self.groups.get(group_id)
-        if group is None:
-            return None
-        protocol = group.protocol_name if group.state is STABLE else None
-        return DescribedGroup(
-            group_id=group_id,
-            group_state=group.state.value,
-            protocol_type=group.protocol_type or "",
-            protocol_data=protocol or "",
-            members=[_described(member, protocol) for member in group.members.values()],
-        )
+        """DescribeGroups of one group; None where there is no classic one."""
+        group = self._classic(group_id)
+        return None if group is None else group.described()
 
     def list_groups(self) -> list[ListedGroup]:
         """ListGroups: all groups of the shard."""
-        return [
-            ListedGroup(group.group_id, group.protocol_type or "", group.state.value, CLASSIC)
-            for group in self.groups.values()
-        ]
+        return [group.listed() for group in self.groups.values()]
 
-    def expire_offsets(self) -> None:
-        """Remove offsets older than `offsets.retention.minutes`, and groups that are empty then."""
+    def expire_offsets(self) -> Outcome[int]:
+        """Remove offsets older than `offsets.retention.minutes`, and groups that are empty then.
+
+        Replies with the number of tombstones, as `forget_topic` does.
+        """
         now = self._scheduler.wall_ms()
         retention = self._config.offsets_retention_minutes * 60_000
         records: list[Record] = []
         for group in self.groups.values():
-            clock = expiry_clock(group)
+            clock = group.expiry_clock()
             if clock is None:
                 continue
             expired, nothing_left = self.offsets.expire(
                 group.group_id, group.is_subscribed_to, clock, now, retention
             )
             records += expired
-            if nothing_left and group.state is EMPTY and not group.pending_members:
-                records.append(group_tombstone(group.group_id))
-        self._append_in_slices(records, "expired offsets and groups")
+            if nothing_left and group.is_idle:
+                records += group.tombstones()
+        return _removal(records)
 
-    def forget_topic(self, topic: str) -> None:
+    def forget_topic(self, topic: str) -> Outcome[int]:
         """A topic was deleted: so are the offsets committed for it."""
-        self._append_in_slices(self.offsets.delete_topic(topic), f"offsets of deleted {topic}")
-
-    def _append_in_slices(self, records: list[Record], what: str) -> None:
-        for start in range(0, len(records), TOMBSTONES_PER_APPEND):
-            error = self._context.append(records[start : start + TOMBSTONES_PER_APPEND])
-            if error is not ErrorCode.NONE:
-                log.warning("%s not removed: %s", what, error.name)
-                return
-        if records:
-            log.info("removed %s: %d tombstones", what, len(records))
-
-    def _append_then(self, records: list[Record], done: Done) -> None:
-        error = self._context.append(records)
-        if error is not ErrorCode.NONE or not records:
-            done(error)
-        else:
-            self._context.after_commit(done)
+        return _removal(self.offsets.delete_topic(topic))
 
 
-def _described(member: ClassicMember, protocol: str | None) -> DescribedGroupMember:
-    return DescribedGroupMember(
-        member_id=member.member_id,
-        group_instance_id=member.group_instance_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        member_metadata=b"" if protocol is None else member.metadata(protocol),
-        member_assignment=member.assignment,
-    )
+def _removal(records: list[Record]) -> Outcome[int]:
+    return Outcome(len(records), records, atomic=False, after=AT_ONCE)

@@ -2,8 +2,9 @@
 
 Owns the join phase (initial delay, rebalance time-out, completion), the deadlines of members and
 of the sync phase, and what the members that wait are answered. Changes soft state of a
-`ClassicGroup`; what must last is appended as a record, and follows from `ClassicGroup.install`
-when that is replayed. Never reads a request: `classic_protocol` does.
+`ClassicGroup` and returns an `Outcome`: what must last is a record of it, and follows from
+`ClassicGroup.install` when that is replayed. A deadline that is reached is submitted as a request
+is. Never reads a request: `classic_protocol` does.
 
 Follows the classic part of Kafka's `GroupMetadataManager`; KAFKA-12890, KAFKA-7610, KIP-134.
 """
@@ -11,10 +12,10 @@ Follows the classic part of Kafka's `GroupMetadataManager`; KAFKA-12890, KAFKA-7
 from __future__ import annotations
 
 import logging
-from typing import Protocol
+from collections.abc import Callable
+from functools import partial
 
-from broker.coordinator.coordinator_log import Record
-from broker.coordinator.coordinator_runtime import Done
+from broker.coordinator.outcome import Done, Outcome
 from broker.groups.classic_group import ClassicGroup
 from broker.groups.classic_group_state import (
     COMPLETING_REBALANCE,
@@ -28,9 +29,8 @@ from broker.groups.classic_member import ClassicMember, SyncReply, join_refusal,
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.deadline import Deadline
 from broker.groups.group_records import group_metadata_record
-from broker.purgatory.delayed_operations import DelayedJoin
-from broker.purgatory.purgatory import Purgatory
 from protocol.errors import ErrorCode
+from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.join_group import JoinGroupResponse
 from protocol.messages.sync_group import SyncGroupResponse
 from storage.ports import Scheduler
@@ -38,26 +38,29 @@ from storage.ports import Scheduler
 log = logging.getLogger(f"ottla.{__name__}")
 
 
-class Writer(Protocol):
-    """The shard's way to its log: see `ShardContext`."""
+def nobody(_: ErrorCode) -> None:
+    """The reply where nobody asked, or whoever did is parked."""
 
-    def append(self, records: list[Record]) -> ErrorCode:
-        """Write and replay; an error means that nothing happened."""
 
-    def after_commit(self, done: Done, offset: int | None = None) -> None:
-        """Call `done` when that is committed, or will not be."""
+NOTHING: Outcome[Done] = Outcome(nobody)
+"""Nothing to write, nobody to tell."""
 
 
 class Rebalancer:
-    """The rebalances of one shard's groups."""
+    """The rebalances of one shard's groups. `submit(decide)` takes the work of its deadlines."""
 
     def __init__(
-        self, config: GroupCoordinatorConfig, scheduler: Scheduler, writer: Writer
+        self,
+        config: GroupCoordinatorConfig,
+        scheduler: Scheduler,
+        submit: Callable[[Callable[[], Outcome[Done]]], None],
     ) -> None:
         self._config = config
         self._scheduler = scheduler
-        self._writer = writer
-        self._joining = Purgatory("Rebalance", scheduler)
+        self._submit = submit
+
+    def _deadline(self, reached: Callable[[], Outcome[Done]]) -> Deadline:
+        return Deadline(self._scheduler, partial(self._submit, reached))
 
     # -- sessions ------------------------------------------------------------------------------
 
@@ -66,30 +69,29 @@ class Rebalancer:
     ) -> None:
         """The member is alive: expect its next sign within its session time-out."""
         if member.session is None:
-            member.session = Deadline(
-                self._scheduler, lambda: self._on_session_expired(group, member)
-            )
+            member.session = self._deadline(partial(self._expire_session, group, member))
         member.session.extend(member.session_timeout_ms if timeout_ms is None else timeout_ms)
 
     def expect_pending(self, group: ClassicGroup, member_id: str, session_timeout_ms: int) -> None:
         """`member_id` was given out: whoever got it has to join with it in time (KIP-394)."""
 
-        def expired() -> None:
+        def expire() -> Outcome[Done]:
             log.info("group %s: pending member %s expired", group.group_id, member_id)
             group.forget_pending(member_id)
-            self.maybe_complete_after_removal(group)
+            return self._maybe_complete_after_removal(group)
 
-        deadline = Deadline(self._scheduler, expired)
-        group.pending_members[member_id] = deadline
+        deadline = group.pending_members[member_id] = self._deadline(expire)
         deadline.extend(session_timeout_ms)
 
-    def _on_session_expired(self, group: ClassicGroup, member: ClassicMember) -> None:
+    def _expire_session(self, group: ClassicGroup, member: ClassicMember) -> Outcome[Done]:
         alive = group.members.get(member.member_id) is member and group.state is not DEAD
         if not alive or member.satisfies_heartbeat:
-            return
+            return NOTHING
         log.info("group %s: member %s failed, removing it", group.group_id, member.member_id)
         self.remove_member(group, member.member_id)
-        self.rebalance_after_removal(group, f"member {member.member_id} expired")
+        if group.can(GroupEvent.REBALANCE) and group.state is not EMPTY:
+            return self.prepare(group, f"member {member.member_id} expired")
+        return self._maybe_complete_after_removal(group)
 
     # -- leaving -------------------------------------------------------------------------------
 
@@ -105,33 +107,27 @@ class Rebalancer:
                 sync_reply(sync_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
         group.remove(member_id)
 
-    def rebalance_after_removal(self, group: ClassicGroup, reason: str) -> None:
-        """Somebody is gone: the others share its partitions."""
-        if group.can(GroupEvent.REBALANCE) and group.state is not EMPTY:
-            self.prepare(group, reason)
-        else:
-            self.maybe_complete_after_removal(group)
-
-    def maybe_complete_after_removal(self, group: ClassicGroup) -> None:
+    def _maybe_complete_after_removal(self, group: ClassicGroup) -> Outcome[Done]:
         """Somebody is gone for whom the join phase may have waited."""
         if group.state is PREPARING_REBALANCE and group.has_all_members_joined:
-            self.complete_join(group)
+            return self._complete_join(group)
+        return NOTHING
 
     # -- the join phase ------------------------------------------------------------------------
 
-    def prepare_or_complete(self, group: ClassicGroup, reason: str) -> None:
+    def prepare_or_complete(self, group: ClassicGroup, reason: str) -> Outcome[Done]:
         """Something changed: start a rebalance, or finish the running one if all have joined."""
         if group.can(GroupEvent.REBALANCE):
-            self.prepare(group, reason)
-        else:
-            self.maybe_complete(group)
+            return self.prepare(group, reason)
+        return self.maybe_complete(group)
 
-    def maybe_complete(self, group: ClassicGroup) -> None:
+    def maybe_complete(self, group: ClassicGroup) -> Outcome[Done]:
         """Finish the join phase if all have joined; the first phase of a group takes its delay."""
-        if group.state is PREPARING_REBALANCE and group.previous_state is not EMPTY:
-            self._joining.check(group)
+        if group.previous_state is EMPTY:
+            return NOTHING
+        return self._maybe_complete_after_removal(group)
 
-    def prepare(self, group: ClassicGroup, reason: str) -> None:
+    def prepare(self, group: ClassicGroup, reason: str) -> Outcome[Done]:
         """Ask all members to rejoin; a group that was empty waits for more members first."""
         if group.state is COMPLETING_REBALANCE:
             self.fail_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS)
@@ -148,68 +144,63 @@ class Rebalancer:
         )
         if initial:
             delay = self._config.group_initial_rebalance_delay_ms
-            self._delay_first_generation(
-                group, delay, delay, max(group.rebalance_timeout_ms - delay, 0)
-            )
-        elif group.has_all_members_joined:
-            self.complete_join(group)
-        else:
-            self._wait_for_joins(group)
+            remaining = max(group.rebalance_timeout_ms - delay, 0)
+            return self._delay_first_generation(group, delay, remaining)
+        if group.has_all_members_joined:
+            return self._complete_join(group)
+        return self._wait_for_joins(group)
 
-    def _wait_for_joins(self, group: ClassicGroup) -> None:
-        self._park(
-            group,
-            DelayedJoin(lambda: group.has_all_members_joined, lambda: self.complete_join(group)),
-            group.rebalance_timeout_ms,
-        )
+    def _wait_for_joins(self, group: ClassicGroup) -> Outcome[Done]:
+        complete = partial(self._complete_join, group)
+        return self._end_join_phase_in(group, group.rebalance_timeout_ms, complete)
 
-    def _park(self, group: ClassicGroup, join: DelayedJoin, timeout_ms: int) -> None:
-        if group.delayed_join is not None:
-            group.delayed_join.abandon()
-        group.delayed_join = join
-        self._joining.watch(join, [group], timeout_ms)
+    def _end_join_phase_in(
+        self, group: ClassicGroup, delay_ms: int, end: Callable[[], Outcome[Done]]
+    ) -> Outcome[Done]:
+        if group.join_deadline is not None:
+            group.join_deadline.cancel()
+        group.join_deadline = self._deadline(end)
+        group.join_deadline.extend(delay_ms)
+        return NOTHING
 
     def _delay_first_generation(
-        self, group: ClassicGroup, delay_ms: int, previous_delay_ms: int, remaining_ms: int
-    ) -> None:
+        self, group: ClassicGroup, delay_ms: int, remaining_ms: int
+    ) -> Outcome[Done]:
         """Wait `delay_ms`; again as long as members keep coming, up to the rebalance time-out."""
 
-        def over() -> None:
+        def end() -> Outcome[Done]:
             if not group.new_member_added or remaining_ms == 0:
-                self.complete_join(group)
-                return
+                return self._complete_join(group)
             group.new_member_added = False
-            initial_delay = self._config.group_initial_rebalance_delay_ms
-            next_delay = min(initial_delay, remaining_ms)
-            self._delay_first_generation(
-                group, next_delay, next_delay, max(remaining_ms - previous_delay_ms, 0)
-            )
+            delay = min(self._config.group_initial_rebalance_delay_ms, remaining_ms)
+            return self._delay_first_generation(group, delay, max(remaining_ms - delay_ms, 0))
 
-        # All who are there have joined: it is the others that the delay is for.
-        self._park(group, DelayedJoin(lambda: False, over), delay_ms)
+        return self._end_join_phase_in(group, delay_ms, end)
 
-    def complete_join(self, group: ClassicGroup) -> None:
+    def _complete_join(self, group: ClassicGroup) -> Outcome[Done]:
         """End the join phase: drop who has not come, and tell the others the new generation."""
-        if group.delayed_join is not None:
-            group.delayed_join.abandon()
-            group.delayed_join = None
+        if group.join_deadline is not None:
+            group.join_deadline.cancel()
+            group.join_deadline = None
         if group.state is not PREPARING_REBALANCE:
-            return
+            return NOTHING
         absent = [m for m in group.members.values() if not m.is_awaiting_join and not m.is_static]
         for member in absent:
             log.info("group %s: %s did not rejoin in time", group.group_id, member.member_id)
             self.remove_member(group, member.member_id)
         if not group.members:
-            self._become_empty(group)
-        elif group.elect_joined_leader():
+            value = group.empty_record(self._scheduler.wall_ms())
+            record = group_metadata_record(group.group_id, value)
+            return Outcome(nobody, [record], then=partial(self._become_empty, group, value))
+        if group.elect_joined_leader():
             self._begin_generation(group)
-        else:
-            # Only static members, all absent: their sessions decide.
-            self._wait_for_joins(group)
+            return NOTHING
+        # Only static members, all absent: their sessions decide.
+        return self._wait_for_joins(group)
 
-    def _become_empty(self, group: ClassicGroup) -> None:
-        value = group.empty_record(self._scheduler.wall_ms())
-        error = self._writer.append([group_metadata_record(group.group_id, value)])
+    def _become_empty(
+        self, group: ClassicGroup, value: GroupMetadataValue, error: ErrorCode
+    ) -> None:
         if error is not ErrorCode.NONE:
             # After a failover the generation before would come back, and its members time out.
             log.warning("group %s: empty generation not written: %s", group.group_id, error.name)
@@ -253,17 +244,17 @@ class Rebalancer:
     def _expect_syncs(self, group: ClassicGroup) -> None:
         generation = group.generation_id
 
-        def expired() -> None:
+        def evict() -> Outcome[Done]:
             current = group.generation_id == generation and group.pending_sync
             if not current or group.state not in (COMPLETING_REBALANCE, STABLE):
-                return
+                return NOTHING
             silent = list(group.pending_sync)
             log.info("group %s: %s did not sync in time", group.group_id, ", ".join(silent))
             for member_id in silent:
                 self.remove_member(group, member_id)
-            self.prepare(group, "members did not sync in time")
+            return self.prepare(group, "members did not sync in time")
 
-        group.sync_deadline = Deadline(self._scheduler, expired)
+        group.sync_deadline = self._deadline(evict)
         group.sync_deadline.extend(group.rebalance_timeout_ms)
 
     def synced(self, group: ClassicGroup, member: ClassicMember) -> None:
@@ -281,7 +272,7 @@ class Rebalancer:
                 self.extend_session(group, member)
                 reply(sync_refusal(error))
 
-    def hand_out_assignment(self, group: ClassicGroup) -> None:
+    def hand_out_assignment(self, group: ClassicGroup) -> Outcome[Done]:
         """The generation is in the log: when it is committed, all who wait get their share."""
         waiting: list[tuple[SyncReply, SyncGroupResponse]] = []
         for member in group.members.values():
@@ -294,7 +285,7 @@ class Rebalancer:
             for reply, response in waiting:
                 reply(response if error is ErrorCode.NONE else sync_refusal(error))
 
-        self._writer.after_commit(committed)
+        return Outcome(committed, after=group.record_offset)
 
     def assigned(self, group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse:
         """A member's share of the current generation."""
@@ -306,18 +297,19 @@ class Rebalancer:
 
     # -- loading and unloading -----------------------------------------------------------------
 
-    def resume(self, group: ClassicGroup) -> None:
+    def resume(self, group: ClassicGroup) -> Outcome[Done]:
         """A group came from the log: its members have to show that they are alive."""
         for member in group.members.values():
             self.extend_session(group, member)
         if len(group.members) > self._config.group_max_size:
-            self.prepare(group, f"{len(group.members)} members are more than group.max.size")
+            return self.prepare(group, f"{len(group.members)} members are more than group.max.size")
+        return NOTHING
 
     def bury(self, group: ClassicGroup, error: ErrorCode) -> None:
         """The group is deleted or led elsewhere: stop its timers, answer `error` to who waits."""
         group.fire(GroupEvent.REMOVED, self._scheduler.wall_ms())
-        if group.delayed_join is not None:
-            group.delayed_join.abandon()
+        if group.join_deadline is not None:
+            group.join_deadline.cancel()
         if group.sync_deadline is not None:
             group.sync_deadline.cancel()
         for member_id in list(group.pending_members):

@@ -1,8 +1,7 @@
-"""The operations that wait in a purgatory: for all replicas, for data, for a group's members.
+"""The operations that wait in a purgatory: for all replicas, for data, for deletions.
 
 They know what completes them, and nothing of logs or messages: partitions and answers come in as
-callables. Follows Kafka's `DelayedProduce`, `DelayedDeleteRecords`, `DelayedFetch` and
-`DelayedJoin`.
+callables. Follows Kafka's `DelayedProduce`, `DelayedDeleteRecords` and `DelayedFetch`.
 """
 
 from __future__ import annotations
@@ -115,23 +114,3 @@ class DelayedFetch(DelayedOperation):
 
     def on_complete(self) -> None:
         self._answer()
-
-
-class DelayedJoin(DelayedOperation):
-    """The join phase of a group: over when all members have joined, or at its deadline.
-
-    `all_joined()` says whether the phase may end before that; `over()` ends it.
-    """
-
-    __slots__ = ("_all_joined", "_over")
-
-    def __init__(self, all_joined: Callable[[], bool], over: Callable[[], None]) -> None:
-        super().__init__()
-        self._all_joined = all_joined
-        self._over = over
-
-    def try_complete(self, key: Hashable) -> bool:
-        return self._all_joined()
-
-    def on_complete(self) -> None:
-        self._over()

@@ -50,13 +50,6 @@ class DelayedOperation:
         self.on_complete()
         return True
 
-    def abandon(self) -> None:
-        """Wait no longer, and complete never. Legal, and without effect, once it is done."""
-        if not self.done:
-            self.done = True
-            if self._purgatory is not None:
-                self._purgatory.forget(self)
-
 
 class Purgatory:
     """All delayed operations of one kind."""

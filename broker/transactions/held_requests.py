@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from broker.coordinator.coordinator_runtime import Done
+from broker.coordinator.outcome import Done
 from broker.transactions.producer_identity import Identity
 from storage.ports import Scheduler, Timer
 from storage.topic_partition import TopicPartition

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 
 from broker.coordinator.coordinator_log import CoordinatorLog
 from broker.coordinator.coordinator_partitions import partition_for
-from broker.coordinator.coordinator_runtime import CoordinatorRuntime, Done
+from broker.coordinator.coordinator_runtime import CoordinatorRuntime
+from broker.coordinator.outcome import Done
 from broker.transactions.id_pattern import InvalidPattern, whole_match
 from broker.transactions.marker_sender import MarkerSender
 from broker.transactions.producer_identity import NOBODY, Identity

@@ -20,7 +20,8 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 
 from broker.coordinator.coordinator_log import LogRecord, Record, TransactionMarker
-from broker.coordinator.coordinator_runtime import Done, ShardContext
+from broker.coordinator.coordinator_runtime import ShardContext
+from broker.coordinator.outcome import Done
 from broker.transactions.held_requests import Addition, HeldRequests
 from broker.transactions.marker_sender import MarkerSender, PendingMarkers
 from broker.transactions.producer_identity import NOBODY, Identity

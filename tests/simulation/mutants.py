@@ -15,7 +15,7 @@ from broker.apis.produce import ProduceApi, refuse_produce
 from broker.apis.producer_id_manager import ProducerIdManager
 from broker.apis.single_produce import SingleProduce
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime, ShardContext
-from broker.groups import group_shard
+from broker.groups.classic_group import ClassicGroup
 from broker.replication.fetch_session import FetchSession
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
@@ -88,7 +88,7 @@ def stale_generation_commits() -> Iterator[None]:
     def commit_error(*_arguments: Any, **_options: Any) -> ErrorCode:
         return ErrorCode.NONE
 
-    with patch.object(group_shard, "commit_error", commit_error):
+    with patch.object(ClassicGroup, "commit_error", commit_error):
         yield
 
 
@@ -97,10 +97,10 @@ def commit_acknowledged_before_append() -> Iterator[None]:
     """Offsets are answered for, and written 0.4 s later."""
     real = ShardContext.append
 
-    def append(self: ShardContext, records: Any) -> ErrorCode:
+    def append(self: ShardContext, records: Any, transaction: Any = None) -> ErrorCode:
         if not records or records[0][0][:2] not in OFFSET_KEYS:
-            return real(self, records)
-        self._scheduler.call_later(400.0, lambda: real(self, records) and None)
+            return real(self, records, transaction)
+        self._scheduler.call_later(400.0, lambda: real(self, records, transaction) and None)
         return ErrorCode.NONE
 
     with patch.object(ShardContext, "append", append):

@@ -1,4 +1,4 @@
-"""Shards that only remember: append, replay, commit, load, unload."""
+"""Shards that only remember: decide, append, replay, commit, reply; load, unload."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from broker.coordinator.coordinator_log import (
     TransactionMarker,
 )
 from broker.coordinator.coordinator_runtime import (
+    RECORDS_PER_BATCH,
     CoordinatorRuntime,
     ShardContext,
 )
+from broker.coordinator.outcome import AT_ONCE, Outcome
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode, ProtocolError
 from tests.in_memory_coordinator_log import InMemoryCoordinatorLog
@@ -31,6 +33,7 @@ class Memory:
         self.context = context
         self.seen: list[object] = []
         self.answers: list[ErrorCode] = []
+        self.told: list[tuple[ErrorCode, object]] = []
         self.producers: list[int] = []
 
     def replay(self, record: LogRecord) -> None:
@@ -48,11 +51,15 @@ class Memory:
     def on_unloaded(self) -> None:
         self.seen.append("unloaded")
 
-    def write(self, key: bytes) -> ErrorCode:
-        error = self.context.append([(key, b"v")])
-        if error is ErrorCode.NONE:
-            self.context.after_commit(self.answers.append)
-        return error
+    def write(self, key: bytes) -> None:
+        self.submit(Outcome(None, [(key, b"v")]))
+
+    def submit(self, outcome: Outcome[object]) -> None:
+        def done(error: ErrorCode, reply: object) -> None:
+            self.answers.append(error)
+            self.told.append((error, reply))
+
+        self.context.submit(lambda: outcome, done)
 
 
 class World:
@@ -77,7 +84,7 @@ def test_a_record_is_replayed_at_append_and_answered_at_commit() -> None:
     world = led()
     world.log.commit_at_once = False
     shard = world.shard()
-    assert shard.write(b"a") is ErrorCode.NONE
+    shard.write(b"a")
     assert shard.seen == ["loaded", (0, b"a")]
     assert shard.answers == []
     world.log.commit(0)
@@ -88,32 +95,138 @@ def test_a_record_is_replayed_at_append_and_answered_at_commit() -> None:
 def test_replies_leave_in_order_and_only_for_what_is_committed() -> None:
     world = led()
     world.log.commit_at_once = False
-    context = world.shard().context
-    calls: list[tuple[str, ErrorCode]] = []
+    shard = world.shard()
     for name in ("a", "b", "c"):
-        context.append([(name.encode(), b"v")])
-        context.after_commit(lambda error, name=name: calls.append((name, error)))  # type: ignore[misc]
-    context.after_commit(lambda error: calls.append(("a again", error)), 0)
+        shard.submit(Outcome(name, [(name.encode(), b"v")]))
+    shard.submit(Outcome("a again", after=0))
     world.log.commit(0, 0)
-    assert calls == [("a", ErrorCode.NONE), ("a again", ErrorCode.NONE)]
+    assert shard.told == [(ErrorCode.NONE, "a"), (ErrorCode.NONE, "a again")]
     world.log.commit(0)
-    assert calls[2:] == [("b", ErrorCode.NONE), ("c", ErrorCode.NONE)]
+    assert shard.told[2:] == [(ErrorCode.NONE, "b"), (ErrorCode.NONE, "c")]
 
 
 def test_a_refused_append_is_not_replayed() -> None:
     world = led()
     world.log.append_error = ErrorCode.NOT_ENOUGH_REPLICAS
     shard = world.shard()
-    assert shard.write(b"a") is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert (shard.seen, shard.answers) == (["loaded"], [])
+    shard.submit(Outcome("reply", [(b"a", b"v")], committed=lambda: shard.seen.append("wrong")))
+    assert shard.told == [(ErrorCode.COORDINATOR_NOT_AVAILABLE, "reply")]
+    assert shard.seen == ["loaded"]
 
 
-def test_appending_nothing_is_done_at_once() -> None:
+def test_an_outcome_without_records_is_told_at_once() -> None:
+    world = led()
+    world.log.commit_at_once = False
+    shard = world.shard()
+    shard.write(b"a")
+    shard.submit(Outcome("refused", error=ErrorCode.ILLEGAL_GENERATION))
+    shard.submit(Outcome("written, too", [(b"b", b"v")], after=AT_ONCE))
+    assert shard.told == [
+        (ErrorCode.ILLEGAL_GENERATION, "refused"),
+        (ErrorCode.NONE, "written, too"),
+    ]
+
+
+def test_an_error_may_be_the_reply_to_what_is_committed() -> None:
+    world = led()
+    world.log.commit_at_once = False
+    shard = world.shard()
+    shard.submit(Outcome("later", [(b"a", b"v")], error=ErrorCode.CONCURRENT_TRANSACTIONS))
+    assert shard.told == []
+    world.log.commit(0)
+    assert shard.told == [(ErrorCode.CONCURRENT_TRANSACTIONS, "later")]
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_what_follows_from_an_append_takes_its_place(refused: bool) -> None:
+    world = led()
+    world.log.commit_at_once = False
+    shard = world.shard()
+    errors: list[ErrorCode] = []
+
+    def then(error: ErrorCode) -> Outcome[object]:
+        errors.append(error)
+        assert ((0, b"a") in shard.seen) is not refused, "the records are replayed before"
+        return Outcome("second") if refused else Outcome("second", [(b"b", b"v")])
+
+    if refused:
+        world.log.append_error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    shard.submit(Outcome("first", [(b"a", b"v")], then=then))
+    world.log.commit(0, 0)
+    assert errors == [ErrorCode.NOT_COORDINATOR if refused else ErrorCode.NONE]
+    assert shard.told == ([(ErrorCode.NONE, "second")] if refused else [])
+    world.log.commit(0)
+    assert shard.told == [(ErrorCode.NONE, "second")]
+
+
+def test_an_outcome_that_nothing_follows_stands() -> None:
+    world = led()
+    world.log.append_error = ErrorCode.NOT_ENOUGH_REPLICAS
+    shard = world.shard()
+    shard.submit(Outcome("stands", [(b"a", b"v")], after=AT_ONCE, then=lambda error: None))
+    assert shard.told == [(ErrorCode.NONE, "stands")]
+
+
+def test_many_records_are_several_batches_until_one_is_refused() -> None:
     world = led()
     shard = world.shard()
-    assert shard.context.append([]) is ErrorCode.NONE
-    shard.context.after_commit(shard.answers.append)
-    assert shard.answers == [ErrorCode.NONE]
+    records = [(b"k", b"v")] * (2 * RECORDS_PER_BATCH + 1)
+    shard.submit(Outcome("in slices", records, atomic=False))
+    assert (world.log.appends, len(world.log.records[0])) == (3, len(records))
+    shard.submit(Outcome("in one", records))
+    assert world.log.appends == 4
+    world.log.append_error = ErrorCode.KAFKA_STORAGE_ERROR
+    shard.submit(Outcome("refused", records, atomic=False))
+    assert shard.told[2:] == [(ErrorCode.NOT_COORDINATOR, "refused")]
+    assert len(world.log.records[0]) == 2 * len(records)
+
+
+def test_what_follows_a_commit_waits_for_longer_than_the_reply() -> None:
+    world = led()
+    world.log.commit_at_once = False
+    shard = world.shard()
+    shard.submit(Outcome(None, [(b"a", b"v")], committed=lambda: shard.seen.append("committed")))
+    world.scheduler.run_for(TIMEOUT_MS)
+    assert shard.answers == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    world.log.commit(0)
+    assert shard.seen[-1] == "committed"
+    world.log.commit_at_once = True
+    shard.submit(Outcome(None, committed=lambda: shard.seen.append("all is")))
+    assert shard.seen[-1] == "all is"
+
+
+def test_a_commit_reaches_no_shard_that_was_unloaded() -> None:
+    world = led()
+    world.log.commit_at_once = False
+    shard = world.shard()
+    shard.submit(Outcome(None, [(b"a", b"v")], committed=lambda: shard.seen.append("wrong")))
+    world.runtime.on_resigned(0)
+    world.log.commit(0)
+    assert shard.seen[-1] == "unloaded"
+
+
+def test_a_partition_that_is_not_served_here_decides_nothing() -> None:
+    world = led()
+    refusals: list[ErrorCode] = []
+    told: list[object] = []
+
+    def submit(partition: int) -> None:
+        world.runtime.submit(
+            partition,
+            lambda shard: Outcome(shard),
+            lambda error, reply: told.append((error, reply)),
+            refusals.append,
+        )
+
+    submit(0)
+    submit(1)
+    world.log.hold_loads = True
+    world.runtime.on_elected(1, 1)
+    submit(1)
+    assert refusals == [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
+    assert told == [(ErrorCode.NONE, world.shard())]
+    world.runtime.submit_to_all(Outcome, lambda error, reply: told.append(reply))
+    assert told[1:] == [world.shard()], "one that loads has nothing to decide"
 
 
 def test_a_reply_does_not_wait_for_ever() -> None:
@@ -140,11 +253,11 @@ def test_resigning_answers_what_is_parked() -> None:
     assert shard.answers == [ErrorCode.NOT_COORDINATOR]
     assert shard.seen[-1] == "unloaded"
     assert world.runtime.shard(0) is ErrorCode.NOT_COORDINATOR
-    assert shard.write(b"b") is ErrorCode.NOT_COORDINATOR
-    shard.context.after_commit(shard.answers.append)
+    shard.write(b"b")
+    shard.submit(Outcome(None, after=0))
     world.log.commit(0)
     world.scheduler.run_for(60_000)
-    assert shard.answers == [ErrorCode.NOT_COORDINATOR] * 2
+    assert shard.answers == [ErrorCode.NOT_COORDINATOR] * 3
 
 
 def test_a_new_leader_replays_all_of_the_log() -> None:
@@ -165,7 +278,7 @@ def test_what_was_loaded_is_shown_when_it_is_committed() -> None:
     world.log.append(0, 1, [(b"a", b"v")])
     world.runtime.on_elected(0, 1)
     shard = world.shard()
-    shard.context.after_commit(shard.answers.append)
+    shard.submit(Outcome(None, after=shard.context.last_offset))
     assert shard.answers == []
     world.log.commit(0)
     assert shard.answers == [ErrorCode.NONE]
@@ -250,13 +363,13 @@ def test_markers_reach_their_shard() -> None:
 
 def test_records_of_a_transaction_are_replayed_with_their_producer() -> None:
     world = led()
-    context = world.shard().context
+    shard = world.shard()
     transaction = TransactionalAppend(TransactionalProducer("x", 7, 0))
-    assert context.append([(b"a", b"1")], transaction) is ErrorCode.NONE
-    assert context.append([(b"b", b"2")]) is ErrorCode.NONE
-    assert world.shard().producers == [7, -1]
+    shard.submit(Outcome(None, [(b"a", b"1")], transaction=transaction))
+    shard.submit(Outcome(None, [(b"b", b"2")]))
+    assert shard.producers == [7, -1]
     assert world.log.records[0] == [LogRecord(0, b"a", b"1", 7), LogRecord(1, b"b", b"2")]
-    assert context.high_watermark == 2
+    assert shard.context.high_watermark == 2
 
 
 def test_a_transaction_is_verified_before_an_append() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from broker.purgatory.delayed_operations import (
     DelayedFetch,
-    DelayedJoin,
     DelayedProduce,
     PendingAck,
 )
@@ -100,21 +99,3 @@ def test_a_fetch_answers_when_a_read_is_enough_and_reads_once_more_at_its_deadli
     scheduler.run_for(500)
     assert answers == ["first", "late"]
     assert reads == [False, True, False]
-
-
-def test_a_join_phase_is_over_when_all_have_joined_or_at_its_time() -> None:
-    scheduler = SimScheduler()
-    purgatory = Purgatory("Rebalance", scheduler)
-    joined: list[str] = []
-    over: list[str] = []
-    first = DelayedJoin(lambda: len(joined) == 2, lambda: over.append("first"))
-    purgatory.watch(first, ["group"], 500)
-    joined.append("a")
-    purgatory.check("group")
-    assert over == []
-    joined.append("b")
-    purgatory.check("group")
-    assert over == ["first"]
-    purgatory.watch(DelayedJoin(lambda: False, lambda: over.append("second")), ["group"], 500)
-    scheduler.run_for(500)
-    assert over == ["first", "second"]

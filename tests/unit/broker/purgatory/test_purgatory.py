@@ -89,17 +89,3 @@ def test_a_node_that_stops_expires_all_that_waits() -> None:
     purgatory.complete_everything()
     assert [(o.completed, o.expired) for o in operations] == [(1, 1), (1, 1)]
     assert len(purgatory) == 0
-
-
-def test_an_abandoned_operation_completes_never() -> None:
-    scheduler = SimScheduler()
-    purgatory = Purgatory("test", scheduler)
-    operation = Waiting()
-    operation.ready = True
-    purgatory.watch(operation, ["a"], 100)
-    operation.abandon()
-    operation.abandon()
-    assert purgatory.check("a") == 0
-    scheduler.run_for(1000)
-    assert (operation.completed, operation.expired, len(purgatory)) == (0, 0, 0)
-    assert not operation.complete()

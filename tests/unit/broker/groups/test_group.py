@@ -15,13 +15,7 @@ from broker.groups.classic_group_state import (
 )
 from broker.groups.classic_member import ClassicMember
 from broker.groups.committed_offset import CommittedOffset
-from broker.groups.offset_protocol import (
-    commit_error,
-    commit_error_without_group,
-    delete_group_error,
-    delete_offsets_error,
-    expiry_clock,
-)
+from broker.groups.group import Group, commit_error_without_group
 from protocol.errors import ErrorCode
 from protocol.messages.join_group import JoinGroupRequestProtocol
 
@@ -59,35 +53,35 @@ def test_without_a_group() -> None:
     ],
 )
 def test_commits(state: ClassicGroupState, outside: str, member: str, old: str) -> None:
-    group = group_in(state)
-    assert commit_error(group, "", None, -1).name == outside
-    assert commit_error(group, "m", None, 3).name == member
-    assert commit_error(group, "m", None, 2).name == old
+    group: Group = group_in(state)
+    assert group.commit_error("", None, -1, False).name == outside
+    assert group.commit_error("m", None, 3, False).name == member
+    assert group.commit_error("m", None, 2, False).name == old
 
 
 def test_commits_of_static_members() -> None:
     group = group_in(STABLE)
-    assert commit_error(group, "m", "i", 3) is NONE
-    assert commit_error(group, "other", "i", 3) is ErrorCode.FENCED_INSTANCE_ID
-    assert commit_error(group, "m", "x", 3) is ErrorCode.UNKNOWN_MEMBER_ID
-    assert commit_error(group, "m", None, -1) is ErrorCode.ILLEGAL_GENERATION
+    assert group.commit_error("m", "i", 3, False) is NONE
+    assert group.commit_error("other", "i", 3, False) is ErrorCode.FENCED_INSTANCE_ID
+    assert group.commit_error("m", "x", 3, False) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert group.commit_error("m", None, -1, False) is ErrorCode.ILLEGAL_GENERATION
 
 
 def test_transactional_commits_are_not_held_up_by_a_rebalance() -> None:
     group = group_in(COMPLETING_REBALANCE)
-    assert commit_error(group, "", None, -1, is_transactional=True) is NONE
-    assert commit_error(group, "m", None, 3, is_transactional=True) is NONE
-    assert commit_error(group, "m", None, 2, is_transactional=True) is ErrorCode.ILLEGAL_GENERATION
+    assert group.commit_error("", None, -1, True) is NONE
+    assert group.commit_error("m", None, 3, True) is NONE
+    assert group.commit_error("m", None, 2, True) is ErrorCode.ILLEGAL_GENERATION
 
 
 def test_deletes() -> None:
-    assert delete_group_error(group_in(EMPTY)) is NONE
-    assert delete_group_error(group_in(STABLE)) is ErrorCode.NON_EMPTY_GROUP
-    assert delete_group_error(group_in(DEAD)) is ErrorCode.GROUP_ID_NOT_FOUND
-    assert delete_offsets_error(group_in(EMPTY)) is NONE
-    assert delete_offsets_error(group_in(STABLE)) is NONE
-    assert delete_offsets_error(group_in(STABLE, "connect")) is ErrorCode.NON_EMPTY_GROUP
-    assert delete_offsets_error(group_in(DEAD)) is ErrorCode.GROUP_ID_NOT_FOUND
+    assert group_in(EMPTY).delete_error() is NONE
+    assert group_in(STABLE).delete_error() is ErrorCode.NON_EMPTY_GROUP
+    assert group_in(DEAD).delete_error() is ErrorCode.GROUP_ID_NOT_FOUND
+    assert group_in(EMPTY).delete_offsets_error() is NONE
+    assert group_in(STABLE).delete_offsets_error() is NONE
+    assert group_in(STABLE, "connect").delete_offsets_error() is ErrorCode.NON_EMPTY_GROUP
+    assert group_in(DEAD).delete_offsets_error() is ErrorCode.GROUP_ID_NOT_FOUND
 
 
 @pytest.mark.parametrize(
@@ -102,20 +96,20 @@ def test_deletes() -> None:
     ],
 )
 def test_from_when_retention_counts(state: ClassicGroupState, kind: str, since: int | None) -> None:
-    clock = expiry_clock(group_in(state, kind))
+    clock = group_in(state, kind).expiry_clock()
     assert (None if clock is None else clock(OFFSET)) == since
 
 
 def test_retention_of_simple_and_of_old_groups_counts_from_the_commit() -> None:
-    clock = expiry_clock(ClassicGroup("simple", 2_000))
+    clock = ClassicGroup("simple", 2_000).expiry_clock()
     assert clock is not None and clock(OFFSET) == 1_000
     group = group_in(EMPTY)
     group.state_timestamp_ms = -1
-    clock = expiry_clock(group)
+    clock = group.expiry_clock()
     assert clock is not None and clock(OFFSET) == 1_000
 
 
 def test_a_stable_group_whose_topics_are_unknown_expires_nothing() -> None:
     group = group_in(STABLE)
     group.subscribed_topics = None
-    assert expiry_clock(group) is None
+    assert group.expiry_clock() is None

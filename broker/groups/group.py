@@ -1,0 +1,63 @@
+"""A group as its shard sees it, whatever protocol its members speak.
+
+Owns the interface alone. `classic_group` is the one kind that there is; a kind beside it answers
+the same questions, and has handlers of its own for what its members ask. Follows Kafka's `Group`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from broker.coordinator.coordinator_log import Record
+from broker.groups.committed_offset import CommittedOffset
+from protocol.errors import ErrorCode
+from protocol.messages.list_groups import ListedGroup
+
+GROUP_ID_NOT_FOUND_FROM = 9
+"""OffsetCommit from this version on says GROUP_ID_NOT_FOUND, earlier ILLEGAL_GENERATION."""
+
+
+class Group(Protocol):
+    """One group of `GroupShard.groups`."""
+
+    group_id: str
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody is in it or about to join: without offsets it is forgotten."""
+
+    def commit_error(
+        self, member_id: str, instance_id: str | None, generation_id: int, is_transactional: bool
+    ) -> ErrorCode:
+        """Whether this member, in this generation, may commit offsets."""
+
+    def delete_error(self) -> ErrorCode:
+        """Whether the whole group may be deleted."""
+
+    def delete_offsets_error(self) -> ErrorCode:
+        """Whether offsets may be deleted, of topics that `is_subscribed_to` denies."""
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Whether members consume `topic`. Where that cannot be known, they might."""
+
+    def expiry_clock(self) -> Callable[[CommittedOffset], int] | None:
+        """From when an offset's retention counts (KIP-211), in ms since the epoch.
+
+        None: nothing expires now.
+        """
+
+    def tombstones(self) -> list[Record]:
+        """The records that delete it, apart from its offsets'."""
+
+    def listed(self) -> ListedGroup:
+        """As ListGroups shows it."""
+
+
+def commit_error_without_group(generation_id: int, api_version: int) -> ErrorCode:
+    """Whether offsets may be committed to a group that does not exist: only outside of a group."""
+    if generation_id < 0:
+        return ErrorCode.NONE
+    if api_version >= GROUP_ID_NOT_FOUND_FROM:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    return ErrorCode.ILLEGAL_GENERATION
