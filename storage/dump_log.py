@@ -72,7 +72,10 @@ def describe_file(name: str, data: bytes, *, with_records: bool = False) -> Iter
         return _leader_epochs(data)
     if name in (META_PROPERTIES, PARTITION_METADATA, CLEAN_SHUTDOWN, "quorum-state"):
         return iter(data.decode("utf-8", "replace").splitlines())
-    raise UnknownFile(f"{name} is no file of a data folder that dump-log knows")
+    raise UnknownFile(
+        f"dump-log cannot read '{name}': expected .log, .index, .timeindex, .txnindex, .snapshot, "
+        ".checkpoint, a checkpoint without a suffix, quorum-state or meta.properties"
+    )
 
 
 def _segment(data: bytes, with_records: bool) -> Iterator[str]:

@@ -36,14 +36,14 @@ Start one from a file with Kafka's own keys:
 """
 
 _CONFIG_HELP = (
-    "A file in Kafka's server.properties syntax; also by the environment, OTTLA_CONFIG. Without "
-    "it: the single-node profile."
+    "A file in Kafka's server.properties syntax; the environment variable OTTLA_CONFIG names one, "
+    "too. Without a file: the single-node profile."
 )
 _CLUSTER_ID_HELP = (
-    "The id of the cluster, 22 characters of base64url: empty folders are formatted with it. "
-    "A node of one makes up its own; several nodes must be given the same."
+    "The cluster ID, 22 characters of base64url: empty folders are formatted with it. A single "
+    "node makes up its own; all nodes of a larger cluster need the same one."
 )
-_OVERRIDE_HELP = "One key of Kafka's server.properties, above the file. May be given repeatedly."
+_OVERRIDE_HELP = "One key of Kafka's server.properties; wins over the file. May be repeated."
 
 
 def run_cli(arguments: Sequence[str]) -> int:
@@ -52,7 +52,9 @@ def run_cli(arguments: Sequence[str]) -> int:
         check_installation()
         code = ottla.main(list(arguments), prog_name="ottla", standalone_mode=False)
     except click.ClickException as error:
-        return _refused(f"{error.format_message()} (see: ottla --help)")
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        command = context.command_path if context is not None else "ottla"
+        return _refused(f"{error.format_message()} (see: {command} --help)")
     except (StartError, ConfigError) as error:
         return _refused(str(error))
     except OSError as error:
@@ -106,7 +108,7 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
     is_eager=True,
     expose_value=False,
     callback=_version,
-    help="Print the version and end.",
+    help="Show the version and exit.",
 )
 @click.pass_context
 def ottla(context: click.Context) -> None:
@@ -121,9 +123,9 @@ def ottla(context: click.Context) -> None:
 def serve(config_file: str | None, overrides: tuple[str, ...], cluster_id: str | None) -> None:
     """Start a broker and run it in the foreground until Ctrl-C or SIGTERM.
 
-    Data folders that are empty are formatted first, where the node is a cluster of its own or
-    --cluster-id says which one it belongs to. Without --config the single-node profile
-    applies: one broker on localhost:9092 that is its own controller, with its data in ./data.
+    Empty data folders are formatted first, if the node is a cluster of its own or --cluster-id
+    names its cluster. Without --config the single-node profile applies: one broker on
+    localhost:9092 that is its own controller, with its data in ./data.
     """
     config = _loaded(config_file, overrides)
     from broker.process.logging_setup import configure_logging
@@ -143,9 +145,9 @@ def format_command(
 ) -> None:
     """Format the data folders of a node, as kafka-storage format does.
 
-    serve does this by itself for a node that is a cluster of its own. Several nodes need one id for
-    all: without --cluster-id, one is proposed. Folders that are formatted already are left as they
-    are, and those of another cluster are refused.
+    serve does this by itself for a node that is a cluster of its own. All nodes of a larger cluster
+    need the same cluster ID: without --cluster-id, one is proposed. Folders that are formatted
+    already are left as they are; folders of another cluster are refused.
     """
     config = _loaded(config_file, overrides)
     from broker.process.server import format_folders
@@ -178,7 +180,7 @@ def format_command(
     "Default: those of the folder, else 9092.",
 )
 def cluster(brokers: int | None, folder: str, first_port: int | None) -> None:
-    """Start several nodes on this machine and show how they are, until Ctrl-C.
+    """Start several nodes on this machine and show their state until Ctrl-C.
 
     \b
     Each is a process of its own, with its files in DIR:
@@ -186,16 +188,18 @@ def cluster(brokers: int | None, folder: str, first_port: int | None) -> None:
       DIR/broker-1/data         its data, kept for the next start
       DIR/broker-1/ottla.log    what it prints
 
-    A node that dies is shown and not started again: the command that does is shown too. With more
+    A node that dies is not started again: the command that starts it is shown. If you ask for more
     nodes than the folder has, the new ones join as brokers. Up to five nodes, an odd number, are
-    controllers. Ctrl-C stops all of them cleanly, a second one kills them.
+    controllers. Ctrl-C stops all of them cleanly, a second Ctrl-C kills them.
     """
     from broker.command.cluster_command import run_cluster
 
     raise click.exceptions.Exit(run_cluster(folder, brokers, first_port))
 
 
-@ottla.command(short_help="Say how a running cluster is: 0 healthy, 1 degraded, 2 not there.")
+@ottla.command(
+    short_help="Show a cluster's health (exit code: 0 healthy, 1 degraded, 2 unreachable)."
+)
 @click.option(
     "--bootstrap-server",
     default="localhost:9092",
@@ -203,19 +207,19 @@ def cluster(brokers: int | None, folder: str, first_port: int | None) -> None:
     metavar="HOST:PORT",
     help="Any node of the cluster, or several, separated by commas.",
 )
-@click.option("--watch", is_flag=True, help="Again every two seconds, until Ctrl-C.")
-@click.option("--json", "as_json", is_flag=True, help="One line of JSON.")
+@click.option("--watch", is_flag=True, help="Refresh every two seconds until Ctrl-C.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
 def status(bootstrap_server: str, watch: bool, as_json: bool) -> None:
-    """Say how a running cluster is, as one of its nodes sees it.
+    """Show a cluster's health, as one of its nodes sees it.
 
     \b
     Brokers, the controller and its followers, and the partitions that lack replicas:
-      offline           without a leader, nobody can use it
+      offline           no leader: nobody can use it
       under min ISR     producers with acks=all are refused
       under-replicated  fewer replicas in sync than it has
 
-    The exit code is 0 where nothing lacks, 1 where something does, 2 where no node answers. Works
-    with Apache Kafka too.
+    The exit code is 0 if the cluster is healthy, 1 if it is degraded, 2 if no broker answered.
+    Works with Apache Kafka too.
     """
     from broker.command.status_command import run_status
 
@@ -230,7 +234,7 @@ def dump_log(file: str, records: bool) -> None:
 
     FILE may be a segment (.log), an index (.index, .timeindex), a snapshot of producers or of
     metadata (.snapshot, .checkpoint), an offset or epoch checkpoint, partition.metadata,
-    quorum-state or meta.properties. What is damaged is said; nothing is changed.
+    quorum-state or meta.properties. Damage is reported; nothing is modified.
     """
     from pathlib import Path
 
@@ -248,9 +252,11 @@ def dump_log(file: str, records: bool) -> None:
 def _loaded(config_file: str | None, overrides: tuple[str, ...]) -> BrokerConfig:
     config = load_config(config_file, overrides)
     if config.profile_name is not None:
-        folders = ", ".join(config.log_dirs)
+        folders = ", ".join(
+            one if one.startswith(("/", ".")) else f"./{one}" for one in config.log_dirs
+        )
         say(
-            f"ottla: no --config given, so the {config.profile_name} profile applies "
+            f"ottla: no --config: using the {config.profile_name} profile "
             f"(node {config.node_id}, data in {folders})",
             error=True,
         )
@@ -262,4 +268,4 @@ def _loaded(config_file: str | None, overrides: tuple[str, ...]) -> BrokerConfig
 def _announce(config: BrokerConfig, endpoints: Sequence[EndPoint]) -> None:
     """The one line that says: clients may connect now."""
     where = ", ".join(str(one).partition("://")[2] for one in endpoints)
-    say(f"ottla: node {config.node_id} accepts connections on {where} (Ctrl-C stops it)")
+    say(f"ottla: node {config.node_id} is ready: connect to {where} (press Ctrl-C to stop)")

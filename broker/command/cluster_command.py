@@ -187,7 +187,7 @@ class _Cluster:
         left = [one for one in self._view.nodes.values() if one.state is NodeState.ELSEWHERE]
         self._show()
         for view in left:
-            _say(f"node {view.node.node_id} was started by hand and goes on")
+            _say(f"node {view.node.node_id} was started by hand and keeps running")
 
     def _wait_for(self, wave: Sequence[int]) -> None:
         noticed = time.monotonic() + _STOP_NOTICE_S
@@ -197,7 +197,7 @@ class _Cluster:
             self._show()
             if time.monotonic() > noticed:
                 noticed = float("inf")
-                _say("this takes long; Ctrl-C again kills what is left")
+                _say("this takes long; press Ctrl-C again to kill what is left")
             time.sleep(_POLL_S)
         for node_id in self._processes:
             self._look_at(node_id)
@@ -243,9 +243,9 @@ def introduction(folder: ClusterFolder) -> str:
         roles = "each is broker and controller" if number > 1 else "it is broker and controller"
     else:
         roles = f"controllers are {', '.join(map(str, ids))}"
+    where = folder.path if folder.path.is_absolute() else f"./{folder.path}"
     return (
-        f"{what} {folder.cluster_id} in {folder.path}, "
-        f"{number} node{'' if number == 1 else 's'}, {roles}"
+        f"{what} {folder.cluster_id} in {where}, {number} node{'' if number == 1 else 's'}, {roles}"
     )
 
 

@@ -86,7 +86,7 @@ class ClusterView:
         }
         if self.all_serve:
             now["servers"] = (
-                f"the cluster serves: bootstrap servers {self.layout.bootstrap_servers}"
+                f"the cluster is ready: bootstrap servers {self.layout.bootstrap_servers}"
             )
         if self.status is not None:
             now["controller"] = _controller(self.status)
@@ -115,7 +115,9 @@ class ClusterView:
                 lines += [f"    {one.start_command}"]
         if self._health:
             lines.append(self._health)
-        lines.append(f"bootstrap servers {self.layout.bootstrap_servers} (Ctrl-C stops them all)")
+        lines.append(
+            f"bootstrap servers {self.layout.bootstrap_servers} (press Ctrl-C to stop them all)"
+        )
         return lines
 
 

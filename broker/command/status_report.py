@@ -95,7 +95,7 @@ def _quorum_rows(quorum: QuorumState) -> list[list[str]]:
         if one.node_id == quorum.leader_id:
             rows.append([str(one.node_id), "voter", "leader"])
         elif one.behind_ms < 0:
-            rows.append([str(one.node_id), "voter", "lagging: not heard of since the election"])
+            rows.append([str(one.node_id), "voter", "lagging: no contact since the election"])
         else:
             state = f"lagging for {one.behind_ms / 1000:.1f} s" if one.lagging else "follows"
             rows.append([str(one.node_id), "voter", f"{state}, lag {one.lag}"])

@@ -154,7 +154,7 @@ class BrokerConfig(BrokerConfigFields):
         for endpoint in listeners:
             if endpoint.security_protocol != _PLAINTEXT:
                 text = f"{endpoint} is {endpoint.security_protocol}"
-                raise ConfigError("listeners", f"listeners: {text}, which is not served yet")
+                raise ConfigError("listeners", f"listeners: {text}, which is not supported yet")
         inter_broker = cast(str | None, values["inter.broker.listener.name"])
         if inter_broker is not None:
             _check_inter_broker(inter_broker.upper(), protocols, self.originals)

@@ -17,22 +17,22 @@ from storage.config_def import ConfigError
 
 # Prefix or whole name → why it is refused.
 _REFUSED: dict[str, str] = {
-    "sasl.": "SASL is not served yet",
-    "ssl.": "TLS is not served yet",
-    "delegation.token.": "delegation tokens are not served yet",
-    "authorizer.class.name": "authorization is not served yet",
-    "connections.max.reauth.ms": "SASL is not served yet",
+    "sasl.": "SASL is not supported yet",
+    "ssl.": "TLS is not supported yet",
+    "delegation.token.": "delegation tokens are not supported yet",
+    "authorizer.class.name": "authorization is not supported yet",
+    "connections.max.reauth.ms": "SASL is not supported yet",
     "principal.builder.class": "Java classes cannot be loaded",
     "security.providers": "Java classes cannot be loaded",
     "client.quota.callback.class": "Java classes cannot be loaded",
     "create.topic.policy.class.name": "Java classes cannot be loaded",
     "alter.config.policy.class.name": "Java classes cannot be loaded",
-    "config.providers": "config providers are not served",
-    "security.inter.broker.protocol": "TLS and SASL are not served yet",
-    "controller.quorum.auto.join.enable": "a dynamic quorum is not served yet",
-    "remote.log.storage.system.enable": "tiered storage is not served",
-    "transaction.two.phase.commit.enable": "two-phase commit is not served",
-    "cordoned.log.dirs": "cordoned log directories are not served yet",
+    "config.providers": "config providers are not supported",
+    "security.inter.broker.protocol": "TLS and SASL are not supported yet",
+    "controller.quorum.auto.join.enable": "a dynamic quorum is not supported yet",
+    "remote.log.storage.system.enable": "tiered storage is not supported",
+    "transaction.two.phase.commit.enable": "two-phase commit is not supported",
+    "cordoned.log.dirs": "cordoned log directories are not supported yet",
 }
 
 # Known to people who come from Kafka before 4.0.
@@ -212,9 +212,9 @@ _NOT_ACTED_ON = (
 def unknown_key(name: str) -> ConfigError:
     """The refusal of a key that neither Kafka nor Ottla has, with the nearest that exists."""
     if name in _REMOVED_IN_4_0:
-        return ConfigError(name, f"{name} was removed in Apache Kafka 4.0; remove the line")
+        return ConfigError(name, f"{name} was removed in Apache Kafka 4.0; remove it")
     if name.startswith("listener.name."):
-        return ConfigError(name, f"{name}: overrides of one listener are not served yet")
+        return ConfigError(name, f"{name}: overrides of one listener are not supported yet")
     import difflib  # only where something is wrong: a start must stay fast
 
     near = difflib.get_close_matches(name, list(BROKER_CONFIG_DEF), n=1, cutoff=0.75)
@@ -235,7 +235,7 @@ def refuse_what_is_not_served(texts: Mapping[str, str]) -> None:
                 None,
             )
             if reason is not None:
-                raise ConfigError(name, f"{name} is set, but {reason}; remove the line")
+                raise ConfigError(name, f"{name} is set, but {reason}; remove it")
 
 
 def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
@@ -246,9 +246,9 @@ def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
         if name in SERVED and name.startswith(_NOT_ACTED_ON):
             yield f"{name}={text} is kept and told to clients, but has no effect yet"
         elif limits_group_configs(name):
-            yield f"{name}={text} holds for the configs of groups that Ottla does not serve yet"
+            yield f"{name}={text} applies to configs of groups that Ottla does not support yet"
         elif not (name in SERVED or name in _QUIET or name.startswith("ottla.")):
-            yield f"{name}={shown(name, text)} is ignored: Ottla does not serve this key yet"
+            yield f"{name}={shown(name, text)} is ignored: Ottla does not support this key yet"
 
 
 def is_default(name: str, text: str) -> bool:

@@ -212,7 +212,11 @@ class BrokerLifecycle:
             return
         error = NO_ANSWER if response is None else ErrorCode(response.error_code)
         if response is None or error:
-            _log.warning("heartbeat not taken: %s", error.name)
+            _log.warning(
+                "heartbeat to the controller failed: %s; without one within the session this "
+                "broker is fenced",
+                error.name,
+            )
             if error is ErrorCode.STALE_BROKER_EPOCH and self._on_unfenced is not None:
                 self._register_again()
                 return

@@ -54,9 +54,9 @@ def open_storage(
     if directories is None:
         if is_one_of_several(config):
             raise StartError(
-                f"{config.log_dirs[0]} is not formatted, and node {config.node_id} is one of "
-                "several: format each with one id for all, ottla format --cluster-id ID --config "
-                "FILE (without the id it proposes one)"
+                f"{config.log_dirs[0]} is not formatted, and all nodes of a cluster need the same "
+                "cluster ID: format each node's folders with ottla format --cluster-id ID --config "
+                "FILE (without --cluster-id it proposes one)"
             )
         return format_storage(config, filesystem, random_bytes, now_ms)
     if directories.node_id != config.node_id:
@@ -79,8 +79,8 @@ def format_storage(
         check_cluster_id(cluster_id)
     elif is_one_of_several(config):
         raise StartError(
-            f"node {config.node_id} is one of several, which need one cluster id for all: give "
-            f"each the same, for example --cluster-id {new_cluster_id(random_bytes)}"
+            "all nodes of a cluster need the same cluster ID; start each with, for example, "
+            f"--cluster-id {new_cluster_id(random_bytes)}"
         )
     for log_dir in _all_dirs(config):
         if filesystem.exists(log_dir):

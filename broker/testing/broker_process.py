@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 
 HOST = "127.0.0.1"
-READY = "accepts connections on"
+READY = "is ready: connect to"
 _PORT_ATTEMPTS = 5
 _POLL_S = 0.01
 _SHOWN_LINES = 200

@@ -370,9 +370,11 @@ class TransactionShard:
             return following
         error = self._write(transactional_id, following, self._send_markers)
         if error is ErrorCode.NONE:
-            log.info("%s: its time is up, the transaction is aborted", transactional_id)
+            log.info("%s: aborting the timed-out transaction", transactional_id)
         else:
-            log.warning("%s: its time is up, but: %s", transactional_id, error.name)
+            log.warning(
+                "%s: could not abort the timed-out transaction: %s", transactional_id, error.name
+            )
         return None
 
     def expire_ids(self) -> None:

@@ -127,7 +127,7 @@ def test_a_cluster_lives_loses_a_node_and_stops(tmp_path: Path, clusters: list[C
     folder = tmp_path / "cluster"
     cluster = Cluster(folder, "--brokers", "3", "--port", str(free_base()))
     clusters.append(cluster)
-    servers = cluster.wait_for(r"the cluster serves: bootstrap servers (\S+)$")[1]
+    servers = cluster.wait_for(r"the cluster is ready: bootstrap servers (\S+)$")[1]
     assert len(servers.split(",")) == 3
     cluster.wait_for("the cluster is healthy")
 

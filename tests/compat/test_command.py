@@ -45,7 +45,7 @@ def refusal(done: subprocess.CompletedProcess[str]) -> str:
     """The one line of a command that refused to start."""
     assert done.returncode == 2, done
     assert "Traceback" not in done.stderr and done.stdout == ""
-    lines = [line for line in done.stderr.splitlines() if "profile applies" not in line]
+    lines = [line for line in done.stderr.splitlines() if "single-node profile" not in line]
     assert len(lines) == 1 and lines[0].startswith("ottla: "), done.stderr
     return lines[0]
 
@@ -89,8 +89,8 @@ def test_a_signal_under_load_stops_it_cleanly(broker: BrokerProcess) -> None:
 
 def test_it_says_two_lines_and_no_more(broker: BrokerProcess) -> None:
     profile, ready = broker.output().splitlines()
-    assert "single-node profile applies" in profile
-    assert ready == f"ottla: node 1 {READY} {HOST}:{broker.port} (Ctrl-C stops it)"
+    assert "using the single-node profile" in profile
+    assert ready == f"ottla: node 1 {READY} {HOST}:{broker.port} (press Ctrl-C to stop)"
 
 
 def test_a_port_that_is_taken(broker: BrokerProcess, tmp_path: Path) -> None:

@@ -107,5 +107,5 @@ def test_markers_and_transaction_indexes() -> None:
 
 def test_texts_and_strangers() -> None:
     assert shown("meta.properties", b"version=1\nnode.id=1\n") == ["version=1", "node.id=1"]
-    with pytest.raises(UnknownFile, match="notes.txt is no file of a data folder"):
+    with pytest.raises(UnknownFile, match="dump-log cannot read 'notes.txt'"):
         shown("notes.txt", b"")

@@ -72,10 +72,10 @@ def test_serve_hands_over_and_says_where_it_listens(
     assert seen[0].num_io_threads == 3
     captured = capsys.readouterr()
     assert captured.out == (
-        "ottla: node 1 accepts connections on localhost:9092, [::1]:9094 (Ctrl-C stops it)\n"
+        "ottla: node 1 is ready: connect to localhost:9092, [::1]:9094 (press Ctrl-C to stop)\n"
     )
     assert captured.err == (
-        "ottla: no --config given, so the single-node profile applies (node 1, data in data)\n"
+        "ottla: no --config: using the single-node profile (node 1, data in ./data)\n"
     )
 
 
@@ -109,7 +109,7 @@ def test_serve_from_a_file_with_overrides_and_warnings(
         (["--fly"], "No such option"),
         (["dump-log", "/no/such/file"], "/no/such/file: No such file"),
         (["dump-log"], "Missing argument 'FILE'"),
-        (["dump-log", __file__], "test_cli.py is no file of a data folder"),
+        (["dump-log", __file__], "dump-log cannot read 'test_cli.py': expected .log"),
     ],
 )
 def test_what_is_wrong_is_one_line(

@@ -117,7 +117,7 @@ def test_it_says_when_all_serve_and_stops_them_in_order(
     nodes: Callable[..., None], said: Said, tmp_path: Path
 ) -> None:
     def story() -> None:
-        said.wait_for("the cluster serves: bootstrap servers localhost:")
+        said.wait_for("the cluster is ready: bootstrap servers localhost:")
         interrupt()
 
     assert run_while(said, story, tmp_path / "c", 3) == 0
@@ -136,7 +136,7 @@ def test_a_node_that_dies_is_shown_and_not_started_again(
     file = tmp_path / "c" / "broker-2.properties"
 
     def story() -> None:
-        said.wait_for("the cluster serves")
+        said.wait_for("the cluster is ready")
         os.kill(pid_of(2, said), signal.SIGKILL)
         said.wait_for("node 2 is dead (killed by SIGKILL, see ")
         said.wait_for(f"serve --config {file}")
@@ -158,7 +158,7 @@ def test_a_node_that_refuses_to_start_says_why(
         interrupt()
 
     assert run_while(said, story, tmp_path / "c", 2) == 1
-    assert "the cluster serves" not in said.text
+    assert "the cluster is ready" not in said.text
 
 
 def test_a_node_may_say_much_before_it_serves_or_refuses(
@@ -186,7 +186,7 @@ def test_a_second_signal_kills(nodes: Callable[..., None], said: Said, tmp_path:
     nodes(node1=STUBBORN)
 
     def story() -> None:
-        said.wait_for("the cluster serves")
+        said.wait_for("the cluster is ready")
         interrupt()
         said.wait_for("node 1 is stopping")
         interrupt()
@@ -199,7 +199,7 @@ def test_a_node_that_was_started_again_by_hand_is_seen_and_left_alone(
     nodes: Callable[..., None], said: Said, tmp_path: Path
 ) -> None:
     def story() -> None:
-        said.wait_for("the cluster serves")
+        said.wait_for("the cluster is ready")
         os.kill(pid_of(2, said), signal.SIGKILL)
         said.wait_for("node 2 is dead")
         found = re.search(r"node 2 serves on port (\d+)", said.text)
@@ -207,7 +207,7 @@ def test_a_node_that_was_started_again_by_hand_is_seen_and_left_alone(
         with socket.create_server(("127.0.0.1", int(found[1]))):
             said.wait_for("node 2 was started again by hand")
             interrupt()
-            said.wait_for("node 2 was started by hand and goes on")
+            said.wait_for("node 2 was started by hand and keeps running")
 
     run_while(said, story, tmp_path / "c", 2)
 

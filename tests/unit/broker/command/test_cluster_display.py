@@ -47,7 +47,7 @@ def test_the_bootstrap_servers_are_said_when_all_serve() -> None:
     assert not any("bootstrap" in line for line in shown.changes())
     shown.nodes[2].state = NodeState.SERVING
     assert shown.changes()[-1] == (
-        "ottla: the cluster serves: bootstrap servers localhost:9092,localhost:9093"
+        "ottla: the cluster is ready: bootstrap servers localhost:9092,localhost:9093"
     )
 
 

@@ -64,7 +64,7 @@ def test_everything_that_lacks_is_named() -> None:
     assert "  1  [::1]:9092  rack a  alive" in lines
     assert "  2  b:9093              fenced" in lines
     assert "  1  voter  lagging for 9.0 s, lag 7" in lines
-    assert "  3  voter  lagging: not heard of since the election" in lines
+    assert "  3  voter  lagging: no contact since the election" in lines
     assert lines[lines.index("offline: 2") + 1] == "  orders-0: no leader, in sync 1 of 1,2,3"
     assert lines[lines.index("under-replicated: 1") + 1] == (
         "  orders-0: leader 1, in sync 1 of 1,2,3"

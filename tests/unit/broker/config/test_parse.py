@@ -68,7 +68,7 @@ def test_several_listeners_and_their_map() -> None:
 
 
 def test_a_listener_that_needs_tls_is_refused() -> None:
-    with pytest.raises(ConfigError, match="SSL://:1 is SSL, which is not served yet"):
+    with pytest.raises(ConfigError, match="SSL://:1 is SSL, which is not supported yet"):
         BrokerConfig({**MINIMAL, "listeners": "SSL://:1,CONTROLLER://:3"})
 
 

@@ -56,7 +56,7 @@ def test_a_key_of_no_effect_gives_one_warning() -> None:
         "ottla.log.level": "INFO",
     }
     assert list(ignored_keys(texts)) == [
-        "telemetry.max.bytes=5 is ignored: Ottla does not serve this key yet"
+        "telemetry.max.bytes=5 is ignored: Ottla does not support this key yet"
     ]
 
 
@@ -67,12 +67,12 @@ def test_what_limits_groups_that_are_not_served_is_not_called_ignored() -> None:
         "group.share.heartbeat.interval.ms": "6000",
         "group.share.max.size": "5",
     }
-    read = "holds for the configs of groups that Ottla does not serve yet"
+    read = "applies to configs of groups that Ottla does not support yet"
     assert list(ignored_keys(texts)) == [
         f"group.consumer.max.session.timeout.ms=50000 {read}",
         f"group.streams.max.standby.replicas=1 {read}",
         f"group.share.heartbeat.interval.ms=6000 {read}",
-        "group.share.max.size=5 is ignored: Ottla does not serve this key yet",
+        "group.share.max.size=5 is ignored: Ottla does not support this key yet",
     ]
 
 

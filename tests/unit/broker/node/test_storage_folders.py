@@ -53,7 +53,7 @@ def test_one_of_several_makes_up_no_cluster_id(tmp_path: Path) -> None:
     one = config(tmp_path / "a", **SEVERAL)
     with pytest.raises(StartError, match="ottla format --cluster-id ID"):
         opened(one)
-    with pytest.raises(StartError, match="for example --cluster-id [A-Za-z0-9_-]{22}$") as refused:
+    with pytest.raises(StartError, match="for example, --cluster-id [A-Za-z0-9_-]{22}$") as refused:
         format_storage(one, FILESYSTEM, os.urandom, 1)
     proposed = str(refused.value).rpartition(" ")[2]
     assert not (tmp_path / "a").exists()
@@ -72,7 +72,9 @@ def test_a_broker_without_a_controller_makes_up_none(tmp_path: Path) -> None:
             "controller.quorum.voters": "1@localhost:9093",
         },
     )
-    with pytest.raises(StartError, match="node 4 is one of several"):
+    with pytest.raises(
+        StartError, match="all nodes of a cluster need the same cluster ID: format each"
+    ):
         opened(one)
 
 
