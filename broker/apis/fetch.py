@@ -60,7 +60,6 @@ class FetchApi:
         self._max_bytes = config.fetch_max_bytes
         self._inter_broker_listener = config.inter_broker_listener_name
         self._selects_replicas = bool(config.replica_selector_class)
-        replicas.sessions.serves_consumers_from_followers = self._selects_replicas
 
     def apis(self) -> list[Api]:
         return [Api(ApiKey.FETCH, 4, 18, self.handle, refuse_fetch, self._quick)]

@@ -178,8 +178,8 @@ def _replicate(
     def broker_epoch() -> int:
         return lifecycle.epoch
 
-    replicas.leader_view.alter_partitions = AlterPartitionManager(
-        ports.scheduler, alter_partitions.send, config.node_id, broker_epoch
+    replicas.leader_view.propose_to(
+        AlterPartitionManager(ports.scheduler, alter_partitions.send, config.node_id, broker_epoch)
     )
     directory_ids = {path: shared.storage.directory_ids[path] for path in config.log_dirs}
     assignments = AssignmentsManager(

@@ -156,6 +156,10 @@ class FetchSession:
         self._last_turn = 0
         self._on_change = on_change
 
+    def touch(self, now_ms: float) -> None:
+        """A fetch of it came."""
+        self.last_used_ms = now_ms
+
     def partition_changed(self, partition: Partition) -> None:
         """A partition of ours has news (`PartitionListener`)."""
         wanted = self.by_partition[partition]
@@ -262,7 +266,17 @@ class FollowerSession(FetchSession):
 
     __slots__ = ("wakes_on_high_watermark",)
 
-    wakes_on_high_watermark: bool
+    def __init__(
+        self,
+        session_id: int,
+        uses_topic_ids: bool,
+        now_ms: float,
+        on_change: Callable[[FetchSession, Partition], None],
+        replica_id: int,
+        wakes_on_high_watermark: bool,
+    ) -> None:
+        super().__init__(session_id, uses_topic_ids, now_ms, on_change, replica_id)
+        self.wakes_on_high_watermark = wakes_on_high_watermark
 
     def partition_changed(self, partition: Partition) -> None:
         wanted = self.by_partition[partition]
@@ -312,7 +326,7 @@ class FollowerSession(FetchSession):
             self.changed[wanted.key] = wanted
             return False
         wanted.replica = replica
-        replica.session = self
+        replica.stand_in(self)
         return True
 
     def _unlisten(self, wanted: FetchPartition) -> None:

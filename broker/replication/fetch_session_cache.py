@@ -30,12 +30,13 @@ class FetchSessionCache:
         eviction_ms: int,
         random_bytes: Callable[[int], bytes],
         on_change: Callable[[FetchSession, Partition], None],
+        serves_consumers_from_followers: bool = False,
     ) -> None:
+        """The last: whether a replica selector sends consumers to followers."""
         self.slots = slots
         self.eviction_ms = eviction_ms
         self.evictions = 0
-        self.serves_consumers_from_followers = False
-        """Whether a replica selector sends consumers to followers."""
+        self.serves_consumers_from_followers = serves_consumers_from_followers
         self._random_bytes = random_bytes
         self._on_change = on_change
         self._sessions: dict[int, FetchSession] = {}
@@ -63,11 +64,10 @@ class FetchSessionCache:
         if replica_id == NO_REPLICA:
             session = FetchSession(session_id, uses_topic_ids, now_ms, self._on_change)
         else:
-            follower = FollowerSession(
-                session_id, uses_topic_ids, now_ms, self._on_change, replica_id
+            wakes = self.serves_consumers_from_followers
+            session = FollowerSession(
+                session_id, uses_topic_ids, now_ms, self._on_change, replica_id, wakes
             )
-            follower.wakes_on_high_watermark = self.serves_consumers_from_followers
-            session = follower
         self._sessions[session_id] = session
         return session
 
@@ -115,7 +115,7 @@ class FetchSessionCache:
 
     def touch(self, session: FetchSession, now_ms: float) -> None:
         """`session` is in use: the last one to be evicted."""
-        session.last_used_ms = now_ms
+        session.touch(now_ms)
         self._sessions[session.session_id] = self._sessions.pop(session.session_id)
 
     def remove(self, session_id: int) -> bool:

@@ -73,6 +73,19 @@ class FollowedPartition:
             log.leader_epochs.latest,
         )
 
+    def resume(self) -> None:
+        """It is in the fetches again."""
+        self.state = FollowerState.FETCHING
+
+    def delay(self, due_ms: float) -> None:
+        """It waits until then (monotonic)."""
+        self.state = FollowerState.DELAYED
+        self.due_ms = due_ms
+
+    def out_of_range(self) -> None:
+        """Its end is outside the leader's log: bounds are asked for."""
+        self.state = FollowerState.OUT_OF_RANGE
+
     def retry_ms(self, backoff_ms: int) -> int:
         """How long to wait after one more error: not long at first, for most errors come of
         metadata that reached this broker before the leader; then `replica.fetch.backoff.ms`."""

@@ -54,6 +54,14 @@ class LeaderView:
         """Where proposals go; None until there is a way to the controller, and nothing is
         proposed."""
 
+    def follow(self, brokers: Mapping[int, BrokerRegistration]) -> None:
+        """The metadata tells of these brokers now."""
+        self.brokers = brokers
+
+    def propose_to(self, manager: AlterPartitionManager) -> None:
+        """There is a way to the controller."""
+        self.alter_partitions = manager
+
 
 class Tail(NamedTuple):
     """The batch that was appended last, as it lies in the log from `first_offset` to `end_offset`.

@@ -85,6 +85,10 @@ class Replica:
         self._last_fetch_ms = now_ms
         self.broker_epoch = broker_epoch
 
+    def stand_in(self, session: ReplicaSession) -> None:
+        """`session` stands in for it from now on."""
+        self.session = session
+
     def rest(self) -> None:
         """Its session stands in for it no more: keep the time of the last fetch before this."""
         if self.session is not None:

@@ -195,7 +195,7 @@ class ReplicaFetcher:
         for key, followed in list(self._delayed.items()):
             if followed.due_ms <= now_ms:
                 del self._delayed[key]
-                followed.state = FollowerState.FETCHING
+                followed.resume()
                 self._session.mark(key)
 
     def _send(self, request: Any, answered: Callable[[Any], None]) -> None:
@@ -309,7 +309,7 @@ class ReplicaFetcher:
     def _handle(self, followed: FollowedPartition, data: PartitionData) -> ErrorCode:
         error = ErrorCode(data.error_code)
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
-            followed.state = FollowerState.OUT_OF_RANGE
+            followed.out_of_range()
             self._bounds.ask(followed)
             self._session.mark(followed.key)
             return ErrorCode.NONE
@@ -346,8 +346,7 @@ class ReplicaFetcher:
         self._delay(followed, delay_ms)
 
     def _delay(self, followed: FollowedPartition, delay_ms: float) -> None:
-        followed.state = FollowerState.DELAYED
-        followed.due_ms = self._scheduler.monotonic_ms() + delay_ms
+        followed.delay(self._scheduler.monotonic_ms() + delay_ms)
         self._delayed[followed.key] = followed
         self._session.mark(followed.key)
 
@@ -369,7 +368,7 @@ class ReplicaFetcher:
                     moved = followed.take_bounds(start, end)
                     self._settings.truncated()
             if moved:
-                followed.state = FollowerState.FETCHING
+                followed.resume()
                 self._session.mark(followed.key)
             else:
                 self._partition_failed(followed, error or ErrorCode.OFFSET_OUT_OF_RANGE)

@@ -77,6 +77,7 @@ class ReplicaManager:
             SESSION_EVICTION_MS,
             random_bytes,
             SessionWaking(self.fetch_purgatory, scheduler).session_changed,
+            bool(config.replica_selector_class),
         )
         clock = scheduler.monotonic_ms
         self.leader_quota = ReplicationQuota(LEADER_RATE, LEADER_REPLICAS, config, clock)
@@ -148,7 +149,7 @@ class ReplicaManager:
         """Bring the local replicas to what the image says, looking only at what changed."""
         at_start = self._image is None
         self._image = image
-        self.leader_view.brokers = image.brokers
+        self.leader_view.follow(image.brokers)
         if at_start:
             self._check_isrs_later()
         changes = delta.topics.local_changes(self.node_id)
@@ -180,7 +181,7 @@ class ReplicaManager:
         if any(resource in delta.changed_configs for resource in own):
             self.leader_quota.configure(image)
             self.follower_quota.configure(image)
-            self.mover.rate = max(1, configured_rate(image, self._config.node_id, MOVE_RATE))
+            self.mover.limit(max(1, configured_rate(image, self._config.node_id, MOVE_RATE)))
             for topic in dict.fromkeys(topic for topic, _ in self._partitions):
                 self.log_manager.update_config(topic, self.topic_config(topic))
 

@@ -58,9 +58,12 @@ class ReplicaMover:
         self._moved = moved
         self._moves: dict[Partition, _Move] = {}
         self._stopped = False
-        self.rate: int = UNLIMITED
-        """Bytes a second for all moves together."""
+        self._rate: int = UNLIMITED
         self._free_ms = 0.0
+
+    def limit(self, rate: int) -> None:
+        """All moves together copy at most `rate` bytes a second."""
+        self._rate = rate
 
     def __len__(self) -> int:
         """Moves under way."""
@@ -150,7 +153,7 @@ class ReplicaMover:
 
     def _copy(self, move: _Move) -> None:
         log, future = move.partition.log, move.future
-        chunk = max(1, min(CHUNK_BYTES, self.rate))
+        chunk = max(1, min(CHUNK_BYTES, self._rate))
         read = log.read(future.log_end_offset, chunk)
         if read.error or not len(read.records):
             _log.warning("%r: cannot be copied: %s", move.partition, read.error.name)
@@ -186,9 +189,9 @@ class ReplicaMover:
             self._again(move, RETRY_MS)
             return
         future.update_high_watermark(log.high_watermark)
-        if self.rate < UNLIMITED:
+        if self._rate < UNLIMITED:
             now_ms = self._scheduler.monotonic_ms()
-            self._free_ms = max(self._free_ms, now_ms) + info.size * 1000 / self.rate
+            self._free_ms = max(self._free_ms, now_ms) + info.size * 1000 / self._rate
         if move.flushed and info.size < CHUNK_BYTES // 2:
             self._step(move)
         else:

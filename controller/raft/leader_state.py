@@ -83,6 +83,12 @@ class LeaderState:
             progress.acknowledged = True
             self._note_majority(now_ms)
 
+    def acknowledged(self, voter: int) -> None:
+        """A voter has answered BeginQuorumEpoch."""
+        progress = self.voters.get(voter)
+        if progress is not None:
+            progress.acknowledged = True
+
     def unacknowledged(self) -> list[int]:
         """Voters that may not know yet who leads."""
         return [voter for voter, progress in self.voters.items() if not progress.acknowledged]

@@ -292,9 +292,7 @@ class Raft:
         was_following = self.role is Role.FOLLOWER
         self._learn(reply.epoch, reply.leader_id, now_ms)
         if self.leading is not None and reply.epoch == self.epoch:
-            progress = self.leading.voters.get(event.source)
-            if progress is not None:
-                progress.acknowledged = True
+            self.leading.acknowledged(event.source)
         elif was_following and self.role is Role.FOLLOWER and not self._ready.send:
             # Who we asked does not lead (any more): ask again, the caller holds it back a while.
             said_so = event.source == self.election.leader_id and reply.leader_id is None

@@ -255,7 +255,7 @@ class RaftClient:
         try:
             while self._readys and not self._persisting and not self._stopped:
                 ready = self._readys[0]
-                if ready.persist is not None:
+                if ready.persist is not None and ready.persist is not self._durable:
                     self._persisting = True
                     self._log.persist_election(ready.persist, self._persisted)
                     return
@@ -277,7 +277,7 @@ class RaftClient:
         if error is not None:
             self.fail(error)
             return
-        persisted, self._readys[0].persist = self._readys[0].persist, None
+        persisted = self._readys[0].persist
         assert persisted is not None
         self._durable = persisted
         self._carry_out_all()

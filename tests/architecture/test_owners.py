@@ -16,15 +16,12 @@ from tests.architecture.sources import PIPELINE, ROOT, relative, sources
 
 LEFT = {
     # broker/apis and broker/replication
-    **{"FetchPartition": 1, "FetchSession": 1, "FetchSessionCache": 1, "FollowedPartition": 2},
-    **{"FollowerFetch": 2, "FollowerPartition": 1, "FollowerSession": 1, "Followers": 1},
-    **{"LeaderView": 3, "PartitionRead": 2, "Replica": 1, "ReplicaMover": 1, "TopicMetrics": 8},
+    **{"FetchPartition": 1, "FollowerFetch": 2, "FollowerPartition": 1, "Followers": 1},
+    **{"LeaderView": 1, "PartitionRead": 2, "TopicMetrics": 8},
     # broker/groups and broker/transactions
     **{"ClassicGroup": 3, "ClassicMember": 8, "PendingMarkers": 1},
     # broker/network
     **{"Cursor": 3, "Processor": 2},
-    # controller
-    **{"Ready": 7, "ReplicaProgress": 1},
     # storage
     **{"CleanedTransactions": 1, "ClosedFile": 1, "Descriptors": 3, "LeaderEpochCache": 1},
     **{"LogAppendInfo": 2, "LogDirFailureChannel": 1, "LogDirState": 2, "LogSegment": 4},

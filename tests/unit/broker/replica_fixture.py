@@ -155,8 +155,8 @@ class Replicas:
 
     def propose_to(self, controller: ToController) -> None:
         """Let leaders propose ISRs to `controller`."""
-        self.manager.leader_view.alter_partitions = AlterPartitionManager(
-            self.scheduler, controller, NODE_ID, lambda: 1
+        self.manager.leader_view.propose_to(
+            AlterPartitionManager(self.scheduler, controller, NODE_ID, lambda: 1)
         )
 
     def reassign(self, topic: str, replicas: Sequence[int]) -> None:

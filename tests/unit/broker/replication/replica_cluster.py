@@ -95,8 +95,8 @@ class Broker:
         self.replicas = ReplicaManager(
             self.config, self.logs, self.life, cluster.random_bytes, Metrics()
         )
-        self.replicas.leader_view.alter_partitions = AlterPartitionManager(
-            self.life, self._to_controller, self.node_id, lambda: self.epoch
+        self.replicas.leader_view.propose_to(
+            AlterPartitionManager(self.life, self._to_controller, self.node_id, lambda: self.epoch)
         )
         self.fetchers = ReplicaFetcherManager(
             self.config,
