@@ -104,7 +104,7 @@ $ KGO_SEEDS=127.0.0.1:9092 KGO_TEST_RF=1 KGO_TEST_RECORDS=20000 go test ./pkg/kg
         passed=111,
         skipped=6,
         when="2026-11-25",
-        note="Skipped: share groups and SCRAM, which are not served yet.",
+        note="Skipped: share groups and SCRAM, which are not supported yet.",
     ),
     Suite(
         name="librdkafka, its own runner",

@@ -18,20 +18,20 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "differences.md"
 INTRODUCTION = """\
 # What differs from Kafka
 
-Of Apache Kafka 4.3, on purpose. What is not in these tables and differs is a bug.
+These tables list every deliberate difference from Apache Kafka 4.3. Any other difference is a bug.
 
-This page is made from `tests/differential/differences.toml`: change that, then
-`python -m tests.differential.document`. A row with a ✓ is one that `make differential` meets: the
-differential tester sends the same requests to both brokers, and the row explains what it finds
-there. A row that it does not meet any more fails the run.
+The page is made from `tests/differential/differences.toml`: change that, then run
+`python -m tests.differential.document`. A ✓ marks a row that `make differential` meets: the
+differential tester sends the same requests to both brokers, and the row explains a difference that
+it finds. A row that it no longer meets fails the run.
 """
 NOT_SERVED = """
-An API that is not served is not named in ApiVersions, and a feature that clients would act on is
-not finalized: `metadata.version` (30, which is 4.3-IV0), `eligible.leader.replicas.version` (1) and
-`transaction.version` (2) are, `group.version`, `share.version` and `streams.version` are not. A
-folder in which Apache Kafka finalized them is opened: the levels stay in the metadata log and its
-snapshots, one line at the start names them, clients are not told of them, and the records of such
-groups stay in `__consumer_offsets` and `__share_group_state` as they are.
+ApiVersions does not name an API that Ottla does not support, and a feature that clients would act
+on is not finalized: `metadata.version` (30, which is 4.3-IV0), `eligible.leader.replicas.version`
+(1) and `transaction.version` (2) are, `group.version`, `share.version` and `streams.version` are
+not. Ottla opens a folder in which Apache Kafka finalized them: the levels stay in the metadata log
+and its snapshots, one line at the start names them, clients are not told of them, and the records
+of such groups stay in `__consumer_offsets` and `__share_group_state` as they are.
 """
 ODD = """
 What no client sends, and where an answer of Kafka's own was not followed.
@@ -40,7 +40,7 @@ TITLES = {
     "process": ("Defaults and the process", ""),
     "behaviour": ("Behaviour", ""),
     "requests": ("Odd requests", ODD),
-    "not served": ("Not served yet", NOT_SERVED),
+    "not served": ("Not supported yet", NOT_SERVED),
 }
 
 
