@@ -10,11 +10,12 @@
 FROM python:3.12-slim AS build
 WORKDIR /src
 RUN python -m venv /opt/ottla
-COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY pyproject.toml setup.py README.md LICENSE NOTICE ./
 COPY protocol protocol
 COPY storage storage
 COPY controller controller
 COPY broker broker
+COPY ottla ottla
 RUN /opt/ottla/bin/pip install --no-cache-dir .
 
 FROM python:3.12-slim

@@ -17,7 +17,7 @@ CASES ?= 2
 ARGS ?=
 # As pip does with what it installs: a start then compiles nothing, also where the environment says
 # PYTHONDONTWRITEBYTECODE, which costs it half a second.
-COMPILE = $(BIN)/python -m compileall -q broker controller protocol storage
+COMPILE = $(BIN)/python -m compileall -q broker controller ottla protocol storage
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo test check sim compat differential chaos bench format clean
@@ -77,18 +77,18 @@ $(BIN)/python:
 	done; \
 	echo "Python 3.11 or later is needed; name it with PYTHON=/path/to/python3" >&2; exit 1
 
-$(VENV)/.broker-installed: pyproject.toml | $(BIN)/python
+$(VENV)/.broker-installed: pyproject.toml setup.py | $(BIN)/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
 	$(COMPILE)
 	@touch $@
 
-$(VENV)/.pipeline-installed: pyproject.toml | $(BIN)/python
+$(VENV)/.pipeline-installed: pyproject.toml setup.py | $(BIN)/python
 	@echo "installing PySpark and what else the pipeline needs: once, some 450 MB, a minute or two"
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[pipeline]'
 	$(COMPILE)
 	@touch $@ $(VENV)/.broker-installed
 
-$(VENV)/.tests-installed: pyproject.toml | $(BIN)/python
+$(VENV)/.tests-installed: pyproject.toml setup.py | $(BIN)/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev,pipeline]'
 	$(COMPILE)
 	@touch $@ $(VENV)/.broker-installed $(VENV)/.pipeline-installed

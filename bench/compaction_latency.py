@@ -22,7 +22,7 @@ from confluent_kafka.admin import (
 )
 
 from bench.wire import Wire, produce_frame
-from broker.testing.broker_process import BrokerProcess
+from ottla.testing.broker_process import BrokerProcess
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
 from tests.wire_client import WireClient

@@ -19,7 +19,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from bench.scenario import SMALLER, Figure
-from broker.testing.broker_process import BrokerProcess
+from ottla.testing.broker_process import BrokerProcess
 
 START_TIMEOUT_S = 600
 VALUE = bytes(range(256)) * 4

@@ -1,4 +1,4 @@
-"""`python -m broker` and the console script `ottla`.
+"""What the launcher `ottla` runs; in a checkout also `python -m broker`.
 
 Owns what a process is before the server runs in it. A signal ends it at once and quietly, for
 nothing is open yet; a SIGHUP that `nohup` has ignored stays ignored. And nothing is collected.

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import sysconfig
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from broker.command.installation import check_installation
-from broker.config.start_error import StartError
+import ottla
 from tests import quick_cases, slow_first
 from tests.compat import feature_matrix
 from tests.java_tools import java_available, program_classpath, spark_jars
@@ -26,13 +24,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(quick_cases, "quick-cases")
     config.pluginmanager.register(slow_first, "slow-first")
     root = Path(__file__).resolve().parent.parent
-    try:
-        check_installation(str(root))
-    except StartError as error:
-        raise pytest.UsageError(f"stale copy: {error}") from error
-    copy = Path(sysconfig.get_path("purelib")) / "broker"
-    if copy.exists():
-        raise pytest.UsageError(f"{copy} is a stale copy: pip uninstall ottla, then make setup")
+    installed = Path(ottla.__file__).resolve().parent
+    if installed.parent != root:
+        raise pytest.UsageError(f"{installed} is a copy: pip uninstall ottla, then make setup")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

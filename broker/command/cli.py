@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from broker.command.installation import check_installation
 from broker.config.file import load_config
 from broker.config.start_error import StartError
 from broker.process.standard_streams import say
@@ -49,7 +48,6 @@ _OVERRIDE_HELP = "One key of Kafka's server.properties; wins over the file. May 
 def run_cli(arguments: Sequence[str]) -> int:
     """Run one command; the exit code. Prints one line for what stops it."""
     try:
-        check_installation()
         code = ottla.main(list(arguments), prog_name="ottla", standalone_mode=False)
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None

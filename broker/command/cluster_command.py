@@ -28,7 +28,7 @@ from broker.command.status_command import status_of
 from broker.config.start_error import StartError
 from broker.network.blocking_client import accepts
 from broker.process.standard_streams import is_heard, say
-from broker.testing.broker_process import READY, serve_command
+from ottla.__main__ import READY, ottla_command
 
 STATUS_INTERVAL_S = 2.0
 _POLL_S = 0.05
@@ -96,7 +96,7 @@ class _Cluster:
         self._looked_to[node_id] = self._log_offsets[node_id]
         with log_file.open("ab") as log:
             self._processes[node_id] = subprocess.Popen(  # noqa: S603 - our own command
-                serve_command(["--config", str(file)]),
+                ottla_command("serve", "--config", str(file)),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -257,7 +257,7 @@ def _by_hand(file: Path) -> str:
     elif os.path.basename(itself) == "ottla":
         command = shlex.quote(itself)
     else:
-        command = f"{shlex.quote(sys.executable)} -m broker"
+        command = f"{shlex.quote(sys.executable)} -m ottla"
     return f"{command} serve --config {shlex.quote(str(file))}"
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("broker", "controller", "protocol", "storage")
+PACKAGES = ("broker", "controller", "ottla", "protocol", "storage")
 PIPELINE = "pipeline"
 GENERATED = ROOT / "protocol" / "messages"
 
@@ -16,22 +16,20 @@ GENERATED = ROOT / "protocol" / "messages"
 # each may import is written down in pyproject.toml, contract "cores".
 SHELL = (
     "broker/__main__.py",
-    "broker/testing/broker_process.py",
     "broker/process/cleaner_process.py",
     "broker/command/cli.py",
     "broker/command/cluster_command.py",
     "broker/command/cluster_folder.py",
     "broker/config/file.py",
-    "broker/command/installation.py",
     "broker/process/logging_setup.py",
     "broker/process/metrics_server.py",
     "broker/network/",
-    "broker/testing/pytest_plugin.py",
     "broker/node/quorum_discovery.py",
     "broker/scheduler.py",
     "broker/process/server.py",
     "broker/process/standard_streams.py",
     "broker/command/status_command.py",
+    "ottla/",
     "protocol/generate.py",
     "storage/cleaning/cleaner_worker.py",
     "storage/filesystem.py",

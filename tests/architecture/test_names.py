@@ -23,7 +23,7 @@ GRAB_BAGS = ("utils", "util", "helpers", "helper", "common", "base", "misc")
 # Reached by name from outside: the console script, the pytest entry point, `python -m`.
 ENTRY_POINTS = (
     "broker/__main__.py",
-    "broker/testing/pytest_plugin.py",
+    "ottla/testing/pytest_plugin.py",
     "protocol/generate.py",
     "storage/cleaning/cleaner_worker.py",
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker.testing.broker_process import BrokerProcess
+from ottla.testing.broker_process import BrokerProcess
 from tests.chaos.witness import Witness
 
 PARTIAL_FRAME_TIMEOUT_MS = 700

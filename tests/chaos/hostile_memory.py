@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from broker.testing.broker_process import BrokerProcess
+from ottla.testing.broker_process import BrokerProcess
 from protocol.compression import Codec
 from protocol.messages.create_topics import (
     CreatableTopic,

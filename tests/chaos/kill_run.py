@@ -23,7 +23,7 @@ import threading
 import time
 from dataclasses import asdict, dataclass
 
-from broker.testing.broker_process import BrokerProcess
+from ottla.testing.broker_process import BrokerProcess
 from protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from broker.testing.broker_process import BrokerProcess
+from ottla.testing.broker_process import BrokerProcess
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ProtocolError
 from protocol.message_codec import decode, decode_response

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from broker.testing.broker_process import BrokerProcess
+from ottla.testing.broker_process import BrokerProcess
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.record_batch import crc_is_valid, crc_of, iterate_batches

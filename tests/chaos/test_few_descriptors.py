@@ -13,7 +13,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from broker.testing.broker_process import BrokerProcess
+from ottla.testing.broker_process import BrokerProcess
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic

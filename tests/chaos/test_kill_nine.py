@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker.testing.broker_process import BrokerProcess
+from ottla.testing.broker_process import BrokerProcess
 from tests.chaos import kill_run
 
 KILLS = 20

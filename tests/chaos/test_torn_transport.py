@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from broker.testing.broker_process import BrokerProcess
+from ottla.testing.broker_process import BrokerProcess
 from protocol.api_keys import ApiKey
 from protocol.message_codec import decode_response, encode_request
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic

@@ -6,7 +6,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from broker.testing.broker_process import HOST, READY, free_port, serve_command
+from ottla.__main__ import READY, ottla_command
+from ottla.testing.broker_process import HOST, free_port
 from protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumRequestPartitionData,
@@ -61,7 +62,7 @@ def properties(file: Path, node_id: int, *roles: str, port: int, controller: int
 
 def started(file: Path) -> subprocess.Popen[bytes]:
     with file.with_suffix(".out").open("ab") as out:
-        command = serve_command(["--config", str(file)])
+        command = ottla_command("serve", "--config", str(file))
         return subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
 
 
@@ -94,7 +95,7 @@ def test_a_controller_is_its_quorum_and_a_broker_finds_it(tmp_path: Path) -> Non
     controller = properties(tmp_path / "controller.properties", 1, "controller", **ports)
     broker = properties(tmp_path / "broker.config.properties", 2, "broker", **ports)
     for file in (controller, broker):
-        command = [*serve_command([])[:-1], "format", "--cluster-id", CLUSTER]
+        command = ottla_command("format", "--cluster-id", CLUSTER)
         done = subprocess.run([*command, "--config", str(file)], capture_output=True)
         assert done.returncode == 0, done.stderr
     processes = [started(broker)]  # which waits for a controller

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.testing.broker_process import HOST, READY, BrokerProcess, free_port
+from ottla.__main__ import READY
+from ottla.testing.broker_process import HOST, BrokerProcess, free_port
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.wire_client import WireClient

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from broker.testing.broker_process import BrokerProcess
+from ottla.testing.broker_process import BrokerProcess
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import (
     CreatableTopic,

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from broker.testing.broker_process import HOST, free_port, serve_command
+from ottla.__main__ import ottla_command
+from ottla.testing.broker_process import HOST, free_port
 from protocol.messages.api_versions import ApiVersionsRequest
 from tests.cluster_processes import answers_api_versions
 from tests.free_ports import free_base
@@ -50,7 +51,7 @@ def wait_for_answer(port: int) -> None:
 
 def serving(port: int, folder: Path) -> list[str]:
     keys = (f"listeners=PLAINTEXT://{HOST}:{port}", f"log.dirs={folder}")
-    return serve_command([word for key in keys for word in ("--override", key)])
+    return ottla_command("serve", *(word for key in keys for word in ("--override", key)))
 
 
 def test_with_its_descriptors_closed_sighup_stops_it_cleanly(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_a_cluster_whose_words_nobody_reads_stops_its_nodes_cleanly(tmp_path: Pa
     """The terminal, or `tee`, is gone: the nodes were killed, and left no marker."""
     base = free_base()
     reader, writer = os.pipe()
-    command = serve_command([])[:-1] + ["cluster", "--brokers", "1", "--port", str(base)]
+    command = ottla_command("cluster", "--brokers", "1", "--port", str(base))
     with started(_HEARD + _RUN, [*command, "--dir", str(tmp_path)], stdout=writer) as process:
         os.close(writer)
         os.close(reader)

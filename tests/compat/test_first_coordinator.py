@@ -6,7 +6,7 @@ second later. How long it takes: `python -m bench.first_group`.
 
 from __future__ import annotations
 
-from broker.testing.broker_process import BrokerProcess
+from ottla.testing.broker_process import BrokerProcess
 from protocol.errors import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest

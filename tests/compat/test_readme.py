@@ -25,7 +25,8 @@ from broker.command.cluster_status import (
     VoterState,
 )
 from broker.command.status_report import report
-from broker.testing.broker_process import READY, BrokerProcess
+from ottla.__main__ import READY
+from ottla.testing.broker_process import BrokerProcess
 from tests.java_tools import java_home_bin, spark_jars
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -111,7 +112,7 @@ def test_the_pytest_fixtures(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers --strict-config\n")
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "broker.testing.pytest_plugin"),
+            *(sys.executable, "-m", "pytest", "-q", "-p", "ottla.testing.pytest_plugin"),
             str(tmp_path),
         ],
         cwd=tmp_path,

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from broker.testing.broker_process import BrokerProcess
+from ottla.testing.broker_process import BrokerProcess
 from tests.apache_kafka import ApacheKafka
 from tests.differential.comparison import Difference, differences
 from tests.differential.connection import Outcome, first_readable

@@ -23,7 +23,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.testing.broker_process import READY, free_port
+from ottla.__main__ import READY
+from ottla.testing.broker_process import free_port
 from tests.java_tools import PROJECT_DIR
 
 DOCKERFILE = PROJECT_DIR / "Dockerfile"
@@ -199,11 +200,14 @@ def test_what_is_copied_is_not_left_out_of_the_context() -> None:
 
 
 def test_the_image_needs_no_pipeline_and_no_tests(image: Image) -> None:
+    program = "import ottla; print(ottla.__file__); import broker"
     done = subprocess.run(
-        [image.inside("/opt/ottla/bin/python"), "-c", "import broker; print(broker.__file__)"],
+        [image.inside("/opt/ottla/bin/python"), "-c", program],
         cwd=image.root,
         env={**image.variables(), "PYTHONPATH": ""},
         capture_output=True,
         text=True,
     )
     assert done.stdout.startswith(image.inside("/opt/ottla/lib")), done.stderr
+    assert "No module named 'broker'" in done.stderr, "only ottla is on the path"
+    assert not list((image.root / "opt/ottla").rglob("_server/pipeline"))

@@ -1,30 +1,37 @@
-"""The built wheel works alone in a fresh environment: a missing file of a package shows here."""
+"""The built wheel works alone in a fresh environment, and beside any project.
+
+A missing file of a package shows here. And somebody else's project may have packages of any name:
+where Ottla is installed, from the wheel or editable, only `ottla` is on the import path.
+"""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import sysconfig
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("broker", "controller", "protocol", "storage")
+from tests.packaging.installation import (
+    ROOT,
+    SERVER,
+    Environment,
+    build_wheel,
+    copy_of_the_sources,
+    write_wheel,
+)
+
+pytestmark = pytest.mark.timeout(300)
 
 ROUND_TRIP = """
 import sys
-from broker.testing.broker_process import BrokerProcess
-import broker
-assert broker.__file__.startswith(sys.prefix), broker.__file__
+import ottla
+from ottla.testing.broker_process import BrokerProcess
+assert ottla.__file__.startswith(sys.prefix), ottla.__file__
 from kafka import KafkaConsumer, KafkaProducer
-with BrokerProcess() as ottla:
-    producer = KafkaProducer(bootstrap_servers=ottla.bootstrap_servers)
+with BrokerProcess() as broker:
+    producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
     producer.send("t", b"there").get(timeout=20)
-    consumer = KafkaConsumer("t", bootstrap_servers=ottla.bootstrap_servers, group_id="g",
+    consumer = KafkaConsumer("t", bootstrap_servers=broker.bootstrap_servers, group_id="g",
                              auto_offset_reset="earliest", consumer_timeout_ms=20000)
     assert next(consumer).value == b"there"
     consumer.close()
@@ -32,62 +39,90 @@ with BrokerProcess() as ottla:
 print("and back")
 """
 
+# The project of somebody who has never heard of Ottla's packages.
+MODULE = "NAME = 'mine'\n"
+THEIR_TEST = """
+import broker.mymodule, controller.mymodule, pipeline.mymodule
+import protocol.mymodule, storage.mymodule
+from confluent_kafka import Producer
 
-def run(command: Sequence[str | Path], folder: Path) -> str:
-    """Run something apart from the sources: no PYTHONPATH, another folder."""
-    environment = {key: text for key, text in os.environ.items() if not key.startswith("PYTHON")}
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+def test_their_own_packages():
+    for package in (broker, controller, pipeline, protocol, storage):
+        assert package.mymodule.NAME == "mine"
+
+def test_the_fixture(ottla_broker):
+    failed = []
+    producer = Producer({"bootstrap.servers": ottla_broker.bootstrap_servers})
+    producer.produce("orders", b"1", on_delivery=lambda error, _: failed.append(error))
+    assert producer.flush(20) == 0 and failed == [None]
+"""
+CONFTEST = "import storage.mymodule\n"
+SRC = "[pytest]\npythonpath = src\n"
+# (where their packages are, other files, environment, the command)
+LAYOUTS = {
+    "root-python-m-pytest": ("", {}, {}, ("python", "-m", "pytest")),
+    "root-PYTHONPATH": ("", {}, {"PYTHONPATH": "."}, ("pytest",)),
+    "root-conftest": ("", {"conftest.py": CONFTEST}, {}, ("pytest",)),
+    "src-in-the-ini": ("src", {"pytest.ini": SRC}, {}, ("pytest",)),
+    "src-importlib": ("src", {"pytest.ini": SRC}, {}, ("pytest", "--import-mode=importlib")),
+    "src-installed": ("src", {}, {}, ("pytest",)),
+}
+SEEN = """
+import importlib.util, sys
+for name in sys.argv[1:]:
+    found = importlib.util.find_spec(name)
+    print(name, found and found.origin and getattr(importlib.import_module(name), "NAME", "ours"))
+"""
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy, so that no build folder of the sources takes part."""
-    folder = tmp_path_factory.mktemp("wheel")
-    sources = folder / "sources"
-    sources.mkdir()
-    for name in (*PACKAGES, "pipeline", "pyproject.toml", "README.md", "LICENSE", "NOTICE"):
-        if (ROOT / name).exists():
-            run(["cp", "-r", ROOT / name, sources / name], folder)
-    run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "-q",
-            "--no-deps",
-            "--no-build-isolation",
-            "-w",
-            folder,
-            sources,
-        ],
-        folder,
-    )
-    (found,) = folder.glob("ottla-*.whl")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_of_the_sources(tmp_path_factory.mktemp("checkout"))
+
+
+@pytest.fixture(scope="module")
+def wheel(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(sources, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def from_wheel(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    environment = Environment(tmp_path_factory.mktemp("installed"))
+    environment.install(wheel)
+    return environment
+
+
+@pytest.fixture(scope="module")
+def editable(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    environment = Environment(tmp_path_factory.mktemp("editable"))
+    environment.install("-e", sources)
+    return environment
+
+
+@pytest.fixture(params=["from_wheel", "editable"])
+def installed(request: pytest.FixtureRequest) -> Environment:
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, Environment)
     return found
 
 
-@pytest.mark.timeout(300)
+def seen(environment: Environment) -> dict[str, str]:
+    """Whose packages a program of the environment imports, by name."""
+    said = environment.run("python", "-c", SEEN, "ottla", *SERVER)
+    return dict(line.split(" ", 1) for line in said.splitlines())
+
+
 def test_the_wheel_holds_every_package_and_data_file(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    for package in PACKAGES:
+    places = {"ottla": "ottla", **{name: f"ottla/_server/{name}" for name in SERVER}}
+    for package, place in places.items():
         for path in (ROOT / package).rglob("*"):
-            if path.suffix in (".py", ".json") and "__pycache__" not in path.parts:
-                assert path.relative_to(ROOT).as_posix() in names
-    strangers = [name.split("/")[0] for name in names if ".dist-info" not in name]
-    assert [name for name in dict.fromkeys(strangers) if name not in (*PACKAGES, "pipeline")] == []
+            if path.suffix in (".json", ".properties", ".py", ".typed", ".xml"):
+                assert f"{place}/{path.relative_to(ROOT / package).as_posix()}" in names
+    strangers = [name for name in names if not name.startswith(("ottla/", "ottla-"))]
+    assert strangers == []
 
 
-@pytest.mark.timeout(300)
 def test_the_wheel_brings_its_license(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
@@ -97,15 +132,54 @@ def test_the_wheel_brings_its_license(wheel: Path) -> None:
         assert shipped == (ROOT / name).read_bytes()
 
 
-@pytest.mark.timeout(300)
-def test_it_serves_in_a_fresh_environment(wheel: Path, tmp_path: Path) -> None:
-    """Dependencies come from this environment through a path file, so no network is needed."""
-    home = tmp_path / "venv"
-    run([sys.executable, "-m", "venv", home], tmp_path)
-    python = home / "bin" / "python"
-    run([python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel], tmp_path)
-    folder = run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], tmp_path)
-    libraries = sysconfig.get_path("purelib")
-    (Path(folder.strip()) / "dependencies.pth").write_text(f"{libraries}\n")
-    assert run([home / "bin" / "ottla", "--version"], tmp_path).startswith("ottla 0.")
-    assert "and back" in run([python, "-c", ROUND_TRIP], tmp_path)
+def test_it_serves_in_a_fresh_environment(from_wheel: Environment) -> None:
+    assert from_wheel.run("ottla", "--version").startswith("ottla 0.")
+    assert "and back" in from_wheel.run("python", "-c", ROUND_TRIP)
+
+
+def test_only_ottla_can_be_imported(installed: Environment) -> None:
+    assert seen(installed) == {"ottla": "ours", **dict.fromkeys(SERVER, "None")}
+    assert installed.run("ottla", "--version").startswith("ottla 0.")
+    assert "generate" in installed.run("ottla-pipeline", "--help")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_beside_a_project_with_packages_of_our_names(
+    installed: Environment, layout: str, tmp_path: Path
+) -> None:
+    where, files, variables, command = LAYOUTS[layout]
+    for name in SERVER:
+        (tmp_path / where / name).mkdir(parents=True)
+        (tmp_path / where / name / "__init__.py").touch()
+        (tmp_path / where / name / "mymodule.py").write_text(MODULE)
+    for file, text in {"test_theirs.py": THEIR_TEST, **files}.items():
+        (tmp_path / file).write_text(text)
+    path_file = installed.libraries / "theirs.pth"  # what an editable install of theirs leaves
+    if layout == "src-installed":
+        path_file.write_text(f"{tmp_path / where}\n")
+    try:
+        said = installed.run(*command, "-q", folder=tmp_path, variables=variables)
+    finally:
+        path_file.unlink(missing_ok=True)
+    assert "2 passed" in said
+
+
+def test_beside_a_wheel_with_packages_of_our_names(wheel: Path, tmp_path: Path) -> None:
+    """Installed before and after Ottla, and removed: neither touches the other."""
+    their_wheel = write_wheel(tmp_path, "theirs", {"broker": MODULE, "storage": MODULE})
+    environment = Environment(tmp_path)
+    nobody = dict.fromkeys(("ottla", *SERVER), "None")
+    theirs, ours = {"broker": "mine", "storage": "mine"}, {"ottla": "ours"}
+
+    environment.install(their_wheel)
+    environment.install(wheel)
+    assert seen(environment) == {**nobody, **theirs, **ours}
+    assert environment.run("ottla", "--version").startswith("ottla 0.")
+
+    environment.pip("uninstall", "-y", "theirs")
+    assert seen(environment) == {**nobody, **ours}
+    assert environment.run("ottla", "--version").startswith("ottla 0.")
+
+    environment.install(their_wheel)
+    environment.pip("uninstall", "-y", "ottla")
+    assert seen(environment) == {**nobody, **theirs}

@@ -22,7 +22,7 @@ import pytest
 from broker.command import cluster_command
 from broker.command.cluster_command import run_cluster
 from broker.config.start_error import StartError
-from broker.testing.broker_process import READY
+from ottla.__main__ import READY
 from tests.free_ports import free_base
 
 SERVES = (
@@ -41,12 +41,12 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Let the nodes be these programs, by number; those not named serve."""
 
     def install(**programs: str) -> None:
-        def command(arguments: list[str]) -> list[str]:
-            found = re.search(r"broker-(\d)\.properties", arguments[1])
+        def command(*words: str) -> list[str]:
+            found = re.search(r"broker-(\d)\.properties", words[2])
             assert found is not None
             return [sys.executable, "-S", "-c", programs.get(f"node{found[1]}", SERVES)]
 
-        monkeypatch.setattr(cluster_command, "serve_command", command)
+        monkeypatch.setattr(cluster_command, "ottla_command", command)
 
     monkeypatch.setattr(cluster_command, "STATUS_INTERVAL_S", 0.1)
     install()

@@ -68,7 +68,5 @@ def test_a_node_without_transactions_makes_no_coordinator(tmp_path: Path) -> Non
 
 def test_nothing_of_it_is_loaded_by_a_start() -> None:
     code = "import sys, broker.node.node; print([m for m in sys.modules if 'transactions.' in m])"
-    found = subprocess.run(
-        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
-    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

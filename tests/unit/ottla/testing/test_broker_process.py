@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.testing.broker_process import HOST, READY, BrokerProcess, free_port
+from ottla.__main__ import READY
+from ottla.testing.broker_process import HOST, BrokerProcess, free_port
 
 # Takes the port as the broker does, says so, ends cleanly on SIGTERM unless told to be stubborn.
 STAND_IN = f"""

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[4]
 
 # Replaces the process by an object that counts, before the fixtures import it.
 STAND_IN = """
-import pytest, broker.testing.broker_process
+import pytest, ottla.testing.broker_process
 
 class Process:
     started = 0
@@ -27,12 +27,12 @@ class Process:
         self.closed = True
         print("closed a broker")
 
-broker.testing.broker_process.BrokerProcess = Process
+ottla.testing.broker_process.BrokerProcess = Process
 """
 
 STRICT = """
 [tool.pytest.ini_options]
-addopts = "--strict-markers --strict-config -p broker.testing.pytest_plugin"
+addopts = "--strict-markers --strict-config -p ottla.testing.pytest_plugin"
 """
 
 
@@ -87,12 +87,10 @@ def test_a_failure_shows_what_the_broker_said(tmp_path: Path) -> None:
 
 
 def test_nothing_heavy_is_imported_until_a_fixture_is_used() -> None:
-    script = (
-        "import sys, broker.testing.pytest_plugin; print(*(m for m in sys.modules if '.' in m))"
-    )
+    script = "import sys, ottla.testing.pytest_plugin; print(*(m for m in sys.modules if '.' in m))"
     found = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     loaded = found.stdout.split()
-    ours = [name for name in loaded if name.startswith(("broker.", "storage", "protocol"))]
-    assert ours == ["broker.testing", "broker.testing.pytest_plugin"]
+    ours = [name for name in loaded if name.startswith(("ottla", "broker", "storage", "protocol"))]
+    assert ours == ["ottla.testing", "ottla.testing.pytest_plugin"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import pytest
 
 if TYPE_CHECKING:
-    from broker.testing.broker_process import BrokerProcess
+    from ottla.testing.broker_process import BrokerProcess
 
 _SCOPES = ("function", "class", "module", "package", "session")
 _FIXTURES = ("ottla_broker", "ottla_broker_factory")
@@ -47,10 +47,10 @@ def ottla_broker_factory(
 ) -> Iterator[Callable[..., BrokerProcess]]:
     """Start brokers: `ottla_broker_factory(properties={"num.partitions": "3"})`.
 
-    Arguments are those of `broker.testing.broker_process.BrokerProcess`. All are stopped when the
+    Arguments are those of `ottla.testing.broker_process.BrokerProcess`. All are stopped when the
     session ends; `close()` stops one before.
     """
-    from broker.testing.broker_process import BrokerProcess
+    from ottla.testing.broker_process import BrokerProcess
 
     running = request.config.stash.setdefault(_RUNNING, [])
 

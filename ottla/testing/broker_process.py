@@ -1,7 +1,7 @@
 """An Ottla broker in a process of its own: for tests, and for whoever scripts one.
 
 Owns the process, its port, its data folder and its log file. It knows nothing of pytest
-(`broker.testing.pytest_plugin` does) and imports nothing of the broker itself: what it runs is the
+(`ottla.testing.pytest_plugin` does) and imports nothing of the broker itself: what it runs is the
 command.
 """
 
@@ -13,25 +13,18 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
+from ottla.__main__ import READY, ottla_command
+
 HOST = "127.0.0.1"
-READY = "is ready: connect to"
 _PORT_ATTEMPTS = 5
 _POLL_S = 0.01
 _SHOWN_LINES = 200
-
-# What is run lies beside this file. Where that folder is a site-packages it is on the path already,
-# and must not go to its front.
-_RUN = (
-    "import sys; folder = sys.argv.pop(1); folder in sys.path or sys.path.insert(0, folder); "
-    "from broker.__main__ import main; main()"
-)
 
 
 class BrokerProcess:
@@ -175,13 +168,7 @@ class BrokerProcess:
             **self.properties,
         }
         overrides = [("--override", f"{key}={value}") for key, value in keys.items()]
-        return serve_command([word for override in overrides for word in override])
-
-
-def serve_command(arguments: Sequence[str]) -> list[str]:
-    """`ottla serve` with `arguments`, of this installation and this interpreter."""
-    packages = str(Path(__file__).resolve().parents[2])
-    return [sys.executable, "-P", "-c", _RUN, packages, "serve", *arguments]
+        return ottla_command("serve", *(word for override in overrides for word in override))
 
 
 def free_port() -> int:

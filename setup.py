@@ -1,0 +1,15 @@
+"""Where the packages lie in the wheel; the rest about it stands in pyproject.toml.
+
+Only `ottla` comes onto the import path. The five that imports here call by their plain names are
+packed under `ottla/_server`, which `ottla/__main__.py` puts on the path of our own processes.
+"""
+
+from setuptools import find_namespace_packages, setup
+
+SERVER = ("broker", "controller", "pipeline", "protocol", "storage")
+
+packages = find_namespace_packages(include=[f"{name}*" for name in SERVER])
+setup(
+    packages=["ottla", "ottla.testing", *(f"ottla._server.{name}" for name in packages)],
+    package_dir={f"ottla._server.{name}": name for name in SERVER},
+)
