@@ -21,7 +21,7 @@ from broker.apis.broker_loggers import LEVELS, ROOT, BrokerLoggers
 from broker.apis.cluster_view import ImageSource
 from broker.config.dynamic import cleaner_config, dynamic_config_fault
 from broker.config.keys import BROKER_CONFIG_DEF
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from broker.requests.context import Api, Handle, RequestContext, Respond
 from controller.metadata.image import ResourceType
 from protocol.api_keys import ApiKey

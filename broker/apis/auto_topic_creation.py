@@ -17,7 +17,7 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from broker.requests.context import Handle, RequestContext
 from controller.metadata.topic_names import topic_name_fault
 from protocol.api_keys import ApiKey

@@ -23,7 +23,7 @@ from broker.config.description import (
     describe_topic,
 )
 from broker.config.documentation import config_documentation
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from broker.requests.context import Api, RequestContext, Respond
 from controller.metadata.image import MetadataImage, ResourceType
 from controller.metadata.topic_names import topic_name_fault

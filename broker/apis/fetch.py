@@ -21,7 +21,7 @@ from collections.abc import Callable
 from broker.apis.fetch_reading import ConsumerFetch, FollowerFetch, RackConsumerFetch
 from broker.apis.single_fetch import SingleFetch
 from broker.apis.single_follower_fetch import SingleFollowerFetch
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from broker.purgatory.delayed_operations import DelayedFetch
 from broker.replication.fetch_session import (
     FINAL_EPOCH,

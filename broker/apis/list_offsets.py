@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from broker.replication.partition import Partition
 from broker.replication.partition_reads import (
     CONSUMER_ISOLATIONS,

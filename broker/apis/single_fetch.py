@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from broker.purgatory.delayed_operations import DelayedFetch
 from broker.replication.fetch_session import FINAL_EPOCH, NO_SESSION
 from broker.replication.partition import Partition

@@ -15,7 +15,7 @@ from collections.abc import Hashable
 
 from broker.apis.fetch_reading import FollowerFetch
 from broker.apis.single_fetch import Remembered
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from broker.purgatory.purgatory import DelayedOperation
 from broker.replication.fetch_session import FetchSession, FollowerPartition, FollowerSession
 from broker.replication.partition import Partition

@@ -19,7 +19,7 @@ from storage.config_def import ConfigError
 
 if TYPE_CHECKING:
     from broker.config.endpoints import EndPoint
-    from broker.config.parse import BrokerConfig
+    from broker.config.values import BrokerConfig
 
 EXIT_REFUSED = 2
 

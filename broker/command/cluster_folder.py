@@ -29,8 +29,8 @@ from broker.command.cluster_layout import (
     with_keys,
 )
 from broker.config.file import load_config
-from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
 from broker.node.storage_folders import format_storage, is_formatted
 from controller.storage_format import new_cluster_id
 from storage.directories.log_dirs import read_meta_properties

@@ -8,14 +8,10 @@ Follows `kafka.server.KafkaConfig.validateValues` 4.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from broker.config.endpoints import NON_ROUTABLE_HOST, check_ports_differ, parse_servers
 from broker.config.group_configs import check_group_defaults
+from broker.config.values import BrokerConfig
 from storage.config_def import ConfigError
-
-if TYPE_CHECKING:
-    from broker.config.parse import BrokerConfig
 
 _NEVER_EMPTY = (
     "listeners",

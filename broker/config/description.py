@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from broker.config.keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from storage.config_def import (
     ConfigDef,
     ConfigKey,

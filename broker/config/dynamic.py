@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 
 from broker.config.description import is_dynamic
 from broker.config.keys import BROKER_CONFIG_DEF, RATES
-from broker.config.parse import BrokerConfig
+from broker.config.parse import with_overrides
+from broker.config.values import BrokerConfig
 from controller.metadata.image import MetadataImage, ResourceType
 from protocol.errors import ApiError, ErrorCode
 from storage.config_def import ConfigError, ConfigType, ConfigValue, parse_type
@@ -115,7 +116,7 @@ def _contradiction(config: BrokerConfig, after: Mapping[str, str]) -> ApiError |
     """What each key allows, and the whole configuration does not."""
     applied = {name: text for name, text in after.items() if name in APPLIED_KEYS}
     try:
-        config.with_overrides(applied)
+        with_overrides(config, applied)
     except ConfigError as error:
         return _refused(str(error))
     return None
@@ -141,7 +142,7 @@ def cleaner_config(config: BrokerConfig, image: MetadataImage) -> BrokerConfig:
         if key in CLEANER_KEYS and _is_valid(key, text)
     }
     try:
-        return config.with_overrides(dynamic) if dynamic else config
+        return with_overrides(config, dynamic) if dynamic else config
     except ConfigError as error:  # of this broker and of all of them, each alone is right
         _log.warning("dynamic configs of the log cleaner are left out: %s", error)
         return config

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from broker.config.parse import BrokerConfig
+from broker.config.parse import parse_config, single_node_config
 from broker.config.properties import PropertiesError, parse_properties, repeated_keys
 from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
 from storage.config_def import ConfigError
 
 
@@ -25,9 +26,9 @@ def load_config(path: str | None, overrides: Iterable[str]) -> BrokerConfig:
     warnings = _given_twice([key for key, _ in given])
     try:
         if path is None:
-            return BrokerConfig.single_node(above, warnings)
+            return single_node_config(above, warnings)
         texts, repeated = _read(path)
-        return BrokerConfig({**texts, **above}, warnings=[*repeated, *warnings])
+        return parse_config({**texts, **above}, warnings=[*repeated, *warnings])
     except ConfigError as error:
         where = f"{path}: " if path is not None and error.name not in above else ""
         raise StartError(f"{where}{error}") from error

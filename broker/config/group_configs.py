@@ -12,14 +12,11 @@ with their order and words.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from broker.config.keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF
+from broker.config.values import BrokerConfig
 from protocol.errors import ApiError, ErrorCode
 from storage.config_def import ConfigError
-
-if TYPE_CHECKING:
-    from broker.config.parse import BrokerConfig
 
 _KINDS = ("consumer", "share", "streams")
 

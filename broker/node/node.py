@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from broker.config.endpoints import EndPoint
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from broker.node.apis import assemble
 from broker.node.broker_server import BrokerServer, Started
 from broker.node.parts import broker_parts

@@ -14,7 +14,7 @@ from typing import Any
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.apis.cluster_view import ImageSource
 from broker.apis.producer_id_manager import ProducerIdManager
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.groups.coordinator_config import GroupCoordinatorConfig

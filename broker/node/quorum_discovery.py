@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from broker.config.endpoints import QuorumVoter, parse_servers
-from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
 from broker.network.blocking_client import ApiNotServed, BlockingClient
 from broker.node.storage_folders import is_formatted
 from controller.raft.quorum_state import QuorumStateError, decode_static_voters
@@ -67,14 +67,14 @@ def with_known_voters(config: BrokerConfig, filesystem: Filesystem) -> BrokerCon
     name = next(iter(config.controller_listener_names))
     found = voters_on_disk(filesystem, config.metadata_log_dir, name)
     if found:
-        return config.with_voters([QuorumVoter(*one) for one in found])
+        return config._replace(controller_quorum_voters=tuple(QuorumVoter(*one) for one in found))
     if not config.is_controller:
         return None
     servers = parse_servers(config.controller_quorum_bootstrap_servers)
     ports = [one.port for one in config.controller_listeners]
     itself = len(servers) == 1 and servers[0][1] in ports and _is_here(servers[0][0])
     if itself and _was_alone(config, filesystem):
-        return config.with_voters([QuorumVoter(config.node_id, *servers[0])])
+        return config._replace(controller_quorum_voters=(QuorumVoter(config.node_id, *servers[0]),))
     formatted = is_formatted(config, filesystem)
     lacking = "does not say where all voters are" if formatted else "is not formatted"
     raise StartError(
@@ -102,7 +102,7 @@ def ask_for_voters(config: BrokerConfig) -> BrokerConfig | None:
         except (OSError, ProtocolError, ApiNotServed):
             continue
         if voters:
-            return config.with_voters(voters)
+            return config._replace(controller_quorum_voters=tuple(voters))
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from broker.config.group_configs import group_config_fault
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from controller.hosting_limit import HostingLimit
 from controller.settings import ControllerSettings
 from controller.storage_format import LogDirectories

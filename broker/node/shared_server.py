@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
 from broker.metrics import Metrics
 from broker.node.settings import controller_settings, divided
 from broker.node.to_controller import ControllerAddress, NodeToController, Refuse

@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
 from controller.raft.quorum_voters import METADATA_FOLDER
 from controller.storage_format import (
     BOOTSTRAP_CHECKPOINT,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from broker.apis.auto_topic_creation import TRANSACTION_TOPIC
 from broker.apis.cluster_view import ImageSource
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.node.shared_server import NodePorts

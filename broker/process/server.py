@@ -24,8 +24,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from broker.config.endpoints import EndPoint
-from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
 from broker.network.connection_quotas import UNLIMITED
 from broker.network.frame_buffer import frame_buffer
 from broker.network.listening_socket import Listener, NetworkSettings

@@ -12,7 +12,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from broker.metrics import Metrics, Sample
 from broker.replication.fetcher_settings import FetcherSettings
 from broker.replication.partition import Partition

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from broker.config.dynamic import topic_defaults
 from broker.config.keys import FOLLOWER_RATE, LEADER_RATE, MOVE_RATE
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from broker.metrics import Metrics
 from broker.purgatory.purgatory import Purgatory
 from broker.replication.assignments_manager import AssignmentsManager

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from broker.config.parse import BrokerConfig
+from broker.config.values import BrokerConfig
 from controller.metadata.image import MetadataImage, ResourceType
 from storage.java_literals import integer, trim
 

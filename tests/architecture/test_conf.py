@@ -11,7 +11,7 @@ import pytest
 
 from broker.command.cluster_layout import new_layout
 from broker.config.keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF
-from broker.config.parse import BrokerConfig
+from broker.config.parse import parse_config
 from broker.config.properties import parse_properties
 from broker.config.single_node_profile import SINGLE_NODE_PROFILE
 from broker.config.support import SERVED
@@ -29,7 +29,7 @@ WHERE_THE_CONTROLLER_IS = (
 
 
 def test_it_is_a_configuration_that_starts_without_a_warning() -> None:
-    config = BrokerConfig(SET)
+    config = parse_config(SET)
     assert config.warnings == ()
     assert config.listeners[0].host == "localhost"
 
@@ -65,7 +65,7 @@ def test_the_three_nodes_are_one_cluster() -> None:
         text = (ROOT / "conf" / f"broker-{node.node_id}.properties").read_text()
         folder = f"data/broker-{node.node_id}"
         assert parse_properties(text) == parse_properties(layout.properties(node, folder))
-        assert BrokerConfig(parse_properties(text)).warnings == ()
+        assert parse_config(parse_properties(text)).warnings == ()
         assert f"conf/broker-{node.node_id}.properties --cluster-id" in text
 
 

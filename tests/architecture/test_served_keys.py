@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 
-from broker.config.keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF, BrokerConfigFields
-from broker.config.parse import BrokerConfig
+from broker.config.keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF
 from broker.config.support import SERVED
+from broker.config.values import BrokerConfig
 from storage.log_config import SYNONYMS
 from tests.architecture.sources import relative, sources, tree
 
@@ -43,10 +43,7 @@ def test_every_served_key_has_a_reader() -> None:
 
 
 def test_every_key_that_is_read_is_called_served() -> None:
-    fields = {
-        **inspect.get_annotations(BrokerConfigFields),
-        **inspect.get_annotations(BrokerConfig),
-    }
+    fields = inspect.get_annotations(BrokerConfig)
     names = {key.attribute: name for name, key in BROKER_CONFIG_DEF.items()}
     read = [names[one] for one in attributes_read() if one in fields and one in names]
     known = (*SERVED, *OTTLA_CONFIG_DEF, *NOT_THE_CONFIG)

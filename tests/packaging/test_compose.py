@@ -15,8 +15,8 @@ import yaml
 
 from broker.command.cluster_layout import new_layout
 from broker.config.file import load_config
-from broker.config.parse import BrokerConfig
 from broker.config.properties import parse_properties
+from broker.config.values import BrokerConfig
 from broker.node.storage_folders import check_cluster_id
 from tests.java_tools import PROJECT_DIR
 

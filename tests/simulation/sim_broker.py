@@ -16,8 +16,9 @@ from functools import partial
 from typing import Any
 
 from broker.config.endpoints import EndPoint
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import format_storage, is_formatted, open_storage
 from broker.replication.replica_manager import ReplicaManager
@@ -74,7 +75,7 @@ class SimBroker:
         self._scheduler: ProcessScheduler | None = None
         self._links: SimNodeNetwork | None = None
         self._pools: list[ProcessBlocking] = []
-        self.config = BrokerConfig.single_node(
+        self.config = single_node_config(
             {
                 "node.id": str(node_id),
                 "listeners": f"PLAINTEXT://{self.address}:{CLIENT_PORT}",

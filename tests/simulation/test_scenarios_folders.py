@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from broker.config.parse import with_overrides
 from controller.metadata.image import NO_LEADER
 from protocol.errors import ErrorCode
 from tests.simulation.plans import Layout
@@ -33,7 +34,7 @@ def held_in(broker: SimBroker, log_dir: str) -> list[tuple[str, int]]:
 def with_dirs(story: Scenario, log_dirs: str, *brokers: SimBroker) -> None:
     """Let brokers, which are dead, start with these directories."""
     for broker in brokers:
-        broker.config = broker.config.with_overrides({"log.dirs": log_dirs})
+        broker.config = with_overrides(broker.config, {"log.dirs": log_dirs})
     story.start(*brokers)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from broker.config.endpoints import EndPoint
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import open_storage
 from protocol.api_keys import ApiKey
@@ -43,7 +43,7 @@ class Running:
     ) -> None:
         self.scheduler = SimScheduler(life)
         blocking = SimBlocking(self.scheduler)
-        config = BrokerConfig.single_node({"log.dirs": str(folder), **overrides})
+        config = single_node_config({"log.dirs": str(folder), **overrides})
         filesystem = filesystem or LocalFilesystem()
         ports = NodePorts(
             filesystem,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from broker.metrics import Metrics
 from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.partition import Partition
@@ -47,7 +47,7 @@ class Replicas:
         self.scheduler = SimScheduler()
         self.blocking = SimBlocking(self.scheduler)
         """`folder`: one, or several separated by commas."""
-        self.config = BrokerConfig.single_node({"log.dirs": folder, **overrides})
+        self.config = single_node_config({"log.dirs": folder, **overrides})
         self.failures = LogDirFailureChannel()
         environment = LogEnvironment(
             LocalFilesystem(),

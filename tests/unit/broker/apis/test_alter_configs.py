@@ -12,7 +12,7 @@ from broker.apis.alter_configs import (
     refuse_incremental_alter_configs,
 )
 from broker.apis.broker_loggers import BrokerLoggers
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from broker.requests.context import RequestContext, Respond
 from controller.metadata.image import ResourceType
 from protocol.errors import ErrorCode
@@ -34,7 +34,7 @@ class Server:
     def __init__(self) -> None:
         self.cluster = Cluster()
         self.forwarded: list[Any] = []
-        config = BrokerConfig.single_node()
+        config = single_node_config()
         self.api = AlterConfigsApis(self.cluster, config, BrokerLoggers(), self._controller)
 
     def _controller(self, _: RequestContext, request: Any, respond: Respond) -> None:

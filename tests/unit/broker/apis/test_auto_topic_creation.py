@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from broker.apis.auto_topic_creation import AutoTopicCreation
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from broker.requests.context import RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -34,7 +34,7 @@ def controller() -> Controller:
 
 @pytest.fixture
 def creation(controller: Controller) -> AutoTopicCreation:
-    config = BrokerConfig.single_node({"num.partitions": "3", "offsets.topic.num.partitions": "7"})
+    config = single_node_config({"num.partitions": "3", "offsets.topic.num.partitions": "7"})
     return AutoTopicCreation(config, controller)
 
 

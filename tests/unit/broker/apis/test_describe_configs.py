@@ -6,7 +6,7 @@ import pytest
 
 from broker.apis.broker_loggers import BrokerLoggers
 from broker.apis.describe_configs import DescribeConfigsApi, refuse_describe_configs
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from controller.metadata.image import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.describe_configs import (
@@ -39,7 +39,7 @@ def describe(
     synonyms: bool = False,
     documentation: bool = False,
 ) -> DescribeConfigsResult:
-    config = BrokerConfig.single_node({"message.max.bytes": "2000000"})
+    config = single_node_config({"message.max.bytes": "2000000"})
     api = DescribeConfigsApi(
         cluster, config, BrokerLoggers(), lambda kind, key: f"{kind} {key} in words"
     )

@@ -6,7 +6,7 @@ import pytest
 
 from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.apis.metadata import MetadataApi, refuse_metadata
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from protocol.errors import ErrorCode
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.unit.broker.apis.api_fixture import CLUSTER_ID, LOST, NODE_ID, Cluster, ask
@@ -18,7 +18,7 @@ UNKNOWN_ID = b"\x01" * 16
 class Server:
     def __init__(self, cluster: Cluster, auto_create: bool = True) -> None:
         self.created: list[str] = []
-        creation = AutoTopicCreation(BrokerConfig.single_node(), self._create)
+        creation = AutoTopicCreation(single_node_config(), self._create)
         self.api = MetadataApi(cluster, CLUSTER_ID, NODE_ID, auto_create, creation)
 
     def _create(self, _: object, request: Any, __: object) -> None:

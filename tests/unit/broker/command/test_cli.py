@@ -11,8 +11,8 @@ import pytest
 
 from broker.command.cli import run_cli
 from broker.config.endpoints import EndPoint
-from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
 
 Run = Callable[..., None]
 

@@ -9,8 +9,8 @@ import pytest
 
 from broker.command.cluster_folder import open_folder
 from broker.config.file import load_config
-from broker.config.parse import BrokerConfig
 from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
 
 
 def config(folder: Path, node_id: int) -> BrokerConfig:

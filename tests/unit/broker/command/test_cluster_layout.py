@@ -7,7 +7,7 @@ import re
 import pytest
 
 from broker.command.cluster_layout import BROKERS_MAX, PORTS, grown, moved, new_layout, with_keys
-from broker.config.parse import BrokerConfig
+from broker.config.parse import parse_config
 from broker.config.properties import parse_properties
 
 
@@ -15,7 +15,7 @@ from broker.config.properties import parse_properties
 def test_every_file_is_a_configuration_without_a_warning(brokers: int) -> None:
     layout = new_layout(brokers, 20_000)
     for node in layout.nodes:
-        config = BrokerConfig(parse_properties(layout.properties(node, f"/c/{node.node_id}")))
+        config = parse_config(parse_properties(layout.properties(node, f"/c/{node.node_id}")))
         assert config.warnings == ()
         assert config.node_id == node.node_id
         assert config.is_controller == (node.node_id in layout.controllers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.config.parse import BrokerConfig
+from broker.config.parse import parse_config
 from storage.config_def import ConfigError
 
 BASE = {
@@ -116,7 +116,7 @@ CONTROLLER_ONLY = {"process.roles": "controller", "listeners": "CONTROLLER://:90
 )
 def test_refused(changes: dict[str, str], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason) as refused:
-        BrokerConfig({**BASE, **changes})
+        parse_config({**BASE, **changes})
     assert "\n" not in str(refused.value)
 
 
@@ -143,4 +143,4 @@ def test_refused(changes: dict[str, str], reason: str) -> None:
     ],
 )
 def test_taken(changes: dict[str, str]) -> None:
-    assert BrokerConfig({**BASE, **changes}).node_id == 1
+    assert parse_config({**BASE, **changes}).node_id == 1

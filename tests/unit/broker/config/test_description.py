@@ -22,7 +22,7 @@ from broker.config.description import (
     describe_topic,
     is_dynamic,
 )
-from broker.config.parse import BrokerConfig
+from broker.config.parse import parse_config
 from storage.config_def import ConfigSource
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "describe_configs_kafka_4_3_0.txt"
@@ -39,7 +39,7 @@ def server() -> ServerLevels:
         kind, name, key, value, source, *_ = line.split("|")
         if (kind, name, source) == ("BROKER", "1", "STATIC_BROKER_CONFIG") and key != "broker.id":
             static[key] = value
-    return ServerLevels(BrokerConfig(static), {}, {"min.insync.replicas": "1"})
+    return ServerLevels(parse_config(static), {}, {"min.insync.replicas": "1"})
 
 
 def lines(kind: str, name: str, entries: Iterable[ConfigEntry]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from broker.config.dynamic import cleaner_config, dynamic_config_fault, topic_defaults
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from controller.metadata.image import ResourceType
 from protocol.errors import ErrorCode
 from tests.unit.broker.apis.api_fixture import Cluster
@@ -16,7 +16,7 @@ BROKER = ResourceType.BROKER
 def fault(
     after: Mapping[str, str], before: Mapping[str, str] | None = None, *, one_broker: bool = True
 ) -> str | None:
-    config = BrokerConfig.single_node()
+    config = single_node_config()
     error = dynamic_config_fault(config, before or {}, after, one_broker=one_broker)
     if error is None:
         return None
@@ -99,7 +99,7 @@ def test_what_was_there_before_does_not_stand_in_the_way() -> None:
 
 def test_topic_defaults_come_from_the_file_all_brokers_and_this_one() -> None:
     cluster = Cluster()
-    config = BrokerConfig.single_node({"log.retention.hours": "1", "message.max.bytes": "2000"})
+    config = single_node_config({"log.retention.hours": "1", "message.max.bytes": "2000"})
 
     def defaults() -> tuple[object, object]:
         values = topic_defaults(config, cluster.image)
@@ -118,12 +118,12 @@ def test_what_another_release_wrote_does_not_stop_a_start() -> None:
     cluster = Cluster()
     cluster.set_config(BROKER, "", "log.retention.ms", "soon")
     cluster.set_config(BROKER, "", "num.io.threads", "9")
-    assert topic_defaults(BrokerConfig.single_node(), cluster.image)["retention.ms"] == 604_800_000
+    assert topic_defaults(single_node_config(), cluster.image)["retention.ms"] == 604_800_000
 
 
 def test_the_cleaner_has_what_is_set_for_all_brokers_and_above_it_for_this_one() -> None:
     cluster = Cluster()
-    config = BrokerConfig.single_node({"log.cleaner.threads": "3"})
+    config = single_node_config({"log.cleaner.threads": "3"})
     assert cleaner_config(config, cluster.image) is config
     cluster.set_config(BROKER, "", "log.cleaner.threads", "4")
     cluster.set_config(BROKER, "", "log.cleaner.backoff.ms", "soon")
@@ -142,7 +142,7 @@ def test_what_contradicts_itself_over_both_levels_leaves_the_file_in_force(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     cluster = Cluster()
-    config = BrokerConfig.single_node()
+    config = single_node_config()
     cluster.set_config(BROKER, "", "log.cleaner.dedupe.buffer.size", "2000000")
     cluster.set_config(BROKER, "1", "log.cleaner.threads", "2")
     assert cleaner_config(config, cluster.image) is config

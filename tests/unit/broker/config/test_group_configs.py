@@ -6,7 +6,7 @@ import pytest
 
 from broker.config.group_configs import group_config_fault
 from broker.config.keys import GROUP_CONFIG_DEF
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from protocol.errors import ErrorCode
 
 KINDS = ("consumer", "share", "streams")
@@ -34,7 +34,7 @@ NOT_LOW = ("share.delivery.count.limit", "share.partition.max.record.locks")
 
 
 def fault(configs: dict[str, str], server: dict[str, str] | None = None) -> str | None:
-    error = group_config_fault(BrokerConfig.single_node(server or {}), configs)
+    error = group_config_fault(single_node_config(server or {}), configs)
     assert error is None or error.code is ErrorCode.INVALID_CONFIG
     return None if error is None else error.message
 

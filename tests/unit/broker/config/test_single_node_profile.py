@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from broker.config.parse import BrokerConfig
+from broker.config.parse import parse_config, single_node_config
 from broker.config.single_node_profile import SINGLE_NODE_PROFILE
 
 
 def test_it_starts_as_it_is_and_listens_on_this_machine_only() -> None:
-    config = BrokerConfig(SINGLE_NODE_PROFILE)
+    config = parse_config(SINGLE_NODE_PROFILE)
     assert [one.host for one in config.listeners] == ["localhost", "localhost"]
     assert config.listeners[0].port == 9092
     assert config.is_broker and config.is_controller
 
 
 def test_internal_topics_need_one_replica_only() -> None:
-    config = BrokerConfig(SINGLE_NODE_PROFILE)
+    config = parse_config(SINGLE_NODE_PROFILE)
     assert config.offsets_topic_replication_factor == 1
     assert config.transaction_state_log_replication_factor == 1
     assert config.transaction_state_log_min_isr == 1
@@ -25,11 +25,11 @@ def test_internal_topics_need_one_replica_only() -> None:
 
 
 def test_moving_the_listener_keeps_a_controller() -> None:
-    config = BrokerConfig.single_node({"listeners": "PLAINTEXT://localhost:0", "node.id": "3"})
+    config = single_node_config({"listeners": "PLAINTEXT://localhost:0", "node.id": "3"})
     assert [str(one) for one in config.listeners] == [
         "PLAINTEXT://localhost:0",
         "CONTROLLER://localhost:0",
     ]
     assert [voter.node_id for voter in config.controller_quorum_voters] == [3]
     own = {"listeners": "PLAINTEXT://localhost:1,CONTROLLER://localhost:2"}
-    assert [one.port for one in BrokerConfig.single_node(own).listeners] == [1, 2]
+    assert [one.port for one in single_node_config(own).listeners] == [1, 2]

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from broker.config.endpoints import EndPoint
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from broker.groups.group_records import offset_tombstone
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import open_storage
@@ -37,7 +37,7 @@ def other_broker(node_id: int, *, fenced: bool = False) -> BrokerRegistration:
 def test_logs_are_opened_once_the_metadata_has_the_registration(tmp_path: Path) -> None:
     scheduler = SimScheduler()
     blocking = SimBlocking(scheduler)
-    config = BrokerConfig.single_node({"log.dirs": str(tmp_path)})
+    config = single_node_config({"log.dirs": str(tmp_path)})
     filesystem = LocalFilesystem()
     ports = NodePorts(filesystem, scheduler, blocking, blocking, scheduler.random.randbytes, halt)
     storage = open_storage(config, filesystem, ports.random_bytes, scheduler.wall_ms())

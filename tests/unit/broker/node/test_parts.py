@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from broker.node.parts import BrokerParts, _ask_itself
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.request_handler import RequestHandler
@@ -24,7 +24,7 @@ def test_a_request_of_a_broker_to_itself_goes_by_its_own_table() -> None:
 
     requests = RequestHandler([Api(ApiKey.WRITE_TXN_MARKERS, 1, 2, handle)])
     request, answers = WriteTxnMarkersRequest(), list[Any]()
-    _ask_itself(BrokerConfig.single_node(), requests, request, answers.append)
+    _ask_itself(single_node_config(), requests, request, answers.append)
     assert asked == [(ApiKey.WRITE_TXN_MARKERS, 2, "PLAINTEXT", request)]
     assert answers == ["written"]
 

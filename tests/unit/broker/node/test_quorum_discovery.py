@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from broker.config.endpoints import QuorumVoter
-from broker.config.parse import BrokerConfig
+from broker.config.parse import parse_config
 from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
 from broker.node.quorum_discovery import ask_for_voters, with_known_voters
 from broker.node.storage_folders import format_storage, open_storage
 from controller.raft.quorum_state import ElectionState, encode_quorum_state
@@ -23,7 +24,7 @@ HERE = "localhost:9093"
 
 def config(folder: Path, servers: str = HERE, roles: str = "broker,controller") -> BrokerConfig:
     listeners = {"broker": "PLAINTEXT://:9092", "controller": "CONTROLLER://:9093"}
-    return BrokerConfig(
+    return parse_config(
         {
             "process.roles": roles,
             "node.id": "4",

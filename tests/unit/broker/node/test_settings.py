@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from broker.node.settings import controller_settings, divided
 from controller.storage_format import LogDirectories
 
 
 def test_the_controller_is_told_what_the_file_says() -> None:
-    config = BrokerConfig.single_node(
+    config = single_node_config(
         {
             "log.dirs": "a,b",
             "metadata.log.dir": "b",

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
 from broker.node.storage_folders import format_storage, is_formatted, open_storage
 from storage.filesystem import LocalFilesystem
 
@@ -14,7 +15,7 @@ FILESYSTEM = LocalFilesystem()
 
 
 def config(*folders: Path, **overrides: str) -> BrokerConfig:
-    return BrokerConfig.single_node({"log.dirs": ",".join(map(str, folders)), **overrides})
+    return single_node_config({"log.dirs": ",".join(map(str, folders)), **overrides})
 
 
 def opened(one: BrokerConfig) -> object:
@@ -133,7 +134,7 @@ def test_one_folder_named_twice_is_refused(tmp_path: Path, other: str, formatted
     if formatted:
         opened(config(folder))
     name = other.format(folder)
-    dirs = BrokerConfig.single_node({"log.dirs": f"{folder},{name}"})
+    dirs = single_node_config({"log.dirs": f"{folder},{name}"})
     for way in (opened, lambda one: is_formatted(one, FILESYSTEM)):
         with pytest.raises(StartError) as refused:
             way(dirs)

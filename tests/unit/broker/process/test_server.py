@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
 from broker.node.lifecycle import BrokerLifecycle
 from broker.process.server import (
     CLIENTS_LEAVE_S,
@@ -32,7 +33,7 @@ from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 
 def config(folder: Path, port: int = 0, /, **overrides: str) -> BrokerConfig:
-    return BrokerConfig.single_node(
+    return single_node_config(
         {
             "log.dirs": str(folder),
             "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:0",

@@ -13,7 +13,7 @@ from typing import Any
 
 from broker.apis.fetch import FetchApi
 from broker.apis.list_offsets import ListOffsetsApi
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from broker.metrics import Metrics
 from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.partition import Partition
@@ -64,7 +64,7 @@ class Broker:
         self.image = MetadataImage()
         self.epoch = 0
         self.clean = False
-        self.config = BrokerConfig.single_node(
+        self.config = single_node_config(
             {
                 "log.dirs": "/data",
                 "node.id": str(node_id),

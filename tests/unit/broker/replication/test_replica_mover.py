@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from broker.metrics import Metrics
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
@@ -47,9 +47,7 @@ class Broker:
         self.world = SimScheduler(7)
         self.failures = LogDirFailureChannel()
         blocking = SimBlocking(self.world, 5.0)
-        self.config = BrokerConfig.single_node(
-            {"log.dirs": f"{A},{B}", "log.segment.bytes": "1048576"}
-        )
+        self.config = single_node_config({"log.dirs": f"{A},{B}", "log.segment.bytes": "1048576"})
         self.logs = LogManager(
             LogEnvironment(self.filesystem, self.world, blocking, self.failures),
             LogManagerSettings((A, B)),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker.config.keys import LEADER_RATE
-from broker.config.parse import BrokerConfig
+from broker.config.parse import single_node_config
 from broker.replication.replication_quota import (
     LEADER_REPLICAS,
     UNLIMITED,
@@ -27,7 +27,7 @@ class Clock:
 
 
 def quota(clock: Clock, rate: int = UNLIMITED) -> ReplicationQuota:
-    made = ReplicationQuota(LEADER_RATE, LEADER_REPLICAS, BrokerConfig.single_node(), clock)
+    made = ReplicationQuota(LEADER_RATE, LEADER_REPLICAS, single_node_config(), clock)
     made.rate = rate
     return made
 
