@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 from controller.decisions.change_rules import UNCLEAN_LEADER_ELECTION
@@ -34,7 +35,9 @@ from protocol.messages.metadata_records import ConfigRecord
 Respond = Callable[[Any], None]
 
 _MAX_TEXT = MAX_CONFIG_BYTES_PER_OPERATION
-_NONE = ApiError(ErrorCode.NONE)
+
+_Row = tuple[ErrorCode, str | None, int, str]
+"""Error, its words, the resource's type and name: the fields of both APIs' answers, in order."""
 
 
 class ConfigRequests:
@@ -52,46 +55,37 @@ class ConfigRequests:
     ) -> None:
         """Answer an IncrementalAlterConfigs request."""
 
-        def reply(outcome: list[ApiError] | ApiError) -> None:
-            respond(
-                change_messages.IncrementalAlterConfigsResponse(
-                    responses=[
-                        change_messages.AlterConfigsResourceResponse(
-                            error.code,
-                            error.message,
-                            resource.resource_type,
-                            resource.resource_name,
-                        )
-                        for resource, error in _paired(request.resources, outcome)
-                    ]
-                )
-            )
+        def answer(rows: list[_Row]) -> None:
+            answers = [change_messages.AlterConfigsResourceResponse(*row) for row in rows]
+            respond(change_messages.IncrementalAlterConfigsResponse(responses=answers))
 
-        decide = partial(self._decide, request.resources, self._changes, request.validate_only)
-        self._controller.submit("alter configs incrementally", decide, reply)
+        self._submit("alter configs incrementally", request, self._changes, answer)
 
     def alter_configs(
         self, _context: object, request: replace_messages.AlterConfigsRequest, respond: Respond
     ) -> None:
         """Answer an AlterConfigs request."""
 
-        def reply(outcome: list[ApiError] | ApiError) -> None:
-            respond(
-                replace_messages.AlterConfigsResponse(
-                    responses=[
-                        replace_messages.AlterConfigsResourceResponse(
-                            error.code,
-                            error.message,
-                            resource.resource_type,
-                            resource.resource_name,
-                        )
-                        for resource, error in _paired(request.resources, outcome)
-                    ]
-                )
-            )
+        def answer(rows: list[_Row]) -> None:
+            answers = [replace_messages.AlterConfigsResourceResponse(*row) for row in rows]
+            respond(replace_messages.AlterConfigsResponse(responses=answers))
 
-        decide = partial(self._decide, request.resources, self._replacement, request.validate_only)
-        self._controller.submit("alter configs", decide, reply)
+        self._submit("alter configs", request, self._replacement, answer)
+
+    def _submit(
+        self,
+        name: str,
+        request: change_messages.IncrementalAlterConfigsRequest
+        | replace_messages.AlterConfigsRequest,
+        alter: Callable[[View, Any], list[MetadataRecord] | ApiError],
+        answer: Callable[[list[_Row]], None],
+    ) -> None:
+        def reply(outcome: list[ApiError | None] | ApiError) -> None:
+            errors = repeat(outcome) if isinstance(outcome, ApiError) else outcome
+            answer([_row(*pair) for pair in zip(request.resources, errors, strict=False)])
+
+        decide = partial(self._decide, request.resources, alter, request.validate_only)
+        self._controller.submit(name, decide, reply)
 
     def _decide(
         self,
@@ -99,17 +93,19 @@ class ConfigRequests:
         alter: Callable[[View, Any], list[MetadataRecord] | ApiError],
         validate_only: bool,
         view: View,
-    ) -> Decision[list[ApiError]]:
+    ) -> Decision[list[ApiError | None]]:
         """Each resource on its own: one that is refused does not stop the others."""
         counts = Counter((r.resource_type, r.resource_name) for r in resources)
         records: list[MetadataRecord] = []
-        outcome: list[ApiError] = []
+        outcome: list[ApiError | None] = []
         for resource in resources:
             error = _resource_error(resource, counts)
             if error is None:
                 altered = alter(view, resource)
-                error = altered if isinstance(altered, ApiError) else _NONE
-                records += [] if isinstance(altered, ApiError) else altered
+                if isinstance(altered, ApiError):
+                    error = altered
+                else:
+                    records += altered
             outcome.append(error)
         if len(records) > MAX_RECORDS_PER_OPERATION or _text_size(records) > _MAX_TEXT:
             return Decision(TOO_MANY_RECORDS)
@@ -155,9 +151,6 @@ def _resource_error(resource: Any, counts: Counter[tuple[int, str]]) -> ApiError
     return None
 
 
-def _paired(
-    resources: Sequence[Any], outcome: list[ApiError] | ApiError
-) -> list[tuple[Any, ApiError]]:
-    if isinstance(outcome, ApiError):
-        return [(resource, outcome) for resource in resources]
-    return list(zip(resources, outcome, strict=True))
+def _row(resource: Any, error: ApiError | None) -> _Row:
+    code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)
+    return code, message, resource.resource_type, resource.resource_name
