@@ -11,7 +11,8 @@ Follows KIP-595, KIP-630, KIP-853, KIP-996, KIP-1166 and Kafka's `RaftUtil` and 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from controller.raft import raft_messages as m
 from controller.raft.quorum_voters import QuorumVoters
@@ -24,6 +25,17 @@ from protocol.messages import fetch as fetching
 from protocol.messages import fetch_snapshot as snapshots
 from protocol.messages import vote as voting
 from protocol.record_batch import CorruptBatch, crc_is_valid, iterate_batches
+
+Request = (
+    voting.VoteRequest
+    | begin.BeginQuorumEpochRequest
+    | end.EndQuorumEpochRequest
+    | fetching.FetchRequest
+    | snapshots.FetchSnapshotRequest
+)
+Elections = voting.VoteResponse | begin.BeginQuorumEpochResponse | end.EndQuorumEpochResponse
+Response = Elections | fetching.FetchResponse | snapshots.FetchSnapshotResponse
+T = TypeVar("T")
 
 MAX_WAIT_MS = 500
 """How long a leader may hold a Fetch that finds nothing new."""
@@ -51,7 +63,7 @@ class RaftRequests:
         self._settings = settings
         self._voters = voters or QuorumVoters(settings)
 
-    def request(self, to: int, message: m.Message, high_watermark: int | None) -> Any:
+    def request(self, to: int, message: m.Message, high_watermark: int | None) -> Request:
         """The request that carries `message` to voter `to`."""
         if isinstance(message, m.Fetch):
             return self._fetch(message, high_watermark)
@@ -64,7 +76,7 @@ class RaftRequests:
         assert isinstance(message, m.EndQuorumEpoch)
         return self._end(message)
 
-    def _vote(self, to: int, vote: m.Vote) -> Any:
+    def _vote(self, to: int, vote: m.Vote) -> voting.VoteRequest:
         partition = voting.VoteRequestPartitionData(
             replica_epoch=vote.epoch,
             replica_id=vote.candidate_id,
@@ -77,7 +89,7 @@ class RaftRequests:
         topic = voting.VoteRequestTopicData(_TOPIC, [partition])
         return voting.VoteRequest(self._settings.cluster_id, to, [topic])
 
-    def _begin(self, to: int, message: m.BeginQuorumEpoch) -> Any:
+    def _begin(self, to: int, message: m.BeginQuorumEpoch) -> begin.BeginQuorumEpochRequest:
         partition = begin.BeginQuorumEpochRequestPartitionData(
             voter_directory_id=self._voters.directory_of(to),
             leader_id=message.leader_id,
@@ -88,7 +100,7 @@ class RaftRequests:
             self._settings.cluster_id, to, [topic], self._own_endpoints(begin.LeaderEndpoint)
         )
 
-    def _end(self, message: m.EndQuorumEpoch) -> Any:
+    def _end(self, message: m.EndQuorumEpoch) -> end.EndQuorumEpochRequest:
         partition = end.EndQuorumEpochRequestPartitionData(
             leader_id=message.leader_id,
             leader_epoch=message.epoch,
@@ -103,12 +115,12 @@ class RaftRequests:
             self._settings.cluster_id, [topic], self._own_endpoints(end.LeaderEndpoint)
         )
 
-    def _own_endpoints(self, cls: Any) -> list[Any]:
+    def _own_endpoints(self, endpoint: Callable[[str, str, int], T]) -> list[T]:
         address = self._settings.voter_endpoints.get(self._settings.node_id)
         name = self._settings.controller_listener_name
-        return [] if address is None else [cls(name, *address)]
+        return [] if address is None else [endpoint(name, *address)]
 
-    def _fetch(self, message: m.Fetch, high_watermark: int | None) -> Any:
+    def _fetch(self, message: m.Fetch, high_watermark: int | None) -> fetching.FetchRequest:
         partition = fetching.FetchPartition(
             current_leader_epoch=message.epoch,
             fetch_offset=message.offset,
@@ -125,7 +137,7 @@ class RaftRequests:
             topics=[fetching.FetchTopic(_TOPIC, METADATA_TOPIC_ID, [partition])],
         )
 
-    def _fetch_snapshot(self, message: m.FetchSnapshot) -> Any:
+    def _fetch_snapshot(self, message: m.FetchSnapshot) -> snapshots.FetchSnapshotRequest:
         partition = snapshots.FetchSnapshotRequestPartitionSnapshot(
             current_leader_epoch=message.epoch,
             snapshot_id=snapshots.FetchSnapshotRequestSnapshotId(*message.snapshot),
@@ -143,26 +155,33 @@ class RaftRequests:
 # --- answers -------------------------------------------------------------------------------------
 
 
-def answer_of(message: m.Message, response: Any) -> m.Message:
+def answer_of(message: m.Message, response: Response) -> m.Message:
     """What `response` says to `message`. Raises UselessAnswer and PeerLeaves."""
     try:
-        if isinstance(message, m.Fetch):
+        if isinstance(response, fetching.FetchResponse):
+            assert isinstance(message, m.Fetch)
             return _fetch_reply(message, response)
-        if isinstance(message, m.FetchSnapshot):
+        if isinstance(response, snapshots.FetchSnapshotResponse):
+            assert isinstance(message, m.FetchSnapshot)
             return _snapshot_reply(message, response)
-        _check(response.error_code)
-        partition = _only(_only(response.topics).partitions)
-        leader_id = _optional(partition.leader_id)
-        if isinstance(message, m.Vote):
-            if partition.error_code not in (ErrorCode.NONE, ErrorCode.FENCED_LEADER_EPOCH):
-                _check(partition.error_code)
-            granted = partition.vote_granted and partition.error_code == ErrorCode.NONE
-            return m.VoteReply(partition.leader_epoch, leader_id, granted, message.pre_vote)
-        if partition.error_code not in _SAYS_WHO_LEADS:
-            _check(partition.error_code)
-        return m.EpochReply(partition.leader_epoch, leader_id)
+        return _election_reply(message, response)
     except CorruptBatch as error:
         raise UselessAnswer(str(error)) from error
+
+
+def _election_reply(message: m.Message, response: Elections) -> m.VoteReply | m.EpochReply:
+    _check(response.error_code)
+    topics: Sequence[Any] = response.topics  # their partitions say alike who leads
+    partition = _only(_only(topics).partitions)
+    leader_id = _optional(partition.leader_id)
+    if isinstance(message, m.Vote):
+        if partition.error_code not in (ErrorCode.NONE, ErrorCode.FENCED_LEADER_EPOCH):
+            _check(partition.error_code)
+        granted = partition.vote_granted and partition.error_code == ErrorCode.NONE
+        return m.VoteReply(partition.leader_epoch, leader_id, granted, message.pre_vote)
+    if partition.error_code not in _SAYS_WHO_LEADS:
+        _check(partition.error_code)
+    return m.EpochReply(partition.leader_epoch, leader_id)
 
 
 def _fetch_reply(message: m.Fetch, response: fetching.FetchResponse) -> m.Message:
@@ -188,7 +207,7 @@ def _fetch_reply(message: m.Fetch, response: fetching.FetchResponse) -> m.Messag
             raise UselessAnswer(f"half a snapshot id: {snapshot.end_offset}, {snapshot.epoch}")
         return reply._replace(snapshot=(snapshot.end_offset, snapshot.epoch))
     if partition.records:
-        records = memoryview(partition.records)
+        records = memoryview(partition.records)  # type: ignore[arg-type]
         batches, size = followers_batches(records, *asked, epoch)
         reply = reply._replace(batches=batches, records=records[:size])
     return reply
@@ -232,7 +251,7 @@ def _snapshot_reply(
     if partition.error_code in gone:
         return reply
     _check(partition.error_code)
-    data = memoryview(partition.unaligned_records or b"")
+    data = memoryview(partition.unaligned_records or b"")  # type: ignore[arg-type]
     snapshot = (partition.snapshot_id.end_offset, partition.snapshot_id.epoch)
     if snapshot != message.snapshot or partition.position != message.position:
         raise UselessAnswer(f"not the part of the snapshot that was asked for: {snapshot}")
@@ -248,7 +267,7 @@ def _check(error_code: int) -> None:
         raise UselessAnswer(ErrorCode(error_code).name)
 
 
-def _only(values: list[Any]) -> Any:
+def _only(values: Sequence[T]) -> T:
     if len(values) != 1:
         raise UselessAnswer(f"{len(values)} topics or partitions in place of one")
     return values[0]
