@@ -24,7 +24,6 @@ MINIMUM_LEVEL = 7
 LATEST_LEVEL = 30
 """4.3-IV0, what a folder is formatted with."""
 
-_IV_0 = 7
 # fmt: off
 _NAMES = (
     "3.3-IV3",
@@ -41,13 +40,20 @@ _NAMES = (
 )
 # fmt: on
 
-LEVELS = {name: _IV_0 + index for index, name in enumerate(_NAMES)}
+LEVELS = {name: MINIMUM_LEVEL + index for index, name in enumerate(_NAMES)}
 """Level by name, as `kafka-features version-mapping` prints them."""
 
 _MIGRATION = LEVELS["3.4-IV0"]
 _DIRECTORIES = LEVELS["3.7-IV2"]
 _ELR = LEVELS["4.0-IV1"]
 _CORDONED = LEVELS["4.3-IV0"]
+
+_SINCE: dict[type, tuple[tuple[int, int], ...]] = {
+    m.PartitionRecord: ((_ELR, 2), (_DIRECTORIES, 1)),
+    m.PartitionChangeRecord: ((_ELR, 2), (_DIRECTORIES, 1)),
+    m.RegisterBrokerRecord: ((_CORDONED, 4), (_DIRECTORIES, 3), (_MIGRATION, 2), (0, 1)),
+}
+"""From which level on a record is written in which version, the latest first; else in version 0."""
 
 _STORED_ANEW = (7, 8, 11, 13, 14, 15, 17, 23, 30)
 """Levels that brought other records or other fields: below them those cannot be read."""
@@ -56,7 +62,7 @@ _STORED_ANEW = (7, 8, 11, 13, 14, 15, 17, 23, 30)
 def level_name(level: int) -> str:
     """`4.3-IV0` for 30; the number itself where no release has it."""
     if MINIMUM_LEVEL <= level <= LATEST_LEVEL:
-        return _NAMES[level - _IV_0]
+        return _NAMES[level - MINIMUM_LEVEL]
     return str(level)
 
 
@@ -72,15 +78,12 @@ def has_directories(level: int) -> bool:
 
 def record_version(record: object, level: int) -> int:
     """The version in which `record` is written while `metadata.version` is at `level`."""
-    if isinstance(record, m.PartitionRecord | m.PartitionChangeRecord):
-        return 2 if level >= _ELR else 1 if level >= _DIRECTORIES else 0
-    if isinstance(record, m.RegisterBrokerRecord):
-        if level >= _CORDONED:
-            return 4
-        return 3 if level >= _DIRECTORIES else 2 if level >= _MIGRATION else 1
     if isinstance(record, m.BrokerRegistrationChangeRecord):
         # Kafka writes the lowest version that can say it.
         if record.cordoned_log_dirs is not None:
             return 3
-        return 2 if record.log_dirs else 1 if record.in_controlled_shutdown else 0
-    return 0
+        if record.log_dirs:
+            return 2
+        return 1 if record.in_controlled_shutdown else 0
+    fitting = (version for since, version in _SINCE.get(type(record), ()) if level >= since)
+    return next(fitting, 0)
