@@ -11,6 +11,9 @@ null for all topics, v5 leader epochs, v6 flexible, v7 require stable (KIP-447),
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from broker.apis.cluster_view import ImageSource
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.groups.offset_store import no_offset
@@ -87,19 +90,13 @@ class GroupOffsetsApi:
             if good:
                 known.append(replace(topic, partitions=good))
 
-        def done(error: ErrorCode, topics: list[OffsetCommitResponseTopic]) -> None:
-            if error is not ErrorCode.NONE:
-                topics = _refused_topics(known, error)
-            for topic in topics:
-                _merge(answers, topic)
-            respond(OffsetCommitResponse(topics=list(answers.values())))
-
+        committed = partial(_answer_commit, respond, answers, known)
         if known:
             self._coordinator.commit_offsets(
-                replace(request, topics=known), context.api_version, done
+                replace(request, topics=known), context.api_version, committed
             )
         else:
-            done(ErrorCode.NONE, [])
+            committed(ErrorCode.NONE, [])
 
     def _named(
         self, topic: OffsetCommitRequestTopic, by_id: bool
@@ -129,23 +126,12 @@ class GroupOffsetsApi:
         if version < SEVERAL_GROUPS_FROM:
             self._fetch_one(version, request, respond)
             return
-        answers: dict[int, OffsetFetchResponseGroup] = {}
-
-        def done(index: int, answer: OffsetFetchResponseGroup) -> None:
-            answers[index] = answer
-            if len(answers) == len(request.groups):
-                groups = [answers[position] for position in range(len(request.groups))]
-                respond(OffsetFetchResponse(groups=groups))
-
         if not request.groups:
             respond(OffsetFetchResponse())
+        answers: dict[int, OffsetFetchResponseGroup] = {}
         for index, group in enumerate(request.groups):
-            self._fetch_group(
-                version,
-                group,
-                request.require_stable,
-                lambda answer, index=index: done(index, answer),  # type: ignore[misc]
-            )
+            fetched = partial(_answer_groups, respond, answers, len(request.groups), index)
+            self._fetch_group(version, group, request.require_stable, fetched)
 
     def _fetch_one(self, version: int, request: OffsetFetchRequest, respond: Respond) -> None:
         topics = request.topics
@@ -159,28 +145,27 @@ class GroupOffsetsApi:
             ],
         )
 
-        def done(answer: OffsetFetchResponseGroup) -> None:
-            if answer.error_code and version < TOP_LEVEL_ERROR_FROM:
-                respond(refuse_fetch(request, ErrorCode(answer.error_code)))
-            else:
-                respond(_single(answer))
-
-        self._fetch_group(version, group, request.require_stable, done)
+        fetched = partial(_answer_one, respond, version, request)
+        self._fetch_group(version, group, request.require_stable, fetched)
 
     def _fetch_group(
-        self, version: int, group: OffsetFetchRequestGroup, require_stable: bool, done: Respond
+        self,
+        version: int,
+        group: OffsetFetchRequestGroup,
+        require_stable: bool,
+        fetched: Callable[[OffsetFetchResponseGroup], None],
     ) -> None:
         by_id = version >= TOPIC_IDS_FROM
         unknown: list[OffsetFetchResponseTopics] = []
         if by_id and group.topics is not None:
             group, unknown = self._resolve(group)
 
-        def answer(response: OffsetFetchResponseGroup) -> None:
-            if response.error_code == ErrorCode.NONE:
-                response.topics = [*self._with_ids(response.topics, by_id), *unknown]
-            done(response)
+        def complete(answer: OffsetFetchResponseGroup) -> None:
+            if answer.error_code == ErrorCode.NONE:
+                answer.topics = [*self._with_ids(answer.topics, by_id), *unknown]
+            fetched(answer)
 
-        self._coordinator.fetch_offsets(group, require_stable, answer)
+        self._coordinator.fetch_offsets(group, require_stable, complete)
 
     def _resolve(
         self, group: OffsetFetchRequestGroup
@@ -237,16 +222,9 @@ class GroupOffsetsApi:
             if good:
                 known.append(OffsetDeleteRequestTopic(topic.name, good))
 
-        def done(response: OffsetDeleteResponse) -> None:
-            if response.error_code == ErrorCode.NONE:
-                for topic in response.topics:
-                    answer = answers.setdefault(topic.name, OffsetDeleteResponseTopic(topic.name))
-                    answer.partitions += topic.partitions
-                response.topics = list(answers.values())
-            respond(response)
-
         # Asked even when no partition is left: the group's own error comes first.
-        self._coordinator.delete_offsets(replace(request, topics=known), done)
+        deleted = partial(_answer_delete, respond, answers)
+        self._coordinator.delete_offsets(replace(request, topics=known), deleted)
 
 
 def refuse_commit(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
@@ -268,6 +246,56 @@ def refuse_fetch(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchRes
     ]
     groups = [OffsetFetchResponseGroup(group.group_id, [], code) for group in request.groups]
     return OffsetFetchResponse(topics=topics, error_code=code, groups=groups)
+
+
+def _answer_commit(
+    respond: Respond,
+    answers: dict[tuple[str, bytes], OffsetCommitResponseTopic],
+    known: list[OffsetCommitRequestTopic],
+    error: ErrorCode,
+    topics: list[OffsetCommitResponseTopic],
+) -> None:
+    """The coordinator has answered for the `known` topics, with `error` for all or `topics`."""
+    if error is not ErrorCode.NONE:
+        topics = _refused_topics(known, error)
+    for topic in topics:
+        _merge(answers, topic)
+    respond(OffsetCommitResponse(topics=list(answers.values())))
+
+
+def _answer_groups(
+    respond: Respond,
+    answers: dict[int, OffsetFetchResponseGroup],
+    count: int,
+    index: int,
+    answer: OffsetFetchResponseGroup,
+) -> None:
+    """One of several groups has answered; the last one sends the response."""
+    answers[index] = answer
+    if len(answers) == count:
+        respond(OffsetFetchResponse(groups=[answers[one] for one in range(count)]))
+
+
+def _answer_one(
+    respond: Respond, version: int, request: OffsetFetchRequest, answer: OffsetFetchResponseGroup
+) -> None:
+    if answer.error_code and version < TOP_LEVEL_ERROR_FROM:
+        respond(refuse_fetch(request, ErrorCode(answer.error_code)))
+    else:
+        respond(_single(answer))
+
+
+def _answer_delete(
+    respond: Respond,
+    answers: dict[str, OffsetDeleteResponseTopic],
+    response: OffsetDeleteResponse,
+) -> None:
+    if response.error_code == ErrorCode.NONE:
+        for topic in response.topics:
+            answer = answers.setdefault(topic.name, OffsetDeleteResponseTopic(topic.name))
+            answer.partitions += topic.partitions
+        response.topics = list(answers.values())
+    respond(response)
 
 
 def _single(answer: OffsetFetchResponseGroup) -> OffsetFetchResponse:
