@@ -1,4 +1,4 @@
-"""The only door to disk: what the log asks of a file system, and the real one.
+"""The only door of the cores to disk: what a log asks of a file system, and the real one.
 
 Owns: file descriptors, the crash-safe replacement of small files, locks on log directories.
 Never: knows a format, retries a failed fsync, or hides an `OSError`. Whoever holds a log directory
