@@ -30,8 +30,10 @@ class ClusterView:
         return self._by_address[address]
 
     def newest_image(self) -> MetadataImage:
-        """The metadata of whoever has read furthest."""
-        images = [one.node.image for one in self.nodes if one.node is not None]
+        """The metadata of whoever has read furthest, dead or alive: all that was read is committed,
+        though the living may not know it yet."""
+        images = [one.last_image for one in self.nodes]
+        images += [one.node.image for one in self.nodes if one.node is not None]
         return max(images, key=lambda image: image.offset, default=MetadataImage())
 
     def active_controller(self) -> SimBroker | None:

@@ -22,6 +22,7 @@ from broker.config.values import BrokerConfig
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import format_storage, is_formatted, open_storage
 from broker.replication.replica_manager import ReplicaManager
+from controller.metadata.image import MetadataImage
 from storage.directories.log_dirs import read_meta_properties, write_meta_properties
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem
 from tests.simulation.sim_network import CLIENT_PORT, SimNetwork
@@ -54,6 +55,8 @@ class SimBroker:
         self.life = 0
         self.clean = True
         """Whether the last life ended in a clean stop."""
+        self.last_image = MetadataImage()
+        """The metadata that its last life had read."""
         self.lost_a_dir = False
         """Whether a log directory was offline when the last life ended."""
         self.dark = False
@@ -303,6 +306,8 @@ class SimBroker:
         self._scheduler.end()
         self._links.end(silently=self.dark)
         self.lost_a_dir = self.node is not None and bool(self.node.failures.offline_dirs())
+        if self.node is not None:
+            self.last_image = self.node.image
         self.node = None
         self.serving = False
         self._network.ends.process_gone(self.address, silently=self.dark)
