@@ -6,7 +6,7 @@ response means, or when a connection reads (`broker.network.connection`).
 Plain connections are written past the transport, straight to the socket, so that bytes and files
 keep one order. A small slice is read and leaves in one call with the bytes around it; a large one
 goes by `sendfile`, its header held back by MSG_MORE so that both share a packet. When the socket is
-full, the loop watches a duplicate of its descriptor: it lets nobody watch a transport's own.
+full, the loop watches a duplicate of its descriptor: asyncio forbids add_writer on a transport's.
 
 Reading a file blocks when its pages are not in the page cache: cold data is brought in by a job of
 the I/O pool first (`broker.network.file_slice`).

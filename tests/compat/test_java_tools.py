@@ -182,6 +182,23 @@ def test_configs_of_the_broker_refuses_what_is_read_only(tools: KafkaTools) -> N
     assert "Cannot update these configs dynamically: [num.partitions]" in refused.stderr
 
 
+def test_levels_of_the_brokers_loggers(tools: KafkaTools) -> None:
+    """As docs/operations.md says: a logger is named after its file."""
+    name = "ottla.broker.replication.partition"
+    entity = ("--entity-type", "broker-loggers", "--entity-name", "1")
+    before = config_lines(tools, *entity)
+    tools("kafka-configs", "--alter", *entity, "--add-config", f"{name}=DEBUG")
+    try:
+        after = config_lines(tools, *entity)
+        assert after[name].startswith("DEBUG ")
+        assert {key: line for key, line in after.items() if key != name} == {
+            key: line for key, line in before.items() if key != name
+        }
+    finally:
+        tools("kafka-configs", "--alter", *entity, "--delete-config", name)
+    assert config_lines(tools, *entity) == before
+
+
 # --- console producer and consumer ---------------------------------------------------------------
 
 
