@@ -120,45 +120,42 @@ class ShardContext:
         outcome = decide()
         while outcome.records:
             error = self._append_all(outcome)
-            if outcome.then is None:
-                if error is not ErrorCode.NONE:
-                    done(error, outcome.reply)
-                    return
-                break
-            following = outcome.then(error)
-            if following is None:
-                break
-            outcome = following
-        if outcome.committed is not None:
-            self.once_committed(outcome.committed)
+            following = None if outcome.then is None else outcome.then(error)
+            if following is not None:
+                outcome = following
+                continue
+            if error is not ErrorCode.NONE:
+                done(error, outcome.reply)
+                return
+            break
         wanted = outcome.after
         if wanted is None:
             wanted = self.last_offset if outcome.records else AT_ONCE
+        if outcome.committed is not None:
+            self.once_committed(outcome.committed)
         if wanted == AT_ONCE:
             done(outcome.error, outcome.reply)
         else:
-            self.after_commit(lambda error: done(error or outcome.error, outcome.reply), wanted)
+            self._after_commit(lambda error: done(error or outcome.error, outcome.reply), wanted)
 
     def _append_all(self, outcome: Outcome[T]) -> ErrorCode:
         records = outcome.records
         if outcome.atomic:
-            return self.append(records, outcome.transaction)
+            return self._append(records, outcome.transaction)
         error = ErrorCode.NONE
         for start in range(0, len(records), RECORDS_PER_BATCH):
             part = records[start : start + RECORDS_PER_BATCH]
-            error = self.append(part, outcome.transaction)
+            error = self._append(part, outcome.transaction)
             if error is not ErrorCode.NONE:
                 break
         return error
 
-    def append(
-        self, records: Sequence[Record], transaction: TransactionalAppend | None = None
+    def _append(
+        self, records: Sequence[Record], transaction: TransactionalAppend | None
     ) -> ErrorCode:
         """Write `records` and replay them. An error is one for clients; then nothing changed."""
         if self.state is not ShardState.ACTIVE:
             return ErrorCode.NOT_COORDINATOR
-        if not records:
-            return ErrorCode.NONE
         result = self._log.append(self.partition, self.leader_epoch, records, transaction)
         if result.error is not ErrorCode.NONE:
             log.warning("%s: append refused: %s", self, result.error.name)
@@ -170,9 +167,8 @@ class ShardContext:
         self.last_offset = result.last_offset
         return ErrorCode.NONE
 
-    def after_commit(self, done: Done, offset: int | None = None) -> None:
-        """Call `done` once: NONE when `offset` (default: all that was appended) is committed."""
-        wanted = self.last_offset if offset is None else offset
+    def _after_commit(self, done: Done, wanted: int) -> None:
+        """Call `done` once: with NONE when offset `wanted` is committed."""
         if self.state is not ShardState.ACTIVE:
             done(ErrorCode.NOT_COORDINATOR)
             return
@@ -187,7 +183,10 @@ class ShardContext:
             self._timer = self._scheduler.call_later(self._commit_timeout_ms, self._on_timeout)
 
     def once_committed(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when all that was appended is committed, however late."""
+        """Call `callback` when all that was appended is committed, however late.
+
+        Never, where the shard is unloaded before.
+        """
         wanted = self.last_offset
         if wanted <= self.committed_offset:
             callback()

@@ -42,3 +42,16 @@ class Outcome(NamedTuple, Generic[T]):
     nothing is changed. Gives the outcome that takes this one's place; None: this one stands."""
     committed: Callable[[], None] | None = None
     """Called when the records are committed, however late; never where the shard is unloaded."""
+
+
+def settle(error: ErrorCode, reply: Done) -> None:
+    """Tells a reply that takes the error itself."""
+    reply(error)
+
+
+def nobody(_: ErrorCode) -> None:
+    """The reply where nobody asked, or whoever did is parked."""
+
+
+NOTHING: Outcome[Done] = Outcome(nobody)
+"""Nothing to write, nobody to tell."""

@@ -20,7 +20,7 @@ from broker.coordinator.coordinator_log import (
     TransactionMarker,
 )
 from broker.coordinator.coordinator_runtime import ShardContext
-from broker.coordinator.outcome import AT_ONCE, Done, Outcome
+from broker.coordinator.outcome import AT_ONCE, Done, Outcome, nobody, settle
 from broker.groups.classic_group import ClassicGroup
 from broker.groups.classic_member import SyncReply, sync_refusal
 from broker.groups.classic_protocol import ClassicProtocol
@@ -33,7 +33,7 @@ from broker.groups.group_records import (
 )
 from broker.groups.joining import Joining
 from broker.groups.offset_store import OffsetStore
-from broker.groups.rebalance import Rebalancer, nobody
+from broker.groups.rebalance import Rebalancer
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.group_records import (
@@ -63,11 +63,6 @@ log = logging.getLogger(f"ottla.{__name__}")
 
 Found = Callable[[], list[OffsetFetchResponseTopics]]
 """Offsets, read when they are told."""
-
-
-def settle(error: ErrorCode, reply: Done) -> None:
-    """How a member's request is answered: its reply takes the error itself."""
-    reply(error)
 
 
 class GroupShard:

@@ -15,7 +15,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from broker.coordinator.outcome import Done, Outcome
+from broker.coordinator.outcome import NOTHING, Done, Outcome, nobody
 from broker.groups.classic_group import ClassicGroup
 from broker.groups.classic_group_state import (
     COMPLETING_REBALANCE,
@@ -36,14 +36,6 @@ from protocol.messages.sync_group import SyncGroupResponse
 from storage.ports import Scheduler
 
 log = logging.getLogger(f"ottla.{__name__}")
-
-
-def nobody(_: ErrorCode) -> None:
-    """The reply where nobody asked, or whoever did is parked."""
-
-
-NOTHING: Outcome[Done] = Outcome(nobody)
-"""Nothing to write, nobody to tell."""
 
 
 class Rebalancer:

@@ -10,12 +10,15 @@ Follows Kafka's `TransactionCoordinator`; KIP-98, KIP-360, KIP-664, KIP-890.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from broker.coordinator.coordinator_log import CoordinatorLog
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime
-from broker.coordinator.outcome import Done
+from broker.coordinator.outcome import Done, Outcome, Told, settle
+from broker.transactions.held_requests import Addition
 from broker.transactions.id_pattern import InvalidPattern, whole_match
 from broker.transactions.marker_sender import MarkerSender
 from broker.transactions.producer_identity import NOBODY, Identity
@@ -23,10 +26,7 @@ from broker.transactions.transaction_config import TransactionConfig
 from broker.transactions.transaction_decisions import Needs
 from broker.transactions.transaction_log import by_topic
 from broker.transactions.transaction_metadata import TransactionMetadata
-from broker.transactions.transaction_shard import (
-    Identified,
-    TransactionShard,
-)
+from broker.transactions.transaction_shard import TransactionShard
 from broker.transactions.transaction_state import state_named
 from protocol.errors import ErrorCode
 from protocol.messages.describe_transactions import TopicData
@@ -39,9 +39,13 @@ from protocol.messages.list_transactions import TransactionState as ListedTransa
 from storage.ports import Scheduler, Timer
 from storage.topic_partition import TopicPartition
 
+log = logging.getLogger(f"ottla.{__name__}")
+
+T = TypeVar("T")
+
+Identified = Told[Identity]
 NextProducerId = Callable[[Callable[[int | None], None]], None]
 """Gives a fresh producer id, now or later; None where there is none for the moment."""
-Decide = Callable[[TransactionShard, int | None], Needs | None]
 
 
 class TransactionCoordinator:
@@ -115,19 +119,28 @@ class TransactionCoordinator:
     def _abort_timed_out(self) -> None:
         for shard in self._runtime.active_shards():
             for transactional_id in shard.timed_out():
-                self._abort(shard, transactional_id)
+                self._abort(transactional_id)
 
-    def _abort(self, shard: TransactionShard, transactional_id: str) -> None:
-        def given(fresh_id: int | None) -> None:
-            if fresh_id is not None:
-                shard.abort_timed_out(transactional_id, fresh_id)
+    def _abort(self, transactional_id: str) -> None:
+        def told(error: ErrorCode, aborted: bool) -> None:
+            if error is not ErrorCode.NONE:
+                log.warning(
+                    "%s: could not abort the timed-out transaction: %s",
+                    transactional_id,
+                    error.name,
+                )
+            elif aborted:
+                log.info("%s: aborting the timed-out transaction", transactional_id)
 
-        if shard.abort_timed_out(transactional_id, None) is Needs.PRODUCER_ID:
-            self._next_producer_id(given)
+        self._decide(
+            transactional_id,
+            lambda shard, fresh: shard.abort_timed_out(transactional_id, fresh),
+            told,
+            lambda _: None,
+        )
 
     def _expire_ids(self) -> None:
-        for shard in self._runtime.active_shards():
-            shard.expire_ids()
+        self._runtime.submit_to_all(TransactionShard.expire_ids, _log_expiry)
 
     # -- finding -------------------------------------------------------------------------------
 
@@ -140,22 +153,48 @@ class TransactionCoordinator:
         return not isinstance(self._shard_for(transactional_id), ErrorCode)
 
     def _shard_for(self, transactional_id: str) -> TransactionShard | ErrorCode:
-        if not transactional_id:
-            return ErrorCode.INVALID_REQUEST
-        if self._stopped:
-            return ErrorCode.NOT_COORDINATOR
+        error = self._error_of(transactional_id)
+        if error is not ErrorCode.NONE:
+            return error
         return self._runtime.shard(self.partition_for(transactional_id))
 
-    def _decide(self, transactional_id: str, decide: Decide, refuse: Done) -> None:
+    def _error_of(self, transactional_id: str) -> ErrorCode:
+        """Why nothing about `transactional_id` is answered, wherever it is served."""
+        if not transactional_id:
+            return ErrorCode.INVALID_REQUEST
+        return ErrorCode.NOT_COORDINATOR if self._stopped else ErrorCode.NONE
+
+    def _submit(
+        self,
+        transactional_id: str,
+        decide: Callable[[TransactionShard], Outcome[T]],
+        done: Told[T],
+        refuse: Done,
+    ) -> None:
+        error = self._error_of(transactional_id)
+        if error is not ErrorCode.NONE:
+            refuse(error)
+        else:
+            self._runtime.submit(self.partition_for(transactional_id), decide, done, refuse)
+
+    def _decide(
+        self,
+        transactional_id: str,
+        decide: Callable[[TransactionShard, int | None], Outcome[T | Needs]],
+        done: Told[T],
+        refuse: Done,
+    ) -> None:
         """Have the shard decide; once more with a fresh producer id where it needs one."""
 
         def attempt(fresh_id: int | None) -> None:
-            shard = self._shard_for(transactional_id)
-            if isinstance(shard, ErrorCode):
-                refuse(shard)
-            elif decide(shard, fresh_id) is Needs.PRODUCER_ID:
+            def told(error: ErrorCode, reply: T | Needs) -> None:
+                if not isinstance(reply, Needs):
+                    done(error, reply)
+                    return
                 assert fresh_id is None, "a decision had its producer id and needs another"
                 self._next_producer_id(given)
+
+            self._submit(transactional_id, lambda shard: decide(shard, fresh_id), told, refuse)
 
         def given(fresh_id: int | None) -> None:
             if fresh_id is None:
@@ -183,9 +222,8 @@ class TransactionCoordinator:
             return
         self._decide(
             transactional_id,
-            lambda shard, fresh: shard.initialize(
-                transactional_id, timeout_ms, expected, fresh, reply
-            ),
+            lambda shard, fresh: shard.initialize(transactional_id, timeout_ms, expected, fresh),
+            lambda error, identity: reply(error, NOBODY if error else identity),
             lambda error: reply(error, NOBODY),
         )
 
@@ -202,13 +240,13 @@ class TransactionCoordinator:
 
         `hold_ms`: how long one that comes a moment too early may wait (see `held_requests`).
         """
-        shard = self._shard_for(transactional_id)
-        if isinstance(shard, ErrorCode):
-            done(shard)
-        else:
-            shard.add_partitions(
-                transactional_id, identity, partitions, client_version, done, hold_ms
-            )
+        addition = Addition(identity, partitions, client_version, done)
+        self._submit(
+            transactional_id,
+            lambda shard: shard.add_partitions(transactional_id, addition, hold_ms),
+            settle,
+            done,
+        )
 
     def verify_partitions(
         self, transactional_id: str, identity: Identity, partitions: Sequence[TopicPartition]
@@ -231,8 +269,9 @@ class TransactionCoordinator:
         self._decide(
             transactional_id,
             lambda shard, fresh: shard.end(
-                transactional_id, identity, committed, client_version, fresh, reply
+                transactional_id, identity, committed, client_version, fresh
             ),
+            lambda error, after: reply(error, NOBODY if error else after),
             lambda error: reply(error, NOBODY),
         )
 
@@ -297,3 +336,8 @@ class TransactionCoordinator:
                 if wanted(name, metadata)
             ],
         )
+
+
+def _log_expiry(error: ErrorCode, _: None) -> None:
+    if error is not ErrorCode.NONE:
+        log.warning("expired transactional ids not removed: %s", error.name)

@@ -1,11 +1,12 @@
-"""The transactional ids of one partition of `__transaction_state`: decides, writes, completes.
+"""The transactional ids of one partition of `__transaction_state`: decides, replays, completes.
 
     decide (by the table of `transaction_state`) → record → `replay` → committed → what follows
 
 Owns the newest version of each id, and the newest that is committed. While these two differ the id
 is busy: every other request is told CONCURRENT_TRANSACTIONS, so nothing ever builds on a record
 that a lost leadership can take back. What follows a record (the markers after a decision, the
-answer to the client) follows its commit, however late that is.
+answer to the client) follows its commit, however late that is. Handlers write nothing: they return
+an `Outcome`, as does what the shard submits itself, the completion.
 
 Only `replay` changes a version, when live as when loading; a shard that is loaded goes on with the
 decisions that it finds, once they are committed. `last_epoch` is not in Kafka's record: it is kept
@@ -18,10 +19,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
 
-from broker.coordinator.coordinator_log import LogRecord, Record, TransactionMarker
+from broker.coordinator.coordinator_log import LogRecord, TransactionMarker
 from broker.coordinator.coordinator_runtime import ShardContext
-from broker.coordinator.outcome import Done
+from broker.coordinator.outcome import AT_ONCE, NOTHING, Done, Outcome, nobody, settle
 from broker.transactions.held_requests import Addition, HeldRequests
 from broker.transactions.marker_sender import MarkerSender, PendingMarkers
 from broker.transactions.producer_identity import NOBODY, Identity
@@ -35,24 +38,26 @@ from broker.transactions.transaction_decisions import (
     decide_initialize,
     verification_errors,
 )
+from broker.transactions.transaction_expiry import OpenTransactions, is_expired
 from broker.transactions.transaction_log import (
     read_transaction_record,
     transaction_record,
     transaction_tombstone,
 )
 from broker.transactions.transaction_metadata import TransactionMetadata
-from broker.transactions.transaction_state import Event, TransactionState, outcome
+from broker.transactions.transaction_state import TransactionState
 from protocol.errors import ErrorCode
 from storage.ports import Scheduler
 from storage.topic_partition import TopicPartition
 
 log = logging.getLogger(f"ottla.{__name__}")
 
-TOMBSTONES_PER_APPEND = 1_000
+T = TypeVar("T")
+
 COMPLETION_RETRY_MS = 100
 """The wait before a completion is appended again that the log refused."""
 
-Identified = Callable[[ErrorCode, Identity], None]
+Then = Callable[["Transaction"], None]
 Replayed = tuple[str, TransactionMetadata | None]
 """A transactional id and its version; None: it is forgotten."""
 
@@ -90,30 +95,26 @@ class TransactionShard:
         self._version = version
         self._context = context
         self.transactions: dict[str, Transaction] = {}
-        self._ongoing: dict[str, float] = {}  # and since when, by this broker's monotonic clock
+        self._open = OpenTransactions(scheduler)
         self._sending: dict[str, PendingMarkers] = {}
         self._held = HeldRequests(scheduler, self._add_again)
-        self._written: dict[bytes, Replayed] = {}  # what values mean while they are written
+        self._decided: dict[bytes, Replayed] = {}  # what the values of the last decision mean
 
     # -- replay --------------------------------------------------------------------------------
 
     def replay(self, record: LogRecord) -> None:
         """Apply one record of the log."""
         assert record.key is not None
-        found = self._written.get(record.value or b"")  # what its bytes say, and the last epoch
+        found = self._decided.get(record.value or b"")  # what its bytes say, and the last epoch
         if found is None:
             found = read_transaction_record(record.key, record.value)
         if found is None:
             return
         transactional_id, metadata = found
-        since_ms = self._ongoing.pop(transactional_id, None)
+        self._open.replayed(transactional_id, metadata)
         if metadata is None:
             self.transactions.pop(transactional_id, None)
             return
-        if metadata.state is TransactionState.ONGOING:
-            if since_ms is None:
-                since_ms = self._scheduler.monotonic_ms()
-            self._ongoing[transactional_id] = since_ms
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
             self.transactions[transactional_id] = Transaction(transactional_id, metadata)
@@ -125,12 +126,12 @@ class TransactionShard:
 
     def on_loaded(self) -> None:
         """The log is replayed: go on with what was decided, once that is committed."""
-        loaded = [(one, one.current) for one in self.transactions.values()]
+        loaded = [(name, one.current) for name, one in self.transactions.items()]
         self._context.once_committed(lambda: self._resume(loaded))
 
-    def _resume(self, loaded: Sequence[tuple[Transaction, TransactionMetadata]]) -> None:
-        for transaction, metadata in loaded:
-            self._committed(transaction, metadata, self._send_markers)
+    def _resume(self, loaded: Sequence[tuple[str, TransactionMetadata]]) -> None:
+        for transactional_id, metadata in loaded:
+            self._committed(transactional_id, metadata, self._send_markers)
 
     def on_unloaded(self) -> None:
         """Led elsewhere: the next leader sends the markers that are left."""
@@ -138,50 +139,42 @@ class TransactionShard:
         for pending in sending.values():
             pending.cancelled = True
         self.transactions = {}
-        self._ongoing = {}
+        self._open = OpenTransactions(self._scheduler)
         self._held.release_all()
 
-    # -- writing -------------------------------------------------------------------------------
+    # -- deciding ------------------------------------------------------------------------------
 
-    def _write(
+    def _decide(
         self,
-        name: str,
-        metadata: TransactionMetadata,
-        then: Callable[[Transaction], None] | None = None,
-        before: TransactionMetadata | None = None,
-    ) -> ErrorCode:
-        """Append a version; with its commit it stands, and `then` is called.
+        transactional_id: str,
+        reply: T,
+        *versions: TransactionMetadata,
+        error: ErrorCode = ErrorCode.NONE,
+        then: Then | None = None,
+    ) -> Outcome[T]:
+        """The next version, or two in one batch; with its commit the last one stands.
 
-        `before` is a version that comes first, in the same batch: both are there, or neither.
+        Then `then` is called, and `reply` is told, with `error`.
         """
-        versions = (metadata,) if before is None else (before, metadata)
-        records = [transaction_record(name, one, self._version()) for one in versions]
-        for (_, value), one in zip(records, versions, strict=True):
-            self._written[value] = name, one
-        try:
-            error = self._context.append(records)
-        finally:
-            self._written.clear()
-        if error is not ErrorCode.NONE:
-            return error
-        written = self.transactions[name]
-        self._context.once_committed(lambda: self._committed(written, metadata, then))
-        return ErrorCode.NONE
+        records = [transaction_record(transactional_id, one, self._version()) for one in versions]
+        self._decided = {
+            value: (transactional_id, one)
+            for (_, value), one in zip(records, versions, strict=True)
+        }
+        committed = partial(self._committed, transactional_id, versions[-1], then)
+        return Outcome(reply, records, error, committed=committed)
 
     def _committed(
-        self,
-        transaction: Transaction,
-        metadata: TransactionMetadata,
-        then: Callable[[Transaction], None] | None,
+        self, transactional_id: str, metadata: TransactionMetadata, then: Then | None
     ) -> None:
-        if self.transactions.get(transaction.id) is not transaction:
+        transaction = self.transactions.get(transactional_id)
+        if transaction is None or transaction.current is not metadata:
             return
-        if transaction.current is metadata:
-            transaction.committed = metadata
-            if then is not None:
-                then(transaction)
-            if not metadata.state.is_prepared:
-                self._held.release(transaction.id)
+        transaction.committed = metadata
+        if then is not None:
+            then(transaction)
+        if not metadata.state.is_prepared:
+            self._held.release(transactional_id)
 
     # -- requests ------------------------------------------------------------------------------
 
@@ -191,65 +184,53 @@ class TransactionShard:
         timeout_ms: int,
         expected: Identity | None,
         fresh_id: int | None,
-        reply: Identified,
-    ) -> Needs | None:
+    ) -> Outcome[Identity | Needs]:
         """InitProducerId; `fresh_id` where the decision needed one before."""
         transaction = self.transactions.get(transactional_id)
         if transaction is not None and transaction.is_busy:
-            reply(ErrorCode.CONCURRENT_TRANSACTIONS, NOBODY)
-            return None
+            return Outcome(NOBODY, error=ErrorCode.CONCURRENT_TRANSACTIONS)
         current = None if transaction is None else transaction.current
         now, version = self._scheduler.wall_ms(), self._version()
         following = decide_initialize(current, timeout_ms, expected, fresh_id, version, now)
         if isinstance(following, Needs):
-            return following
+            return Outcome(following)
         if isinstance(following, ErrorCode):
-            reply(following, NOBODY)
-        elif following.state.is_prepared:
+            return Outcome(NOBODY, error=following)
+        if following.state.is_prepared:
             # The epoch of a fence is nobody's: the client asks again, and gets the next.
-            error = self._write(transactional_id, following, self._send_markers)
             busy = ErrorCode.CONCURRENT_TRANSACTIONS
-            self._answer(error, lambda code: reply(code or busy, NOBODY))
-        else:
-            identity = _identity(following)
-            error = self._write(transactional_id, following)
-            self._answer(error, lambda code: reply(code, NOBODY if code else identity))
-        return None
+            return self._decide(
+                transactional_id, NOBODY, following, error=busy, then=self._send_markers
+            )
+        return self._decide(transactional_id, _identity(following), following)
 
     def add_partitions(
-        self,
-        transactional_id: str,
-        identity: Identity,
-        partitions: Sequence[TopicPartition],
-        client_version: int,
-        done: Done,
-        hold_ms: int = 0,
-    ) -> None:
+        self, transactional_id: str, addition: Addition, hold_ms: int = 0
+    ) -> Outcome[Done]:
         """AddPartitionsToTxn and AddOffsetsToTxn: `partitions` belong to the transaction.
 
         One that comes before the last transaction is completed waits for up to `hold_ms`.
         """
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
-            done(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-            return
+            return Outcome(addition.done, error=ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         busy = ErrorCode.CONCURRENT_TRANSACTIONS
         following: TransactionMetadata | ErrorCode = busy
         if not transaction.is_busy:
-            now = self._scheduler.wall_ms()
-            following = decide_add(transaction.current, identity, partitions, client_version, now)
+            following = _with(addition, transaction.current, self._scheduler.wall_ms())
         if isinstance(following, TransactionMetadata):
-            self._answer(self._write(transactional_id, following), done)
-            return
-        if following is busy and hold_ms > 0:
-            addition = Addition(identity, partitions, client_version, done)
-            if self._held.hold(transactional_id, addition, hold_ms):
-                return
-        done(following)
+            return self._decide(transactional_id, addition.done, following)
+        if (
+            following is busy
+            and hold_ms > 0
+            and self._held.hold(transactional_id, addition, hold_ms)
+        ):
+            return NOTHING
+        return Outcome(addition.done, error=following)
 
     def _add_again(self, transactional_id: str, addition: Addition) -> None:
         if transactional_id in self.transactions:
-            self.add_partitions(transactional_id, *addition)
+            self._context.submit(partial(self.add_partitions, transactional_id, addition), settle)
         else:
             addition.done(ErrorCode.NOT_COORDINATOR)
 
@@ -268,40 +249,26 @@ class TransactionShard:
         committed: bool,
         client_version: int,
         fresh_id: int | None,
-        reply: Identified,
-    ) -> Needs | None:
+    ) -> Outcome[Identity | Needs]:
         """EndTxn: the decision is written; with its commit the answer and the markers leave."""
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
-            reply(ErrorCode.INVALID_PRODUCER_ID_MAPPING, NOBODY)
-            return None
+            return Outcome(NOBODY, error=ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         if transaction.is_busy:
-            reply(ErrorCode.CONCURRENT_TRANSACTIONS, NOBODY)
-            return None
+            return Outcome(NOBODY, error=ErrorCode.CONCURRENT_TRANSACTIONS)
         current, now = transaction.current, self._scheduler.wall_ms()
         following = decide_end(current, identity, committed, client_version, fresh_id, now)
         if isinstance(following, Needs):
-            return following
+            return Outcome(following)
         bumps = client_version >= 2
         if isinstance(following, ErrorCode):
             if following is ErrorCode.INVALID_TXN_STATE:
                 what = "commit" if committed else "abort"
                 state = current.state.shown
                 log.warning("%s: asked to %s in state %s", transactional_id, what, state)
-            done_before = following is ErrorCode.NONE and bumps
-            reply(following, _identity(current) if done_before else NOBODY)
-            return None
+            return Outcome(_identity(current) if bumps else NOBODY, error=following)
         after = following.identity_after if bumps else NOBODY
-        error = self._write(transactional_id, following, self._send_markers)
-        self._answer(error, lambda code: reply(code, NOBODY if code else after))
-        return None
-
-    def _answer(self, error: ErrorCode, done: Done) -> None:
-        """Say `error`, or when all that was appended is committed."""
-        if error is not ErrorCode.NONE:
-            done(error)
-        else:
-            self._context.after_commit(done)
+        return self._decide(transactional_id, after, following, then=self._send_markers)
 
     # -- markers -------------------------------------------------------------------------------
 
@@ -318,80 +285,83 @@ class TransactionShard:
             transaction_version=metadata.client_version,
             coordinator_epoch=lambda: self._context.leader_epoch,
             partitions=dict(metadata.partitions),
-            done=lambda: self._complete(transaction),
+            done=lambda: self._markers_written(transaction),
         )
         self._sending[transaction.id] = pending
         self._markers.send(pending)
 
-    def _complete(self, transaction: Transaction) -> None:
+    def _markers_written(self, transaction: Transaction) -> None:
+        self._context.submit(partial(self._complete, transaction), settle)
+
+    def _complete(self, transaction: Transaction) -> Outcome[Done]:
         """Every partition has its marker."""
         if self.transactions.get(transaction.id) is not transaction:
-            return
+            return NOTHING
         self._sending.pop(transaction.id, None)
         now = self._scheduler.wall_ms()
         following = decide_complete(transaction.current, now)
         held = self._held.peek(transaction.id)
-        if held is not None:
-            added = decide_add(following, held.identity, held.partitions, held.client_version, now)
-            if isinstance(added, TransactionMetadata):
-                # One batch and one round of replication for the end and the next beginning.
-                self._held.take(transaction.id)
-                error = self._write(transaction.id, added, before=following)
-                self._answer(error and ErrorCode.CONCURRENT_TRANSACTIONS, held.done)
-                if error is ErrorCode.NONE:
-                    return
-        error = self._write(transaction.id, following)
-        if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
-            log.info("%s not completed yet: %s", transaction.id, error.name)
-            self._scheduler.call_later(COMPLETION_RETRY_MS, lambda: self._complete(transaction))
+        added = None if held is None else _with(held, following, now)
+        if held is None or not isinstance(added, TransactionMetadata):
+            return self._complete_alone(transaction, following)
+
+        def written(error: ErrorCode) -> Outcome[Done] | None:
+            if error is ErrorCode.NONE:
+                return None
+            held.done(ErrorCode.CONCURRENT_TRANSACTIONS)
+            return self._complete_alone(transaction, following)
+
+        # One batch and one round of replication for the end and the next beginning.
+        self._held.take(transaction.id)
+        outcome = self._decide(transaction.id, held.done, following, added)
+        return outcome._replace(then=written)
+
+    def _complete_alone(
+        self, transaction: Transaction, following: TransactionMetadata
+    ) -> Outcome[Done]:
+        def written(error: ErrorCode) -> None:
+            if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
+                log.info("%s not completed yet: %s", transaction.id, error.name)
+                again = partial(self._markers_written, transaction)
+                self._scheduler.call_later(COMPLETION_RETRY_MS, again)
+
+        outcome: Outcome[Done] = self._decide(transaction.id, nobody, following)
+        return outcome._replace(then=written)
 
     # -- time ----------------------------------------------------------------------------------
 
     def timed_out(self) -> list[str]:
-        """Ids whose transaction is open for longer than its time-out: since its start, as in Kafka,
-        or, as clocks are set back and differ between brokers, since it is known here."""
-        return [name for name in self._ongoing if self._is_timed_out(name)]
+        """Ids whose transaction is open for longer than its time-out."""
+        return [name for name in self._open.ids() if self._is_timed_out(name)]
 
     def _is_timed_out(self, transactional_id: str) -> bool:
-        transaction = self.transactions[transactional_id]
-        if transaction.is_busy:
+        transaction = self.transactions.get(transactional_id)
+        if transaction is None or transaction.is_busy:
             return False
-        start_ms, timeout_ms = transaction.current.start_ms, transaction.current.timeout_ms
-        known_ms = self._scheduler.monotonic_ms() - self._ongoing[transactional_id]
-        return start_ms + timeout_ms < self._scheduler.wall_ms() or known_ms > timeout_ms
+        return self._open.is_timed_out(transactional_id, transaction.current)
 
-    def abort_timed_out(self, transactional_id: str, fresh_id: int | None) -> Needs | None:
-        """Abort one of `timed_out`, if it still is."""
-        if transactional_id not in self._ongoing or not self._is_timed_out(transactional_id):
-            return None
+    def abort_timed_out(self, transactional_id: str, fresh_id: int | None) -> Outcome[bool | Needs]:
+        """Abort one of `timed_out`; replies whether it still was."""
+        if not self._is_timed_out(transactional_id):
+            return Outcome(False)
         metadata = self.transactions[transactional_id].current
         following = decide_fence(metadata, self._version(), fresh_id, self._scheduler.wall_ms())
         if isinstance(following, Needs):
-            return following
-        error = self._write(transactional_id, following, self._send_markers)
-        if error is ErrorCode.NONE:
-            log.info("%s: aborting the timed-out transaction", transactional_id)
-        else:
-            log.warning(
-                "%s: could not abort the timed-out transaction: %s", transactional_id, error.name
-            )
-        return None
+            return Outcome(following)
+        outcome: Outcome[bool | Needs] = self._decide(
+            transactional_id, True, following, then=self._send_markers
+        )
+        return outcome._replace(after=AT_ONCE)
 
-    def expire_ids(self) -> None:
+    def expire_ids(self) -> Outcome[None]:
         """Forget ids without a sign of life for `transactional.id.expiration.ms`."""
         latest = self._scheduler.wall_ms() - self._config.transactional_id_expiration_ms
-        records: list[Record] = [
+        records = [
             transaction_tombstone(one.id)
             for one in self.transactions.values()
-            if not one.is_busy
-            and one.current.updated_ms <= latest
-            and outcome(one.current.state, Event.EXPIRE) is TransactionState.DEAD
+            if not one.is_busy and is_expired(one.current, latest)
         ]
-        for start in range(0, len(records), TOMBSTONES_PER_APPEND):
-            error = self._context.append(records[start : start + TOMBSTONES_PER_APPEND])
-            if error is not ErrorCode.NONE:
-                log.warning("expired transactional ids not removed: %s", error.name)
-                return
+        return Outcome(None, records, atomic=False, after=AT_ONCE)
 
     # -- administration ------------------------------------------------------------------------
 
@@ -400,6 +370,13 @@ class TransactionShard:
         for transaction in self.transactions.values():
             if transaction.committed is not None:
                 yield transaction.id, transaction.committed
+
+
+def _with(
+    addition: Addition, metadata: TransactionMetadata, now_ms: int
+) -> TransactionMetadata | ErrorCode:
+    identity, partitions, client_version, _ = addition
+    return decide_add(metadata, identity, partitions, client_version, now_ms)
 
 
 def _identity(metadata: TransactionMetadata) -> Identity:

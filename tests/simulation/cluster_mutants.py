@@ -142,10 +142,10 @@ def followers_do_not_know_producers() -> Iterator[None]:
 def offsets_acknowledged_before_replication() -> Iterator[None]:
     """A coordinator answers once its own log has it."""
 
-    def after_commit(self: ShardContext, done: Any, offset: int | None = None) -> None:
+    def after_commit(self: ShardContext, done: Any, wanted: int) -> None:
         done(ErrorCode.NONE)
 
-    with patch.object(ShardContext, "after_commit", after_commit):
+    with patch.object(ShardContext, "_after_commit", after_commit):
         yield
 
 

@@ -95,15 +95,15 @@ def stale_generation_commits() -> Iterator[None]:
 @contextmanager
 def commit_acknowledged_before_append() -> Iterator[None]:
     """Offsets are answered for, and written 0.4 s later."""
-    real = ShardContext.append
+    real = ShardContext._append
 
-    def append(self: ShardContext, records: Any, transaction: Any = None) -> ErrorCode:
-        if not records or records[0][0][:2] not in OFFSET_KEYS:
+    def append(self: ShardContext, records: Any, transaction: Any) -> ErrorCode:
+        if records[0][0][:2] not in OFFSET_KEYS:
             return real(self, records, transaction)
         self._scheduler.call_later(400.0, lambda: real(self, records, transaction) and None)
         return ErrorCode.NONE
 
-    with patch.object(ShardContext, "append", append):
+    with patch.object(ShardContext, "_append", append):
         yield
 
 

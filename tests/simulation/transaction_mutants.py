@@ -15,7 +15,6 @@ from broker.groups.group_shard import GroupShard
 from broker.node.transactions import NodeTransactions
 from broker.transactions import producer_identity, transaction_decisions
 from broker.transactions.marker_sender import MarkerSender, _Held
-from broker.transactions.transaction_log import transaction_record
 from broker.transactions.transaction_shard import TransactionShard
 from protocol.errors import ErrorCode
 from storage.log.unified_log import UnifiedLog
@@ -48,18 +47,18 @@ def ends_ignore_epochs() -> Iterator[None]:
 def markers_before_the_decision_is_replicated() -> Iterator[None]:
     """They leave when it is appended."""
 
-    def write(self: TransactionShard, name: str, metadata: Any, then: Any = None) -> ErrorCode:
-        error = self._context.append([transaction_record(name, metadata, self._version())])
-        if error is not ErrorCode.NONE:
-            return error
-        written = self.transactions[name]
-        written.current = metadata
-        if then is not None:
-            then(written)
-        self._context.once_committed(lambda: self._committed(written, metadata, None))
-        return ErrorCode.NONE
+    real = TransactionShard._decide
 
-    with patch.object(TransactionShard, "_write", write):
+    def decide(self: TransactionShard, name: str, *arguments: Any, **options: Any) -> Any:
+        follows = options.pop("then", None)
+
+        def then(error: ErrorCode) -> None:
+            if error is ErrorCode.NONE and follows is not None:
+                follows(self.transactions[name])
+
+        return real(self, name, *arguments, **options)._replace(then=then)
+
+    with patch.object(TransactionShard, "_decide", decide):
         yield
 
 

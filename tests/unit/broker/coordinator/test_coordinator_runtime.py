@@ -164,7 +164,7 @@ def test_an_outcome_that_nothing_follows_stands() -> None:
     world.log.append_error = ErrorCode.NOT_ENOUGH_REPLICAS
     shard = world.shard()
     shard.submit(Outcome("stands", [(b"a", b"v")], after=AT_ONCE, then=lambda error: None))
-    assert shard.told == [(ErrorCode.NONE, "stands")]
+    assert shard.told == [(ErrorCode.COORDINATOR_NOT_AVAILABLE, "stands")]
 
 
 def test_many_records_are_several_batches_until_one_is_refused() -> None:

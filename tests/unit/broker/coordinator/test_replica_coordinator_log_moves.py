@@ -8,6 +8,7 @@ import pytest
 
 from broker.coordinator.coordinator_log import LogRecord, TransactionMarker
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime, ShardContext
+from broker.coordinator.outcome import Outcome, settle
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
@@ -83,11 +84,7 @@ class Coordinators:
             else:
                 self.acknowledged[key] = max(value, self.acknowledged.get(key, 0))
 
-        error = shard.context.append([(key, b"%d" % value)])
-        if error:
-            self.refused.append(error)
-        else:
-            shard.context.after_commit(done)
+        shard.context.submit(lambda: Outcome(done, [(key, b"%d" % value)]), settle)
 
     def fetch(self, shard: Offsets, key: bytes) -> list[int]:
         """Read `key`: the list gets its value once that is committed."""
@@ -98,7 +95,7 @@ class Coordinators:
             if not error:
                 answer.append(value)
 
-        shard.context.after_commit(done, offset)
+        shard.context.submit(lambda: Outcome(done, after=offset), settle)
         return answer
 
     def one_shard(self) -> Offsets:

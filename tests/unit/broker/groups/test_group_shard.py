@@ -282,6 +282,23 @@ def test_a_new_coordinator_tells_no_offset_before_it_knows_what_is_committed() -
     assert _offset(reader.receive()) == 5
 
 
+def test_a_decision_changes_nothing_before_its_records_are_replayed() -> None:
+    node = GroupNode()
+    node.connect().call(committing("g", 5), 9)
+    (shard,) = (one for one in node.coordinator._runtime.active_shards() if one.groups)
+    before = list(node.log.records[partition_for("g", PARTITIONS)])
+    commit = shard.commit_offsets(committing("g", 6), 9)
+    refused = shard.commit_offsets(committing("g", 6, generation_id_or_member_epoch=3), 9)
+    deletion = shard.delete_group("g")
+    assert [len(one.records) for one in (commit, refused, deletion)] == [1, 0, 2]
+    assert (refused.reply, refused.error) == ([], ErrorCode.UNKNOWN_MEMBER_ID)
+    assert (
+        list(shard.groups) == ["g"] and node.log.records[partition_for("g", PARTITIONS)] == before
+    )
+    committed = shard.offsets.get("g", "conversation", 0)
+    assert committed is not None and committed.offset == 5
+
+
 def test_a_new_group_that_cannot_be_written_is_refused() -> None:
     node = GroupNode()
     node.log.append_error = ErrorCode.NOT_ENOUGH_REPLICAS

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from broker.coordinator.outcome import nobody, settle
 from broker.transactions.transaction_shard import TransactionShard
 from tests.golden.transaction_cases import LAST_EPOCH, RECORDED, converse
 from tests.unit.broker.node_fixture import Running
@@ -21,7 +22,8 @@ def test_ottla_answers_as_kafka_did(tmp_path: Path) -> None:
         shard = broker.parts.transactions.coordinator._shard_for("t")
         assert isinstance(shard, TransactionShard)
         current = shard.transactions["t"].current
-        shard._write("t", replace(current, producer_epoch=LAST_EPOCH - 1))
+        last = replace(current, producer_epoch=LAST_EPOCH - 1)
+        shard._context.submit(lambda: shard._decide("t", nobody, last), settle)
 
     answers = converse(running.ask, lambda: running.scheduler.run_for(20), jump)
     recorded = json.loads(RECORDED.read_text())

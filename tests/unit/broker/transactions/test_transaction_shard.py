@@ -5,8 +5,11 @@ from dataclasses import replace
 import pytest
 
 from broker.coordinator.coordinator_log import LogRecord
+from broker.transactions.held_requests import Addition
+from broker.transactions.transaction_decisions import Needs
 from broker.transactions.transaction_log import read_transaction_record, transaction_record
 from broker.transactions.transaction_metadata import EPOCH_MAX
+from broker.transactions.transaction_shard import TransactionShard
 from broker.transactions.transaction_state import TransactionState
 from protocol.errors import ErrorCode
 from storage.topic_partition import TopicPartition
@@ -165,6 +168,22 @@ def test_the_next_coordinator_waits_until_what_it_loaded_is_committed() -> None:
     desk.log.commit(desk.partition)
     desk.settle()
     assert len(desk.asked) == 1
+
+
+def test_a_decision_changes_nothing_before_its_record_is_replayed() -> None:
+    desk = Desk(auto=False)
+    desk.init()
+    shard = desk.coordinator._shard_for("t")
+    assert isinstance(shard, TransactionShard)
+    before = desk.metadata()
+    addition = Addition((1000, 0), [A0], 2, lambda error: None)
+    added = shard.add_partitions("t", addition)
+    fenced = shard.initialize("t", TIMEOUT_MS, (1000, 7), None)
+    began = shard.initialize("t", TIMEOUT_MS, None, None)
+    unknown = shard.initialize("other", TIMEOUT_MS, None, None)
+    assert [len(one.records) for one in (added, fenced, began, unknown)] == [1, 0, 1, 0]
+    assert (fenced.error, began.reply, unknown.reply) == (FENCED, (1000, 1), Needs.PRODUCER_ID)
+    assert desk.metadata() is before and states(desk) == ["Empty"] and desk.asked == []
 
 
 def test_a_refused_append_changes_nothing() -> None:

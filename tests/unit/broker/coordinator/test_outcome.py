@@ -1,0 +1,18 @@
+"""What every outcome has where a handler says no more."""
+
+from __future__ import annotations
+
+from broker.coordinator.outcome import NOTHING, Outcome, nobody, settle
+from protocol.errors import ErrorCode
+
+
+def test_a_reply_that_takes_the_error_itself() -> None:
+    told: list[ErrorCode] = []
+    outcome = Outcome(told.append, error=ErrorCode.REBALANCE_IN_PROGRESS)
+    settle(outcome.error, outcome.reply)
+    assert told == [ErrorCode.REBALANCE_IN_PROGRESS]
+
+
+def test_nothing_to_write_and_nobody_to_tell() -> None:
+    assert not NOTHING.records and NOTHING.reply is nobody
+    settle(NOTHING.error, NOTHING.reply)
