@@ -19,8 +19,8 @@ from bench.report import rows
 from bench.table import number, short
 from bench.turns import Run
 
-WIDTH = 760
-LEFT = 330
+WIDTH = 780
+LEFT = 350
 PLOT = 330
 PANEL = 58
 COLOURS = ("#1a7f64", "#b8c2cc")
@@ -37,8 +37,8 @@ class Shown:
 
 
 FIGURES = (
-    Shown("single-1", "p50", "One record a request: round trip, p50", "less is better"),
-    Shown("single-1", "broker CPU", "One record a request: broker CPU", "less is better"),
+    Shown("single-1", "p50", "A record alone: round trip, p50", "less is better"),
+    Shown("single-1", "broker CPU", "A record alone: broker CPU", "less is better"),
     Shown("batched-1k-acks-1", "rate", "Batches of 1 KiB records, one node", "more is better"),
     Shown("rf3-batched", "rate", "The same on three nodes, acks=all", "more is better"),
 )
