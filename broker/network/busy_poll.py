@@ -1,6 +1,7 @@
 """Instead of sleeping, looks for the next request of a client that always asks again at once.
 
-Owns: when that is worth its CPU. Never: bytes, requests, or a socket (`connection`).
+Owns: when that is worth its CPU, and the look itself. Never: what a request means, or the state of
+a connection (`connection`).
 
 A client that waits for each answer before it asks again (a producer with one request in flight) has
 the loop sleep and be woken for every request. On a machine whose idle cores halt, as virtual ones
@@ -10,7 +11,7 @@ twice as soon (`bench/LESSONS.md` has the figures).
 
 The client's core halts, too, some four microseconds after its send. An answer that leaves before
 that needs to wake nobody, and the trip takes half the time. So the connection prepares for the
-request before it looks (`ConnectionContext.expect`), and settles what follows when it has answered.
+request before the look (`ConnectionContext.expect`), and settles what follows when it has answered.
 
 It looks only for a client that is the only one to ask, and whose last request came soon after the
 answer before. A look that finds nothing has the next ones left out, twice as many each time. So a
@@ -21,9 +22,13 @@ same rule; its SO_BUSY_POLL is for network cards, not for loopback.
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable
 from typing import Protocol
+
+from broker.network.request_channel import Expected
+from protocol.framing import SIZE_BYTES
 
 LOOK_S = 50e-6
 """How long it looks: some two and a half times what a sleep costs where it costs most."""
@@ -40,12 +45,25 @@ LEFT_OUT_MOST = 1024
 class Asker(Protocol):
     """A connection, as it is looked at here."""
 
+    socket: socket.socket | None
+    asked_bytes: int
+    """Of its last request, size included; 0: nothing can be prepared for the next one."""
+
     @property
     def can_receive(self) -> bool:
-        """Whether its next bytes may be taken now."""
+        """Whether its next bytes may be taken now, past the transport."""
 
-    def receive_until(self, clock: Callable[[], float], end_s: float) -> bool:
-        """Take and handle what it sends until then, or see that it has ended. False: neither."""
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where its next bytes are to be put."""
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """So many are there: handle them."""
+
+    def expect(self, message: memoryview) -> Expected | None:
+        """Prepare for a request like the last one, which will lie in `message`."""
+
+    def answer_expected(self, frame: memoryview, expected: Expected) -> bool:
+        """Answer it, now that it is there. False: it goes the usual way."""
 
 
 class BusyPoll:
@@ -97,10 +115,33 @@ class BusyPoll:
         if asker is None or not asker.can_receive:
             return
         self.looks += 1
-        clock = self._clock
-        if asker.receive_until(clock, clock() + LOOK_S):
+        if self._receive(asker, self._clock() + LOOK_S):
             self.found += 1
             self._left_out //= 2
         else:
             self._left_out = min(max(LEFT_OUT_FIRST, 2 * self._left_out), LEFT_OUT_MOST)
             self._to_leave_out = self._left_out
+
+    def _receive(self, asker: Asker, end_s: float) -> bool:
+        """Take and have handled what it sends until then, or see that the connection has ended, of
+        which the loop tells. False: neither."""
+        assert asker.socket is not None
+        recv_into, buffer, clock = asker.socket.recv_into, asker.get_buffer(-1), self._clock
+        asked_bytes = asker.asked_bytes
+        frame = buffer[SIZE_BYTES:asked_bytes]
+        expected = asker.expect(buffer[:asked_bytes]) if asked_bytes else None
+        while True:
+            try:
+                nbytes = recv_into(buffer)
+                break
+            except (BlockingIOError, InterruptedError):
+                if clock() >= end_s:
+                    return False
+            except OSError:
+                return True
+        if nbytes == asked_bytes and expected is not None:
+            if not asker.answer_expected(frame, expected):
+                asker.buffer_updated(nbytes)
+        elif nbytes:
+            asker.buffer_updated(nbytes)
+        return True

@@ -1,26 +1,8 @@
 """One client connection: frames in, one request at a time, answers out in order.
 
-Owns: when this connection reads, and which request of it is under way. Never: what requests mean,
-how bytes and files are sent (`file_send`), or deadlines (`processor`).
-
-A connection takes the next request when the answer to the one before has gone to the kernel. So a
-slow reader is not read from, and what a connection holds is bounded by one request and one answer.
-Reading is paused only when bytes arrive that cannot be taken: a request answered at once, or a
-long poll with nothing behind it, costs no call to the poller. (Kafka's SocketServer mutes the
-channel for each request.)
-
-States, and what bytes that arrive then lead to:
-
-    READY     no request under way              → frames are taken and handled
-    PENDING   a request waits for its answer    → reading pauses until the answer
-    SENDING   the peer does not take an answer  → reading pauses until it has
-    STALLED   the request channel is full       → reading has paused until there is room
-    YIELDED   others have their turn            → reading has paused until the next one
-    CLOSING   no further request is taken       → dropped
-
-In each of them, reading also pauses while there is no memory for a frame that has begun
-(`request_memory`); and a connection that is gone lets go of all its bytes at once, whoever still
-knows it.
+Owns: the transport's calls, and the way of a request that is answered at once. Never: what the
+connection does next (`connection_state`: its states stand there), what requests mean, how bytes
+and files are sent (`file_send`), or deadlines (`processor`).
 """
 
 from __future__ import annotations
@@ -30,50 +12,46 @@ import logging
 import socket
 import time
 from collections.abc import Callable
-from enum import Enum, auto
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
-from broker.network.busy_poll import REQUEST_BYTES
+from broker.network.busy_poll import REQUEST_BYTES, BusyPoll
+from broker.network.connection_state import CLOSING, READY, SEND, ConnectionCore, Step
 from broker.network.file_send import ResponseSender
 from broker.network.request_channel import (
     AtOnceAnswer,
     ConnectionContext,
+    Expected,
     RequestChannel,
     Responder,
     ResponseParts,
 )
+from broker.network.request_memory import RequestMemory
 from protocol.errors import ProtocolError
-from protocol.framing import SIZE_BYTES, FrameReader
-
-if TYPE_CHECKING:
-    from broker.network.processor import Processor
+from protocol.framing import FrameReader
+from storage.ports import Blocking
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
-FRAMES_PER_TURN = 16
-"""Requests of one connection handled before others have their turn."""
-TURN_REQUEST_BYTES = 64 * 1024
-"""Request bytes after which others have their turn."""
-CORK_BYTES = 16 * 1024
-"""Answer bytes that may wait for the answers to further requests that are at hand."""
-INCOMPLETE_PROGRESS_BYTES = 1024 * 1024
-"""What a peer has to send of a large frame to get another `partial frame timeout`."""
 
+class ConnectionOwner(Protocol):
+    """The processor, as its connections know it."""
 
-class State(Enum):
-    """See the module."""
+    loop: asyncio.AbstractEventLoop
+    memory: RequestMemory
+    busy_poll: BusyPoll
+    blocking: Blocking
 
-    READY = auto()
-    PENDING = auto()
-    SENDING = auto()
-    STALLED = auto()
-    YIELDED = auto()
-    CLOSING = auto()
+    def connection_opened(self, connection: Connection) -> None:
+        """Its transport is up."""
 
+    def connection_failed(self) -> None:
+        """What a peer sent, or handling it, was wrong."""
 
-# A look-up in the enum's class costs more than the comparison; these are on the hot path.
-_READY, _PENDING, _SENDING = State.READY, State.PENDING, State.SENDING
-_STALLED, _YIELDED, _CLOSING = State.STALLED, State.YIELDED, State.CLOSING
+    def connection_closed(self, connection: Connection) -> None:
+        """Its transport is gone."""
+
+    def frame_incomplete(self, connection: Connection) -> None:
+        """The peer has begun a frame, or has gone on with it."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -81,7 +59,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(
         self,
-        processor: Processor,
+        owner: ConnectionOwner,
         channel: RequestChannel,
         context: ConnectionContext,
         reader: FrameReader,
@@ -90,30 +68,22 @@ class Connection(asyncio.BufferedProtocol):
         """`sock` is the transport's own socket; None for TLS, whose bytes go through it."""
         self.context = context
         self.reader = reader
+        self.core = ConnectionCore(reader, channel)
         # The transport asks for a buffer before each read: without a call between.
         self.get_buffer = reader.get_buffer  # type: ignore[method-assign, assignment]
+        self.socket = sock
         self.last_active_s = time.monotonic()
         self.received_bytes = 0
-        self.state = _READY
-        # The incomplete frame: since when it is one, or has made enough progress, and what had
-        # been received then.
-        self._incomplete_since_s: float | None = None
-        self._incomplete_mark = 0
-        self._processor = processor
-        self._memory = processor.memory
+        self.asked_bytes = 0
+        """Of the last request that was answered at once."""
+        self._owner = owner
         self._channel = channel
-        self._busy_poll = processor.busy_poll
-        self._socket = sock
-        self._transport: asyncio.Transport | None = None
-        self._sender: ResponseSender | None = None
-        self._paused = False
+        self._busy_poll = owner.busy_poll
+        self._transport: asyncio.Transport  # both from `connection_made` on
+        self._sender: ResponseSender
         self._running = False
-        self._out: list[ResponseParts] = []
-        self._out_bytes = 0
         self._flush_announced = False
-        self._close_wanted = False
         self._later: Responder | None = None
-        self._asked_bytes = 0  # of the last request that was answered at once
 
     # --- called by the transport ---------------------------------------------------------------
 
@@ -122,16 +92,11 @@ class Connection(asyncio.BufferedProtocol):
         # A cast: uvloop's transports are no subclasses of asyncio's.
         tcp = cast(asyncio.Transport, transport)
         self._transport = tcp
-        processor = self._processor
+        owner = self._owner
         self._sender = ResponseSender(
-            processor.loop,
-            self._socket,
-            tcp,
-            processor.blocking,
-            self._drained,
-            self._send_failed,
+            owner.loop, self.socket, tcp, owner.blocking, self._drained, self._send_failed
         )
-        processor.connection_opened(self)
+        owner.connection_opened(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the transport is to put the next bytes."""
@@ -139,327 +104,194 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes have come."""
-        reader = self.reader
-        ready = self.state is _READY
-        try:
-            # Nearly all that comes is one request like the one before: its answer is known when
-            # the call returns, and there is nothing to keep in between. A client that waits for it
-            # has its core at rest a few microseconds later, so all else comes behind the answer.
-            tried = False
-            if ready and self.context.at_once is not None:
-                frame = reader.only_frame(nbytes)
-                if frame is not None:
-                    answer = self._channel.handle_at_once(self, frame)
-                    if answer is not None:
-                        self._answered_at_once(answer, nbytes)
-                        return
-                    tried = True
-            self.last_active_s = time.monotonic()
-            self.received_bytes += nbytes
-            reader.buffer_updated(nbytes)
-            if ready:
-                self._run(tried)
-            else:
-                self._pause()
-        except ProtocolError as error:
-            self.fail(error)
+        # Nearly all that comes is one request like the one before: its answer is known when the
+        # call returns, and there is nothing to keep in between. A client that waits for it has its
+        # core at rest a few microseconds later, so all else comes behind the answer.
+        tried = False
+        if self.context.at_once is not None and self.core.state is READY:
+            frame = self.reader.only_frame(nbytes)
+            if frame is not None:
+                answer = self._channel.handle_at_once(self, frame)
+                if answer is not None:
+                    self._answered_at_once(answer, nbytes)
+                    return
+                tried = True
+        self.last_active_s = time.monotonic()
+        self.received_bytes += nbytes
+        self.core.received(nbytes)
+        self._go_on(tried)
 
     def eof_received(self) -> bool:
-        """The peer will send no more: as in Kafka, that ends the connection."""
+        """The peer will send no more."""
+        self.core.end_of_input()
+        self._go_on()
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone, whoever closed it."""
-        self.state = _CLOSING
-        self.context.closed = True
-        self._out.clear()
-        if self._sender is not None:
-            self._sender.close()
-        self._channel.forget(self)
+        self.core.lost()
         self._let_go()
-        self._processor.connection_closed(self)
+        self._sender.close()
+        self._channel.forget(self)
+        self._owner.connection_closed(self)
 
     def pause_writing(self) -> None:
         """Copying path: the transport's buffer is full."""
-        if self._sender is not None:
-            self._sender.transport_paused()
+        self._sender.transport_paused()
 
     def resume_writing(self) -> None:
         """Copying path: the transport's buffer has emptied."""
-        if self._sender is not None:
-            self._sender.transport_resumed()
+        self._sender.transport_resumed()
 
-    # --- called by the channel and its responders -----------------------------------------------
+    # --- called by the channel and its responders ----------------------------------------------
 
     def answer(self, parts: ResponseParts | None) -> None:
         """The answer to the request under way has come, during the handler's call or later."""
-        if self.state is not _PENDING:
-            return
-        self.state = _READY
-        if self.reader.lent:
-            self.reader.settle()
-        if parts is not None:
-            self._out.append(parts)
-            if isinstance(parts, (bytes, bytearray, memoryview)):
-                self._out_bytes += len(parts)
-            else:
-                self._out_bytes += CORK_BYTES
-        if self._running:
-            return
-        if self._channel.handling:
-            if not self._flush_announced:
-                self._flush_announced = True
-                self._channel.answered.append(self)
-            return
-        self.flush()
+        if self.core.answered(parts) and not self._running:
+            self._go_on_behind_handler()
 
     def later(self) -> Responder:
         """The request that is being tried at once is under way: its answer comes later."""
-        self.state = _PENDING
+        self.core.under_way()
         self._later = Responder(self)
         return self._later
 
     def close_after_answers(self) -> None:
         """Close once what has been answered is sent."""
-        self._close_wanted = True
-        if self.state is _PENDING:
-            self.answer(None)
-        elif self.state is not _SENDING:
-            self._close()
+        self.core.leave()
+        self.core.answered(None)
+        self._go_on_behind_handler()
 
     def fail(self, error: BaseException) -> None:
         """Close at once; nothing that the peer sent after this can be understood.
 
         Answers to the requests before it leave first, as far as the kernel takes them.
         """
-        if self.state is _CLOSING:
-            return
-        _log.info("closing %s: %s", self.context.connection_id, error)
-        self._processor.failed_count += 1
-        if self._out:
-            self._send_out()
-        self._abort()
+        if self.core.abort():
+            _log.info("closing %s: %s", self.context.connection_id, error)
+            self._owner.connection_failed()
+            self._go_on()
 
     def resume(self) -> None:
         """The channel has room again."""
-        if self.state is _STALLED:
-            self._take_next()
+        self.core.room()
+        self._go_on()
 
     def flush(self) -> None:
-        """Send the answers given since the last flush, then go on with what has been read."""
+        """No handler is on the stack any more: send the answers given meanwhile."""
         self._flush_announced = False
-        if self.state is _CLOSING or self._running:
-            return
-        if self._send_out() and self.state is _READY:
-            reader = self.reader
-            if reader.position != reader.end:
-                # Not at once: this may be the stack of somebody else's request.
-                self.state = _YIELDED
-                self._processor.loop.call_soon(self._turn)
-            elif self._paused:
-                self._resume_reading()
+        self._go_on()
 
-    # --- called by the busy poll ----------------------------------------------------------------
+    # --- called by the busy poll ---------------------------------------------------------------
 
     @property
     def can_receive(self) -> bool:
         """Whether the peer's next bytes may be taken past the transport."""
-        return self.state is _READY and self._socket is not None and not self._paused
+        return self.core.state is READY and self.socket is not None and not self.core.paused
 
-    def receive_until(self, clock: Callable[[], float], end_s: float) -> bool:
-        """Take and handle what the peer sends until then, or see that the connection has ended, of
-        which the loop tells. False: neither."""
-        assert self._socket is not None
-        recv_into, buffer = self._socket.recv_into, self.get_buffer(-1)
-        expected, asked_bytes = None, self._asked_bytes
-        frame = buffer[SIZE_BYTES:asked_bytes]
-        if asked_bytes and not self.reader.in_progress:
-            expected = self._channel.expect(self, buffer[:asked_bytes])
-        while True:
-            try:
-                nbytes = recv_into(buffer)
-                break
-            except (BlockingIOError, InterruptedError):
-                if clock() >= end_s:
-                    return False
-            except OSError:
-                return True
-        if expected is not None and nbytes == asked_bytes:
-            answer = self._channel.handle_expected(self, frame, expected)
-            if answer is not None:
-                try:
-                    self._answered_at_once(answer, nbytes)
-                finally:
-                    self._channel.settle(expected)
-                return True
-        if nbytes:
-            self.buffer_updated(nbytes)
+    def expect(self, message: memoryview) -> Expected | None:
+        """Prepare for a request like the last one, if it may be the next; see `RequestChannel`."""
+        return None if self.reader.in_progress else self._channel.expect(self, message)
+
+    def answer_expected(self, frame: memoryview, expected: Expected) -> bool:
+        """Answer a request that has come as it was expected. False: it goes the usual way."""
+        answer = self._channel.handle_expected(self, frame, expected)
+        if answer is None:
+            return False
+        try:
+            self._answered_at_once(answer, self.asked_bytes)
+        finally:
+            self._channel.settle(expected)
         return True
 
     # --- called by the processor ---------------------------------------------------------------
 
     def shut_down(self) -> None:
         """Take no further request; close when the one under way is answered."""
-        self._close_wanted = True
-        if self.state not in (_PENDING, _SENDING, _CLOSING):
-            self._close()
+        self.core.leave()
+        self._go_on()
 
     def abort(self, reason: str) -> None:
         """Close now, whatever is under way."""
-        if self.state is not _CLOSING:
+        if self.core.abort():
             _log.info("closing %s: %s", self.context.connection_id, reason)
-            self._abort()
-
-    def incomplete_until(self, now_s: float, timeout_s: float) -> float | None:
-        """When the peer must have sent the rest of its frame; None if it owes us nothing.
-
-        Each time that it has sent INCOMPLETE_PROGRESS_BYTES, it gets `timeout_s` again.
-        """
-        since = self._incomplete_since_s
-        if since is None or self._paused or self.state is _CLOSING or not self.reader.in_progress:
-            return None
-        if self.received_bytes - self._incomplete_mark >= INCOMPLETE_PROGRESS_BYTES:
-            self._note_incomplete(now_s)
-            since = now_s
-        return since + timeout_s
+            self._go_on()
 
     @property
     def pending_bytes(self) -> int:
         """Answer bytes that the peer has not taken yet."""
-        return self._sender.pending_bytes if self._sender is not None else 0
+        return self._sender.pending_bytes
 
-    # --- requests ------------------------------------------------------------------------------
+    # --- what the core says --------------------------------------------------------------------
 
-    def _run(self, tried: bool = False) -> None:
-        """Take the frames that are there, one after the other, then send the answers. `tried`: the
-        first one cannot be answered at once."""
-        reader = self.reader
-        channel = self._channel
-        frames = FRAMES_PER_TURN
-        room_bytes = TURN_REQUEST_BYTES
+    def _go_on(self, tried: bool = False) -> None:
+        """Do what is to be done, until there is nothing more. `tried`: the first request cannot be
+        answered at once."""
+        core, channel = self.core, self._channel
+        outer = self._running
+        if outer and core.state is not CLOSING:
+            return  # from a handler's call, whose caller goes on
         self._running = True
         try:
-            while self.state is _READY and reader.position != reader.end:
-                if frames == 0 or room_bytes <= 0:
-                    self.state = _YIELDED
-                elif not (slot_free := channel.slot_free) and channel.full:
-                    self.state = _STALLED
+            while (todo := core.next()) is not None:
+                if isinstance(todo, memoryview):
+                    self._handle(todo, tried)
+                    tried = False
+                elif todo is SEND:
+                    self._send()
                 else:
-                    frame = reader.next_frame()
-                    if frame is None:
-                        break
-                    frames -= 1
-                    room_bytes -= len(frame)
-                    self.state = _PENDING
-                    if slot_free:
-                        answer = None
-                        if not tried and self.context.at_once is not None:
-                            answer = channel.handle_at_once(self, frame)
-                        tried = False
-                        if answer is None:
-                            channel.handle_now(self, frame)
-                        elif self._later is None:
-                            self.answer(answer or None)
-                        else:
-                            self._wait_for(answer)
-                    else:
-                        channel.enqueue(self, frame, reader.keep)
-                    if self._close_wanted or (
-                        self._out_bytes >= CORK_BYTES and not self._send_out()
-                    ):
-                        break
-        finally:
-            self._running = False
-            self._end_run(frames < FRAMES_PER_TURN)
-
-    def _end_run(self, taken: bool) -> None:
-        """Send the answers, and leave the reader and the transport fit for the state."""
-        if self.state is _CLOSING:
-            return
-        if self._out or self._close_wanted:
-            self._send_out()
-        if self._channel.answered:
-            self._channel.flush_answered()
-        reader = self.reader
-        if reader.starved or reader.is_large:
-            self._mind_memory()
-        if self.state is not _READY:
-            self._end_unfinished()
-        elif reader.filled:
-            if taken or self._incomplete_since_s is None:
-                self._note_incomplete(self.last_active_s)
-        else:
-            self._incomplete_since_s = None
-
-    def _end_unfinished(self) -> None:
-        """Something is under way, or to be gone on with."""
-        if self.reader.has_unread:
-            self._pause()
-        if self.state is _STALLED:
-            self._pause()
-            self._channel.stall(self)
-        elif self.state is _YIELDED:
-            self._pause()
-            self._processor.loop.call_soon(self._turn)
-
-    def _mind_memory(self) -> None:
-        """Wait for it, or give a large buffer back whose frame is handled."""
-        reader = self.reader
-        if reader.starved:
-            self._pause()
-            self._memory.wait(reader.wanted_bytes, self._memory_granted)
-        elif self.state is _PENDING:
-            reader.lend()
-        else:
-            reader.release()
-
-    def _memory_granted(self) -> None:
-        """There is memory for the frame that has begun."""
-        self.reader.feed()
-        if self.state is _READY:
-            self._resume_reading()
-
-    def _note_incomplete(self, now_s: float) -> None:
-        self._incomplete_since_s = now_s
-        self._incomplete_mark = self.received_bytes
-        self._processor.frame_incomplete(self)
-
-    def _turn(self) -> None:
-        if self.state is _YIELDED:
-            self._take_next()
-
-    def _take_next(self) -> None:
-        """Go on with frames that wait in the reader; then read on, if all were taken."""
-        self.state = _READY
-        try:
-            self._run()
+                    _DO[todo](self)
         except ProtocolError as error:
             self.fail(error)
-        if self.state is _READY:
-            self._resume_reading()
+        finally:
+            self._running = outer
+            if channel.answered and not channel.handling:
+                channel.flush_answered()
 
-    # --- answers -------------------------------------------------------------------------------
+    def _go_on_behind_handler(self) -> None:
+        """Go on, but not on the stack of somebody else's request."""
+        if self._running:
+            return
+        if not self._channel.handling:
+            self._go_on()
+        elif not self._flush_announced:
+            self._flush_announced = True
+            self._channel.answered.append(self)
+
+    def _handle(self, frame: memoryview, tried: bool) -> None:
+        channel = self._channel
+        if not channel.slot_free:
+            channel.enqueue(self, frame, self.reader.keep)
+            return
+        answer = None
+        if not tried and self.context.at_once is not None:
+            answer = channel.handle_at_once(self, frame)
+        if answer is None:
+            channel.handle_now(self, frame)
+        elif self._later is None:
+            self.answer(answer or None)
+        else:
+            self._wait_for(answer)
 
     def _answered_at_once(self, answer: AtOnceAnswer, request_bytes: int) -> None:
         """Send the answer to a request that was never under way; empty: there is none, or later."""
-        sender = self._sender
         if self._later is not None:
             self._wait_for(answer)
-        elif answer and sender is not None:
+        elif answer:
             try:
                 if isinstance(answer, bytes):
-                    sent = sender.send(answer)
+                    sent = self._sender.send(answer)
                     if sent and request_bytes <= REQUEST_BYTES:
                         self._busy_poll.answered(self)
                 else:
-                    sent = sender.send_parts(answer)
+                    sent = self._sender.send_parts(answer)
                 if not sent:
-                    self._await_drain()
+                    self.core.blocked()
             except (OSError, ValueError) as error:
                 self._send_failed(error)
         self.last_active_s = time.monotonic()
         self.received_bytes += request_bytes
-        self._asked_bytes = request_bytes
+        self.asked_bytes = request_bytes
         if self._channel.answered:
             self._channel.flush_answered()
 
@@ -469,107 +301,75 @@ class Connection(asyncio.BufferedProtocol):
         if failure and later is not None:
             later(failure)
 
-    def _send_out(self) -> bool:
-        """Hand answers to the sender. False: the peer is slow, or gone; wait for `_drained`."""
-        sender = self._sender
-        assert sender is not None
-        out = self._out
-        self._out_bytes = 0
+    def _send(self) -> None:
+        sender, out = self._sender, self.core.take_answers()
         try:
-            if len(out) == 1:
-                one = out.pop()
-                if isinstance(one, (bytes, bytearray, memoryview)):
-                    sent = sender.send(one)
-                else:
-                    sent = sender.send_parts(one)
-            elif out:
+            if len(out) > 1:
                 for parts in out:
                     if isinstance(parts, (bytes, bytearray, memoryview)):
                         sender.push(parts)
                     else:
                         for part in parts:
                             sender.push(part)
-                out.clear()
                 sent = sender.flush()
+            elif isinstance(out[0], (bytes, bytearray, memoryview)):
+                sent = sender.send(out[0])
             else:
-                sent = True
+                sent = sender.send_parts(out[0])
+            if not sent:
+                self.core.blocked()
         except (OSError, ValueError) as error:
             self._send_failed(error)
-            return False
-        if not sent:
-            self._await_drain()
-        elif self._close_wanted and self.state is not _PENDING:
-            self._close()
-        return sent
-
-    def _await_drain(self) -> None:
-        """What was sent has not left. A request under way keeps its state; it ends here later."""
-        if self.state is not _PENDING:
-            self.state = _SENDING
-        if self.reader.has_unread:
-            self._pause()
 
     def _drained(self) -> None:
-        """The sender has brought everything out."""
         self.last_active_s = time.monotonic()
-        if self.state is not _SENDING:
-            return
-        if self._close_wanted:
-            self._close()
-        elif self.reader.has_unread:
-            self._take_next()
-        else:
-            self.state = _READY
-            self._resume_reading()
+        self.core.drained()
+        self._go_on()
 
     def _send_failed(self, error: Exception) -> None:
-        if self.state is _CLOSING:
-            return
-        if isinstance(error, (ConnectionError, TimeoutError)):
-            _log.debug("%s is gone: %s", self.context.connection_id, error)
-        else:
-            _log.warning("closing %s: cannot send: %s", self.context.connection_id, error)
-        self._abort()
+        if self.core.abort():
+            name = self.context.connection_id
+            if isinstance(error, (ConnectionError, TimeoutError)):
+                _log.debug("%s is gone: %s", name, error)
+            else:
+                _log.warning("closing %s: cannot send: %s", name, error)
+            self._go_on()
 
-    # --- the transport -------------------------------------------------------------------------
+    def _turn(self) -> None:
+        self.core.turn()
+        self._go_on()
 
-    def _pause(self) -> None:
-        """Stop reading; what has been read and not taken is kept."""
-        self.reader.detach()
-        if not self._paused and self._transport is not None and self.state is not _CLOSING:
-            self._paused = True
-            self._processor.paused_count += 1
-            self._transport.pause_reading()
+    def _memory_granted(self) -> None:
+        self.core.memory_granted()
+        self._go_on()
 
-    def _resume_reading(self) -> None:
-        if self._paused and self._transport is not None and not self.reader.starved:
-            self._paused = False
-            self._processor.paused_count -= 1
-            self.reader.attach()
-            self._transport.resume_reading()
-            if self.reader.in_progress:
-                self._note_incomplete(time.monotonic())
+    def _await_rest(self) -> None:
+        self.core.rest_awaited(time.monotonic())
+        self._owner.frame_incomplete(self)
 
     def _close(self) -> None:
-        self.state = _CLOSING
-        self.context.closed = True
         self._let_go()
-        if self._transport is not None:
-            self._transport.close()
+        self._transport.close()
 
     def _abort(self) -> None:
-        self.state = _CLOSING
-        self.context.closed = True
-        self._out.clear()
-        if self._sender is not None:
-            self._sender.close()
         self._let_go()
-        if self._transport is not None:
-            self._transport.abort()
+        self._sender.close()
+        self._transport.abort()
 
     def _let_go(self) -> None:
-        """Of all bytes that came: nobody will take them."""
-        if self.reader.starved:
-            self._memory.forget(self._memory_granted)
-        if not self._running:
-            self.reader.close()
+        self.context.closed = True
+        self._owner.memory.forget(self._memory_granted)
+
+
+_DO: dict[Step, Callable[[Connection], object]] = {
+    Step.PAUSE: lambda self: self._transport.pause_reading(),
+    Step.RESUME: lambda self: self._transport.resume_reading(),
+    Step.YIELD: lambda self: self._owner.loop.call_soon(self._turn),
+    Step.STALL: lambda self: self._channel.stall(self),
+    Step.AWAIT_MEMORY: lambda self: self._owner.memory.wait(
+        self.reader.wanted_bytes, self._memory_granted
+    ),
+    Step.AWAIT_REST: Connection._await_rest,
+    Step.CLOSE: Connection._close,
+    Step.ABORT: Connection._abort,
+}

@@ -76,7 +76,6 @@ class Processor:
         self.accepted_count = 0
         self.failed_count = 0
         self.idle_closed_count = 0
-        self.paused_count = 0
         self._listener_name = listener_name
         self._security_protocol = security_protocol
         self._channel = channel
@@ -225,6 +224,10 @@ class Processor:
             if self._on_closed is not None:
                 self._on_closed(connection.context.connection_id)
 
+    def connection_failed(self) -> None:
+        """What a peer sent, or handling it, was wrong."""
+        self.failed_count += 1
+
     def frame_incomplete(self, connection: Connection) -> None:
         """The peer has begun a frame, or has gone on with it."""
         now = time.monotonic()
@@ -288,7 +291,7 @@ class Processor:
         return None
 
     def _check_incomplete(self, connection: Connection, now: float) -> float | None:
-        due = connection.incomplete_until(now, self._partial_s)
+        due = connection.core.incomplete_until(now, self._partial_s)
         if due is None or due > now:
             return due
         self.failed_count += 1

@@ -9,12 +9,14 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import uvloop
 
+from broker.network.connection import Connection
 from broker.network.connection_quotas import UNLIMITED
 from broker.network.listening_socket import Listener, NetworkSettings
 from broker.network.request_channel import (
     ConnectionContext,
     Handle,
     HandleAtOnce,
+    Later,
     Responder,
     never_at_once,
 )
@@ -37,6 +39,44 @@ def framed(payload: bytes) -> bytes:
 def echo(_context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
     """Answers a request with its own bytes, at once."""
     respond(framed(bytes(frame)))
+
+
+def known(context: ConnectionContext, frame: memoryview, later: Later) -> bytes | None:
+    """Answers at once what begins with k; b"" where no answer is wanted."""
+    if frame[:1] == b"k":
+        return framed(b"at once " + bytes(frame))
+    return b"" if frame == b"no answer" else None
+
+
+def echo_and_know(context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
+    context.at_once = lambda _frame, _later: None  # what it would be is `known`'s business here
+    respond(framed(bytes(frame)))
+
+
+class Parking:
+    """Keeps requests waiting until the test answers them; b"now…" is answered at once."""
+
+    def __init__(self) -> None:
+        self.taken: list[bytes] = []
+        self.responders: list[Responder] = []
+
+    def __call__(self, _context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
+        self.taken.append(bytes(frame))
+        if frame[:3] == b"now":
+            respond(framed(bytes(frame)))
+        else:
+            self.responders.append(respond)
+
+
+def connections_of(server: SocketServer) -> list[Connection]:
+    """The server's side of all connections."""
+    return [connection for processor in server.processors for connection in processor._connections]
+
+
+def connection_of(server: SocketServer) -> Connection:
+    """The server's side of the only connection."""
+    (connection,) = connections_of(server)
+    return connection
 
 
 class Client:

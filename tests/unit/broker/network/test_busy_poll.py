@@ -21,8 +21,7 @@ from broker.network.busy_poll import (
 )
 from broker.network.file_send import ResponseSender
 from broker.network.request_channel import ConnectionContext, Responder
-from tests.unit.broker.network.conftest import Rig, framed
-from tests.unit.broker.network.test_connection_at_once import _echo_and_know, _known
+from tests.unit.broker.network.conftest import Rig, echo_and_know, framed, known
 
 STEP_S = 1e-6
 
@@ -51,6 +50,8 @@ class Client:
     def __init__(self, turns: Turns, after_s: float) -> None:
         self.turns, self.after_s = turns, after_s
         self.can_receive = True
+        self.socket = self  # which it asks for nothing else
+        self.asked_bytes = 0
         self._due_s = 0.0
 
     def ask(self) -> None:
@@ -58,12 +59,16 @@ class Client:
         self.turns.now_s = max(self.turns.now_s, self._due_s)
         self._handle()
 
-    def receive_until(self, clock: Callable[[], float], end_s: float) -> bool:
-        while self.turns.now_s < self._due_s:
-            if clock() >= end_s:
-                return False
+    def recv_into(self, buffer: memoryview) -> int:
+        if self.turns.now_s < self._due_s:
+            raise BlockingIOError
+        return 1
+
+    def get_buffer(self, _sizehint: int) -> memoryview:
+        return memoryview(bytearray(1))
+
+    def buffer_updated(self, _nbytes: int) -> None:
         self._handle()
-        return True
 
     def _handle(self) -> None:
         self._due_s = self.turns.now_s + self.after_s
@@ -147,7 +152,7 @@ def test_nobody_is_looked_for_who_may_not_be_read_or_is_gone() -> None:
 
 
 async def test_after_a_large_request_nobody_looks(rig: Rig, monkeypatch: pytest.MonkeyPatch):
-    server = await rig.serve(_echo_and_know, at_once=_known)
+    server = await rig.serve(echo_and_know, at_once=known)
     told: list[object] = []
     monkeypatch.setattr(server.busy_poll, "answered", told.append)
     client = await rig.client(server)
@@ -162,7 +167,7 @@ async def test_a_connection_is_served_in_order_by_looks_and_seen_to_end(
     # A look waits here until there is something: how quick this machine is has no say.
     monkeypatch.setattr(busy_poll, "LOOK_S", 30.0)
     monkeypatch.setattr(busy_poll, "SOON_S", 30.0)
-    server = await rig.serve(_echo_and_know, at_once=_known)
+    server = await rig.serve(echo_and_know, at_once=known)
     port = server.ports["PLAINTEXT"]
     answers: list[bytes] = []
 
@@ -223,9 +228,9 @@ async def test_what_is_expected_is_answered_before_what_follows_from_it(
 
     def handle(context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
         context.expect, context.at_once_metrics = expecting, SimpleNamespace(requests=0)
-        _echo_and_know(context, frame, respond)
+        echo_and_know(context, frame, respond)
 
-    server = await rig.serve(handle, at_once=_known)
+    server = await rig.serve(handle, at_once=known)
     send = ResponseSender.send
     monkeypatch.setattr(
         ResponseSender, "send", lambda self, data: (order.append("sent"), send(self, data))[1]

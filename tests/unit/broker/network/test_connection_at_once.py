@@ -7,27 +7,23 @@ from typing import Any
 
 import pytest
 
-from broker.network.connection import State
+from broker.network.connection_state import State
 from broker.network.request_channel import ConnectionContext, Later, Responder
 from protocol.errors import ProtocolError
-from tests.unit.broker.network.conftest import Rig, framed, until
-from tests.unit.broker.network.test_connection import Parking, _connection
-
-
-def _known(context: ConnectionContext, frame: memoryview, later: Later) -> bytes | None:
-    """Answers at once what begins with k; b"" where no answer is wanted."""
-    if frame[:1] == b"k":
-        return framed(b"at once " + bytes(frame))
-    return b"" if frame == b"no answer" else None
-
-
-def _echo_and_know(context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
-    context.at_once = lambda _frame, _later: None  # what it would be is `_known`'s business here
-    respond(framed(bytes(frame)))
+from tests.unit.broker.network.conftest import (
+    Parking,
+    Rig,
+    connection_of,
+    connections_of,
+    echo_and_know,
+    framed,
+    known,
+    until,
+)
 
 
 async def test_a_request_like_the_one_before_is_answered_at_once(rig: Rig):
-    server = await rig.serve(_echo_and_know, at_once=_known)
+    server = await rig.serve(echo_and_know, at_once=known)
     client = await rig.client(server)
     assert await client.ask(b"k1") == b"k1"  # nothing is known yet
     assert await client.ask(b"k2") == b"at once k2"
@@ -39,7 +35,7 @@ async def test_a_request_like_the_one_before_is_answered_at_once(rig: Rig):
 
 
 async def test_pipelined_and_torn_requests_keep_their_order_beside_it(rig: Rig):
-    server = await rig.serve(_echo_and_know, at_once=_known)
+    server = await rig.serve(echo_and_know, at_once=known)
     client = await rig.client(server)
     await client.ask(b"k")
     client.send(b"k1", b"other", b"no answer", b"k2")
@@ -48,10 +44,10 @@ async def test_pipelined_and_torn_requests_keep_their_order_beside_it(rig: Rig):
     assert server.channel.request_count == 5
     whole = framed(b"k4")
     client.writer.write(whole[:3])
-    await until(lambda: _connection(server).reader.in_progress)
+    await until(lambda: connection_of(server).reader.in_progress)
     client.writer.write(whole[3:])
     assert await client.receive() == b"at once k4"
-    assert not _connection(server).reader.in_progress
+    assert not connection_of(server).reader.in_progress
     assert await client.ask(b"k5") == b"at once k5"
 
 
@@ -62,7 +58,7 @@ async def test_what_cannot_be_answered_at_once_is_tried_once(rig: Rig):
         tried.append(bytes(frame))
         return None
 
-    server = await rig.serve(_echo_and_know, at_once=at_once)
+    server = await rig.serve(echo_and_know, at_once=at_once)
     client = await rig.client(server)
     await client.ask(b"first")
     assert await client.ask(b"second") == b"second"
@@ -77,16 +73,16 @@ async def test_a_slow_reader_of_what_is_answered_at_once_is_not_read_from(rig: R
     def at_once(_context: ConnectionContext, frame: memoryview, _later: Later) -> bytes | None:
         return framed(large if frame == b"large" else bytes(frame))
 
-    server = await rig.serve(_echo_and_know, at_once=at_once)
+    server = await rig.serve(echo_and_know, at_once=at_once)
     client = await rig.client(server)
     await client.ask(b"first")
     client.send(b"large")
-    await until(lambda: _connection(server).state is State.SENDING)
+    await until(lambda: connection_of(server).core.state is State.SENDING)
     client.send(b"behind")
-    await until(lambda: server.processors[0].paused_count == 1)
+    await until(lambda: connection_of(server).core.paused)
     assert await client.receive() == large
     assert await client.receive() == b"behind"
-    assert server.processors[0].paused_count == 0
+    assert not connection_of(server).core.paused
 
 
 async def test_others_that_it_answers_hear_after_it(rig: Rig):
@@ -97,7 +93,7 @@ async def test_others_that_it_answers_hear_after_it(rig: Rig):
         if frame == b"parked":
             parking(context, frame, respond)
         else:
-            _echo_and_know(context, frame, respond)
+            echo_and_know(context, frame, respond)
 
     def at_once(_context: ConnectionContext, _frame: memoryview, _later: Later) -> bytes | None:
         parking.responders[0](framed(b"woken"))
@@ -119,7 +115,7 @@ async def test_a_failure_at_once_closes_the_connection(rig: Rig, times: int):
     def at_once(_context: ConnectionContext, _frame: memoryview, _later: Later) -> bytes | None:
         raise ProtocolError("bad bytes")
 
-    server = await rig.serve(_echo_and_know, at_once=at_once)
+    server = await rig.serve(echo_and_know, at_once=at_once)
     client = await rig.client(server)
     await client.ask(b"first")
     client.send(*[b"again"] * times)
@@ -144,13 +140,13 @@ class Postponing:
 
 async def test_what_was_tried_at_once_may_be_answered_later(rig: Rig):
     postponing = Postponing()
-    server = await rig.serve(_echo_and_know, at_once=postponing)
+    server = await rig.serve(echo_and_know, at_once=postponing)
     client = await rig.client(server)
     await client.ask(b"first")
     for turn in range(3):
         client.send(b"later")
         await until(lambda turn=turn: len(postponing.replies) == turn + 1)
-        assert _connection(server).state is State.PENDING
+        assert connection_of(server).core.state is State.PENDING
         postponing.replies[-1](framed(b"now"))
         postponing.replies[-1](framed(b"twice"))
         assert await client.receive() == b"now"
@@ -160,7 +156,7 @@ async def test_what_was_tried_at_once_may_be_answered_later(rig: Rig):
 
 async def test_what_follows_a_request_that_is_answered_later_waits_for_it(rig: Rig):
     postponing = Postponing()
-    server = await rig.serve(_echo_and_know, at_once=postponing)
+    server = await rig.serve(echo_and_know, at_once=postponing)
     client = await rig.client(server)
     await client.ask(b"first")
     client.send(b"a", b"later", b"b")
@@ -176,7 +172,7 @@ async def test_what_follows_a_request_that_is_answered_later_waits_for_it(rig: R
 @pytest.mark.parametrize("before", [[], [b"a"]], ids=["alone", "behind another"])
 async def test_a_failure_after_it_began_to_wait_is_the_only_answer(rig: Rig, before: list[bytes]):
     postponing = Postponing()
-    server = await rig.serve(_echo_and_know, at_once=postponing)
+    server = await rig.serve(echo_and_know, at_once=postponing)
     client = await rig.client(server)
     await client.ask(b"first")
     client.send(*before, b"fails")
@@ -193,11 +189,11 @@ async def test_a_failure_after_it_began_to_wait_is_the_only_answer(rig: Rig, bef
 
 async def test_a_connection_that_is_lost_while_it_waits_is_told_nothing(rig: Rig):
     postponing = Postponing()
-    server = await rig.serve(_echo_and_know, at_once=postponing)
+    server = await rig.serve(echo_and_know, at_once=postponing)
     client = await rig.client(server)
     await client.ask(b"first")
     client.send(b"later")
     await until(lambda: len(postponing.replies) == 1)
     client.close()
-    await until(lambda: not server.processors[0]._connections)
+    await until(lambda: not connections_of(server))
     postponing.replies[0](framed(b"too late"))

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 from broker.network import processor
-from broker.network.connection import INCOMPLETE_PROGRESS_BYTES
+from broker.network.connection_state import INCOMPLETE_PROGRESS_BYTES
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, Responder
-from tests.unit.broker.network.conftest import Client, Rig, framed, until
+from tests.unit.broker.network.conftest import Client, Rig, connections_of, framed, until
 
 MIB = 1024 * 1024
 LARGE = 9 * MIB
@@ -74,7 +74,7 @@ async def test_a_connection_that_is_gone_holds_no_part_of_a_frame(
 
 
 def _received(server) -> float:
-    return sum(c.received_bytes for p in server.processors for c in p._connections) / MIB
+    return sum(c.received_bytes for c in connections_of(server)) / MIB
 
 
 async def test_nor_a_whole_request_answered_or_not(rig: Rig, buffers: Buffers) -> None:
@@ -95,7 +95,7 @@ async def test_nor_a_whole_request_answered_or_not(rig: Rig, buffers: Buffers) -
     assert server.memory.held_bytes == 4 * (LARGE + 4), "but one may be: it is not answered"
     for client in clients:
         client.writer.write(framed(b"next") + framed(bytes(LARGE)))
-    await until(lambda: sum(processor.paused_count for processor in server.processors) == 4)
+    await until(lambda: sum(c.core.paused for c in connections_of(server)) == 4)
     for client in clients:
         client.writer.transport.abort()
     for respond in waiting:
