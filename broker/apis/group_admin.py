@@ -11,7 +11,7 @@ earlier versions say that the group is Dead (KIP-1043). DeleteGroups v2 flexible
 from __future__ import annotations
 
 from broker.apis.cluster_view import OPERATIONS_NOT_ASKED
-from broker.groups.classic_group_state import (
+from broker.groups.classic.group_state import (
     DEAD,
 )
 from broker.groups.group_coordinator import GroupCoordinator

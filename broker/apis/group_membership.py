@@ -1,6 +1,6 @@
 """JoinGroup v0-9, SyncGroup v0-5, Heartbeat v0-4, LeaveGroup v0-5: the members of classic groups.
 
-Behaviour: see `broker.groups.classic_group_state` for what each state answers. JoinGroup and
+Behaviour: see `broker.groups.classic.group_state` for what each state answers. JoinGroup and
 SyncGroup are parked in the group and answered when the generation, or the assignment, is there.
 
 Versions: JoinGroup v1 rebalance time-out, v4 MEMBER_ID_REQUIRED (KIP-394), v5 static members
@@ -11,8 +11,8 @@ Heartbeat v3 static members, v4 flexible. LeaveGroup v3 several members, v4 flex
 
 from __future__ import annotations
 
+from broker.groups.classic.joining import Joining
 from broker.groups.group_coordinator import GroupCoordinator
-from broker.groups.joining import Joining
 from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

@@ -1,6 +1,6 @@
 """A group as its shard sees it, whatever protocol its members speak.
 
-Owns the interface alone. `classic_group` is the one kind that there is; a kind beside it answers
+Owns the interface alone. `classic.group` is the one kind that there is; a kind beside it answers
 the same questions, and has handlers of its own for what its members ask. Follows Kafka's `Group`.
 """
 

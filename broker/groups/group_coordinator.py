@@ -22,10 +22,10 @@ from broker.coordinator.coordinator_log import (
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime
 from broker.coordinator.outcome import Done, Outcome, Told, settle
-from broker.groups.classic_member import SyncReply, sync_refusal
+from broker.groups.classic.joining import Joining
+from broker.groups.classic.member import SyncReply, sync_refusal
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_shard import Found, GroupShard
-from broker.groups.joining import Joining
 from broker.verification.transaction_verification import txn_offset_commit_operation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup

@@ -21,9 +21,11 @@ from broker.coordinator.coordinator_log import (
 )
 from broker.coordinator.coordinator_runtime import ShardContext
 from broker.coordinator.outcome import AT_ONCE, Done, Outcome, nobody, settle
-from broker.groups.classic_group import ClassicGroup
-from broker.groups.classic_member import SyncReply, sync_refusal
-from broker.groups.classic_protocol import ClassicProtocol
+from broker.groups.classic.group import ClassicGroup
+from broker.groups.classic.joining import Joining
+from broker.groups.classic.member import SyncReply, sync_refusal
+from broker.groups.classic.protocol import ClassicProtocol
+from broker.groups.classic.rebalance import Rebalancer
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group import Group, commit_error_without_group
 from broker.groups.group_records import (
@@ -31,9 +33,7 @@ from broker.groups.group_records import (
     group_metadata_record,
     read_group_record,
 )
-from broker.groups.joining import Joining
 from broker.groups.offset_store import OffsetStore
-from broker.groups.rebalance import Rebalancer
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.group_records import (

@@ -33,6 +33,7 @@ FOLDERS = (
     "broker/config",
     "broker/coordinator",
     "broker/groups",
+    "broker/groups/classic",
     "broker/network",
     "broker/node",
     "broker/process",

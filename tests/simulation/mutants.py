@@ -15,7 +15,7 @@ from broker.apis.produce import ProduceApi, refuse_produce
 from broker.apis.producer_id_manager import ProducerIdManager
 from broker.apis.single_produce import SingleProduce
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime, ShardContext
-from broker.groups.classic_group import ClassicGroup
+from broker.groups.classic.group import ClassicGroup
 from broker.replication.fetch_session import FetchSession
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.groups.classic_member import ClassicMember, join_refusal, sync_refusal
+from broker.groups.classic.member import ClassicMember, join_refusal, sync_refusal
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import MemberMetadata
 from protocol.messages.join_group import JoinGroupRequestProtocol

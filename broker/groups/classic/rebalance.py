@@ -4,7 +4,7 @@ Owns the join phase (initial delay, rebalance time-out, completion), the deadlin
 of the sync phase, and what the members that wait are answered. Changes soft state of a
 `ClassicGroup` and returns an `Outcome`: what must last is a record of it, and follows from
 `ClassicGroup.install` when that is replayed. A deadline that is reached is submitted as a request
-is. Never reads a request: `classic_protocol` does.
+is. Never reads a request: `protocol` does.
 
 Follows the classic part of Kafka's `GroupMetadataManager`; KAFKA-12890, KAFKA-7610, KIP-134.
 """
@@ -16,8 +16,8 @@ from collections.abc import Callable
 from functools import partial
 
 from broker.coordinator.outcome import NOTHING, Done, Outcome, nobody
-from broker.groups.classic_group import ClassicGroup
-from broker.groups.classic_group_state import (
+from broker.groups.classic.group import ClassicGroup
+from broker.groups.classic.group_state import (
     COMPLETING_REBALANCE,
     DEAD,
     EMPTY,
@@ -25,7 +25,7 @@ from broker.groups.classic_group_state import (
     STABLE,
     GroupEvent,
 )
-from broker.groups.classic_member import ClassicMember, SyncReply, join_refusal, sync_refusal
+from broker.groups.classic.member import ClassicMember, SyncReply, join_refusal, sync_refusal
 from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.deadline import Deadline
 from broker.groups.group_records import group_metadata_record

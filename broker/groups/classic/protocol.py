@@ -16,24 +16,24 @@ from collections.abc import Callable
 from functools import partial
 
 from broker.coordinator.outcome import AT_ONCE, NOTHING, Done, Outcome, nobody
-from broker.groups.classic_group import ClassicGroup
-from broker.groups.classic_group_state import (
+from broker.groups.classic.group import ClassicGroup
+from broker.groups.classic.group_state import (
     COMPLETING_REBALANCE,
     DEAD,
     EMPTY,
     PREPARING_REBALANCE,
     STABLE,
 )
-from broker.groups.classic_member import (
+from broker.groups.classic.joining import Joining
+from broker.groups.classic.member import (
     ClassicMember,
     SyncReply,
     join_refusal,
     sync_refusal,
 )
+from broker.groups.classic.rebalance import Rebalancer
 from broker.groups.coordinator_config import NEW_MEMBER_JOIN_TIMEOUT_MS, GroupCoordinatorConfig
 from broker.groups.group_records import group_metadata_record
-from broker.groups.joining import Joining
-from broker.groups.rebalance import Rebalancer
 from protocol.errors import ErrorCode
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupResponse

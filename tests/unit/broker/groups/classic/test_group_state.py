@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.groups.classic_group import ClassicGroup
-from broker.groups.classic_group_state import (
+from broker.groups.classic.group import ClassicGroup
+from broker.groups.classic.group_state import (
     COMPLETING_REBALANCE,
     DEAD,
     EMPTY,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from broker.groups.classic_group import ClassicGroup
-from broker.groups.classic_group_state import (
+from broker.groups.classic.group import ClassicGroup
+from broker.groups.classic.group_state import (
     EMPTY,
     PREPARING_REBALANCE,
     STABLE,
     GroupEvent,
 )
-from broker.groups.classic_member import ClassicMember
+from broker.groups.classic.member import ClassicMember
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.join_group import JoinGroupRequestProtocol

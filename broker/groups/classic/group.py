@@ -1,11 +1,11 @@
 """A classic group: its state, its members, generation and vote. No clock, no log, no reply.
 
-Owns what a group is at this moment; its states are in `classic_group_state`. Durable are protocol,
+Owns what a group is at this moment; its states are in `group_state`. Durable are protocol,
 generation, leader and members with their assignments, as the last GroupMetadata record holds them:
 `restore` makes a group of a record, `install` lets a live group follow its own record. All else is
 soft: who has joined, who has synced, who waits. Answers its shard's questions (`Group`): who may
 commit, read and delete offsets, and when they grow old. Never sends, writes or waits;
-`classic_protocol` and `rebalance` do.
+`protocol` and `rebalance` do.
 
 Follows Kafka's `ClassicGroup`; KIP-211 (expiry), KIP-345 (static members), KIP-394 (pending
 members), KIP-814.
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from struct import error as StructError
 
 from broker.coordinator.coordinator_log import Record
-from broker.groups.classic_group_state import (
+from broker.groups.classic.group_state import (
     COMPLETING_REBALANCE,
     DEAD,
     EMPTY,
@@ -25,7 +25,7 @@ from broker.groups.classic_group_state import (
     TRANSITIONS,
     GroupEvent,
 )
-from broker.groups.classic_member import ClassicMember, JoinReply
+from broker.groups.classic.member import ClassicMember, JoinReply
 from broker.groups.committed_offset import CommittedOffset
 from broker.groups.deadline import Deadline
 from broker.groups.group_records import group_tombstone

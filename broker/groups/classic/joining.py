@@ -1,14 +1,14 @@
 """A JoinGroup request on its way through the coordinator: who asks, in which version, and how to
 answer.
 
-Owns nothing else; `classic_protocol` decides what becomes of it.
+Owns nothing else; `protocol` decides what becomes of it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from broker.groups.classic_member import JoinReply, join_refusal
+from broker.groups.classic.member import JoinReply, join_refusal
 from protocol.errors import ErrorCode
 from protocol.messages.join_group import JoinGroupRequest
 

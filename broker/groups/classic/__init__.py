@@ -1,0 +1,1 @@
+"""Groups whose members divide the partitions among themselves: JoinGroup and SyncGroup."""
