@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import ottla
-from tests import quick_cases, slow_first
 from tests.compat import feature_matrix
 from tests.java_tools import java_available, program_classpath, spark_jars
+from tests.plugins import quick_cases, slow_first
 
 
 def pytest_configure(config: pytest.Config) -> None:

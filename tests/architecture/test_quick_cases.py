@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.quick_cases import chosen, spread
+from tests.plugins.quick_cases import chosen, spread
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from tests import slow_first
 from tests.architecture.sources import ROOT
-from tests.slow_first import QUICK, is_quick
+from tests.plugins import slow_first
+from tests.plugins.slow_first import QUICK, is_quick
 
 SHUFFLED = [
     "tests/unit/storage/log/test_indexes.py::test_b",
