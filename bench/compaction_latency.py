@@ -25,7 +25,7 @@ from bench.wire import Wire, produce_frame
 from ottla.testing.broker_process import BrokerProcess
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
-from tests.wire_client import WireClient
+from tests.clients.wire_client import WireClient
 
 COMPACTED, OTHER = "compacted", "other"
 PROPERTIES = {"log.cleaner.backoff.ms": "200", "message.max.bytes": "2000000"}

@@ -21,8 +21,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.transactional_clients import open_producer, open_reader
-from tests.transactional_faces import Failed, Fenced, Row, TransactionalProducer
+from tests.clients.transactional_clients import open_producer, open_reader
+from tests.clients.transactional_faces import Failed, Fenced, Row, TransactionalProducer
 
 AT_MOST_ONCE = "at-most-once"
 AT_LEAST_ONCE = "at-least-once"

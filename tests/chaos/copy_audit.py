@@ -18,8 +18,8 @@ from typing import NamedTuple
 from confluent_kafka import Producer
 
 from tests.chaos.copier import ABORTED, JOBS
-from tests.transactional_clients import open_reader
-from tests.transactional_faces import COMMITTED, UNCOMMITTED, Row
+from tests.clients.transactional_clients import open_reader
+from tests.clients.transactional_faces import COMMITTED, UNCOMMITTED, Row
 
 ACCOUNTS = 9
 SHOWN = 5

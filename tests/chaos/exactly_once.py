@@ -21,8 +21,8 @@ from typing import Any
 from tests.chaos.cluster_view import ClusterView
 from tests.chaos.copier import JOBS, CopierOptions, CopierProcess
 from tests.chaos.copy_audit import TargetWatch, audit, balance, count_aborted, count_all, feed
+from tests.clients.transactional_clients import CLIENTS
 from tests.cluster_processes import KAFKA, OTTLA, ClusterProcesses
-from tests.transactional_clients import CLIENTS
 
 PARTITIONS = 3
 COPIER_DEATHS = 3

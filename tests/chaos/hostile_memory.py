@@ -38,7 +38,7 @@ from protocol.messages.list_offsets import (
 )
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
-from tests.wire_client import WireClient
+from tests.clients.wire_client import WireClient
 
 MB = 1_000_000
 NOW_MS = 1_700_000_000_000

@@ -27,7 +27,7 @@ from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchReques
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from protocol.records import Record, build_batch
-from tests.wire_client import WireClient
+from tests.clients.wire_client import WireClient
 
 TOPIC = "under-fire"
 PARTITIONS = 2

@@ -48,7 +48,7 @@ from tests.chaos.kill_load import (
     RawProducer,
     Worker,
 )
-from tests.wire_client import WireClient
+from tests.clients.wire_client import WireClient
 
 RECOVERED = re.compile(r"Recovered (\d+) log\(s\) in \S+: scanned (\d+) segment\(s\), (\d+) bytes")
 LATEST = -1

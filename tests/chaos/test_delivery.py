@@ -27,8 +27,8 @@ from tests.chaos.copy_audit import Audit, TargetWatch, audit, feed, orders
 from tests.chaos.exactly_once import NODES, PARTITIONS, PATIENCE_S, PROPERTIES, CopyRun
 from tests.chaos.replicas import logged_faults
 from tests.chaos.word_count import WordCountRun
+from tests.clients.transactional_clients import CLIENTS
 from tests.cluster_processes import OTTLA, ClusterProcesses
-from tests.transactional_clients import CLIENTS
 
 pytestmark = [
     pytest.mark.timeout(240),

@@ -28,7 +28,7 @@ from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch, iterate_records
 from storage.log.descriptors import CONNECTIONS_MIN, default_reserve
-from tests.wire_client import WireClient
+from tests.clients.wire_client import WireClient
 
 LIMIT, LOWER = 512, 400
 CLIENTS, LATE = 100, 60

@@ -1,7 +1,7 @@
 """The Java client's transactions (protocol version 2) behind the face of the Python clients.
 
 `JavaTransactions` is one JVM with `tests/java/src/TransactionalClient.java` in it; the producers
-it opens are `TransactionalProducer`s of `tests/transactional_faces.py`.
+it opens are `TransactionalProducer`s of `tests/clients/transactional_faces.py`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from itertools import count
 from types import TracebackType
 
+from tests.clients.transactional_faces import Failed, Fenced, TopicReader
 from tests.java_tools import java_command, program_classpath
-from tests.transactional_faces import Failed, Fenced, TopicReader
 
 
 class JavaTransactions:

@@ -13,7 +13,7 @@ from protocol.messages.describe_quorum import (
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
-from tests.wire_client import WireClient
+from tests.clients.wire_client import WireClient
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 DEADLINE_S = 30

@@ -19,7 +19,7 @@ from ottla.__main__ import READY
 from ottla.testing.broker_process import HOST, BrokerProcess, free_port
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from tests.wire_client import WireClient
+from tests.clients.wire_client import WireClient
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -31,7 +31,7 @@ from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchReques
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import iterate_batches
 from protocol.records import Record, build_batch, iterate_records
-from tests.wire_client import WireClient
+from tests.clients.wire_client import WireClient
 
 OFFSETS = "__consumer_offsets"
 PROPERTIES = {

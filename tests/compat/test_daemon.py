@@ -18,9 +18,9 @@ from pathlib import Path
 from ottla.__main__ import ottla_command
 from ottla.testing.broker_process import HOST, free_port
 from protocol.messages.api_versions import ApiVersionsRequest
+from tests.clients.wire_client import WireClient
 from tests.cluster_processes import answers_api_versions
 from tests.free_ports import free_base
-from tests.wire_client import WireClient
 
 DEADLINE_S = 30
 _CLOSED = "import os, sys; [os.close(n) for n in (0, 1, 2)]; os.execv(sys.argv[1], sys.argv[1:])"

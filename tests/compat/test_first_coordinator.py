@@ -11,7 +11,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from tests.wire_client import WireClient
+from tests.clients.wire_client import WireClient
 
 GROUP, TRANSACTION = 0, 1
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 from protocol.errors import ErrorCode
-from tests.group_conversation import (
+from tests.clients.group_conversation import (
     GOLDEN,
     TOPIC,
     beat,
@@ -19,7 +19,7 @@ from tests.group_conversation import (
     prepare,
     syncing,
 )
-from tests.wire_client import WireClient
+from tests.clients.wire_client import WireClient
 
 Factory = Callable[..., Any]
 PROPERTIES = {"group.max.size": "4", "offsets.topic.num.partitions": "5"}

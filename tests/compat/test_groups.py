@@ -10,9 +10,9 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
+from tests.clients.group_conversation import describing
+from tests.clients.wire_client import WireClient
 from tests.compat.group_member import CLIENTS, STRATEGIES, GroupMember, until
-from tests.group_conversation import describing
-from tests.wire_client import WireClient
 
 STRATEGY_MATRIX = [(client, name) for client in CLIENTS for name in STRATEGIES[client]]
 

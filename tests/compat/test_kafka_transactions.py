@@ -20,11 +20,11 @@ from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
 from tests.apache_kafka import ApacheKafka
+from tests.clients.transactional_clients import open_producer
+from tests.clients.transactional_faces import TransactionalProducer
+from tests.clients.wire_client import WireClient
 from tests.java_tools import FAST_START
 from tests.kafka_tools import KafkaTools
-from tests.transactional_clients import open_producer
-from tests.transactional_faces import TransactionalProducer
-from tests.wire_client import WireClient
 
 pytestmark = [
     pytest.mark.java,

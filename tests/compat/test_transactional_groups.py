@@ -14,10 +14,10 @@ import pytest
 from confluent_kafka import Producer
 
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from tests.group_conversation import describing, fetching
-from tests.transactional_clients import open_producer, open_reader, read_until
-from tests.transactional_faces import Failed, Fenced, TopicReader
-from tests.wire_client import WireClient
+from tests.clients.group_conversation import describing, fetching
+from tests.clients.transactional_clients import open_producer, open_reader, read_until
+from tests.clients.transactional_faces import Failed, Fenced, TopicReader
+from tests.clients.wire_client import WireClient
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

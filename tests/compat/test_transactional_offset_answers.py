@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing
 from typing import Any
 
-from tests.group_conversation import prepare
-from tests.transactional_offsets_conversation import GOLDEN, converse
-from tests.wire_client import WireClient
+from tests.clients.group_conversation import prepare
+from tests.clients.transactional_offsets_conversation import GOLDEN, converse
+from tests.clients.wire_client import WireClient
 
 Factory = Callable[..., Any]
 

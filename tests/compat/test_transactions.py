@@ -23,15 +23,21 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from protocol.errors import ErrorCode
 from tests.apache_kafka import ApacheKafka
-from tests.compat.java_transactions import JavaTransactions
-from tests.java_tools import FAST_START
-from tests.transactional_clients import (
+from tests.clients.transactional_clients import (
     CLIENTS,
     open_producer,
     open_reader,
     read_until,
 )
-from tests.transactional_faces import COMMITTED, UNCOMMITTED, Failed, Fenced, TransactionalProducer
+from tests.clients.transactional_faces import (
+    COMMITTED,
+    UNCOMMITTED,
+    Failed,
+    Fenced,
+    TransactionalProducer,
+)
+from tests.compat.java_transactions import JavaTransactions
+from tests.java_tools import FAST_START
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

@@ -15,9 +15,9 @@ from protocol.api_keys import ApiKey
 from protocol.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tests.apache_kafka import HOST, ApacheKafka
+from tests.clients.wire_client import WireClient
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.node_fixture import Running
-from tests.wire_client import WireClient
 
 Ranges = dict[ApiKey, tuple[int, int]]
 """API → (oldest, latest) version, as ApiVersions names them."""

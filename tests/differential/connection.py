@@ -1,6 +1,6 @@
 """One connection to a broker that takes what comes: an answer, a closed connection, or nothing.
 
-Unlike `tests.wire_client` it sends frames as they are and can ask whether something has come.
+Unlike `tests.clients.wire_client` it sends frames as they are and can ask whether something has come.
 Owns its socket.
 """
 

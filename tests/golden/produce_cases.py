@@ -245,8 +245,8 @@ def converse(call: Call, pause: Callable[[], None]) -> dict[str, Any]:
 def record() -> None:
     """Ask a real broker."""
     from tests.apache_kafka import ApacheKafka
+    from tests.clients.wire_client import WireClient
     from tests.java_tools import FAST_START
-    from tests.wire_client import WireClient
 
     with ApacheKafka(jvm_options=FAST_START, heap="512m") as kafka:
 

@@ -172,8 +172,8 @@ def _plain(value: Any, name: str = "") -> Any:
 def record() -> None:
     """Ask a real Apache Kafka, and write its answers down."""
     from tests.apache_kafka import ApacheKafka
+    from tests.clients.wire_client import WireClient
     from tests.java_tools import FAST_START
-    from tests.wire_client import WireClient
 
     answers: dict[str, Any] = {}
     kafka = ApacheKafka(

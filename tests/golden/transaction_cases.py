@@ -363,8 +363,8 @@ def converse(
 def record() -> None:
     """Ask a real broker."""
     from tests.apache_kafka import ApacheKafka
+    from tests.clients.wire_client import WireClient
     from tests.java_tools import FAST_START
-    from tests.wire_client import WireClient
 
     with ApacheKafka(jvm_options=FAST_START, heap="512m") as kafka, WireClient(kafka.port) as wire:
         answers = converse(wire.call, lambda: time.sleep(0.02))

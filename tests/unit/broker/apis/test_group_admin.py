@@ -9,7 +9,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.list_groups import ListGroupsRequest
-from tests.group_conversation import committing, describing, joining
+from tests.clients.group_conversation import committing, describing, joining
 from tests.unit.broker.groups.playbook import GroupNode, LocalWire
 
 NOT_ASKED = -(2**31)

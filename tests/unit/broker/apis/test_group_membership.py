@@ -9,7 +9,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.leave_group import LeaveGroupRequest
 from protocol.messages.sync_group import SyncGroupRequest
 from protocol.primitives import StringTooLong
-from tests.group_conversation import beat, describing, joining, leaving, syncing
+from tests.clients.group_conversation import beat, describing, joining, leaving, syncing
 from tests.unit.broker.groups.playbook import GroupNode
 
 

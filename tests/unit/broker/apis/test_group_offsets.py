@@ -15,7 +15,7 @@ from protocol.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
-from tests.group_conversation import TOPIC, committing, fetching
+from tests.clients.group_conversation import TOPIC, committing, fetching
 from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode, image_with
 
 OTHER_ID = bytes(range(16))

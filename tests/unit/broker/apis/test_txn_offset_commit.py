@@ -9,7 +9,7 @@ import pytest
 from broker.apis.txn_offset_commit import refuse_txn_offset_commit
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode
-from tests.transactional_offsets_conversation import committing_in_transaction
+from tests.clients.transactional_offsets_conversation import committing_in_transaction
 from tests.unit.broker.groups.playbook import GroupNode
 
 VERSIONS = range(6)

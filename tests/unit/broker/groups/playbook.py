@@ -33,7 +33,7 @@ from controller.metadata.image import (
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
 from protocol.primitives import MessageBuffer
-from tests.group_conversation import (
+from tests.clients.group_conversation import (
     beat,
     committing,
     describing,

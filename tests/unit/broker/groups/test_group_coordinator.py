@@ -12,7 +12,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.list_groups import ListGroupsRequest
 from protocol.messages.offset_delete import OffsetDeleteRequest
-from tests.group_conversation import (
+from tests.clients.group_conversation import (
     beat,
     committing,
     describing,

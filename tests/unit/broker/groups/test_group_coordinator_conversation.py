@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.group_conversation import GOLDEN, converse
+from tests.clients.group_conversation import GOLDEN, converse
 from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode
 
 

@@ -23,7 +23,7 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponseGroup,
 )
 from protocol.messages.txn_offset_commit import TxnOffsetCommitResponseTopic
-from tests.transactional_offsets_conversation import committing_in_transaction
+from tests.clients.transactional_offsets_conversation import committing_in_transaction
 from tests.unit.broker.replication.replica_cluster import Broker, ReplicaCluster
 
 GROUP, TOPIC = "g", "in"

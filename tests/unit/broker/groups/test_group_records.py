@@ -23,7 +23,7 @@ from protocol.messages.group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from tests.group_conversation import converse
+from tests.clients.group_conversation import converse
 from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "group_records_kafka_4_3_0.txt"

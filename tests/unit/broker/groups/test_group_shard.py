@@ -14,7 +14,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.group_records import OffsetCommitValue
 from protocol.messages.list_groups import ListGroupsRequest
-from tests.group_conversation import committing, describing, fetching, joining
+from tests.clients.group_conversation import committing, describing, fetching, joining
 from tests.unit.broker.groups.playbook import PARTITIONS, GroupNode, Playbook
 
 HOUR_MS = 3_600_000

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 )
 
 from protocol.errors import ErrorCode
-from tests.group_conversation import beat, committing, describing, joining, syncing
+from tests.clients.group_conversation import beat, committing, describing, joining, syncing
 from tests.unit.broker.groups.playbook import PARTITIONS, Actor, Playbook
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])

@@ -16,7 +16,7 @@ from protocol.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from tests.group_conversation import (
+from tests.clients.group_conversation import (
     TOPIC,
     committing,
     describing,
@@ -25,7 +25,7 @@ from tests.group_conversation import (
     leaving,
     syncing,
 )
-from tests.transactional_offsets_conversation import committing_in_transaction
+from tests.clients.transactional_offsets_conversation import committing_in_transaction
 from tests.unit.broker.groups.playbook import GroupNode, LocalWire
 
 UNSTABLE = "UNSTABLE_OFFSET_COMMIT"

@@ -15,7 +15,7 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from tests.group_conversation import committing
+from tests.clients.group_conversation import committing
 
 ID, OTHER_ID = bytes([1]) * 16, bytes([2]) * 16
 

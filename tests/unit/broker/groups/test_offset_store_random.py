@@ -16,7 +16,7 @@ from broker.groups.group_records import read_group_record
 from broker.groups.offset_store import OffsetStore
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from protocol.messages.offset_fetch import OffsetFetchRequestTopics
-from tests.group_conversation import committing
+from tests.clients.group_conversation import committing
 
 GROUPS, TOPICS, PARTITIONS = ("g", "h"), ("t", "u"), (0, 1)
 PRODUCERS = (7, 8, 9)

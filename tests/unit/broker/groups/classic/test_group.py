@@ -15,7 +15,7 @@ from broker.groups.classic.member import ClassicMember
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.join_group import JoinGroupRequestProtocol
-from tests.group_conversation import subscription
+from tests.clients.group_conversation import subscription
 
 
 def member(member_id: str, *protocols: str, instance: str | None = None) -> ClassicMember:

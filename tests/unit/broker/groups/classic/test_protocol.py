@@ -6,7 +6,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from tests.group_conversation import joining, leaving, subscription, syncing
+from tests.clients.group_conversation import joining, leaving, subscription, syncing
 from tests.unit.broker.groups.playbook import Playbook
 
 # What a member of the current generation, another generation, and a stranger are answered.

@@ -6,7 +6,7 @@ import pytest
 
 from broker.groups.coordinator_config import NEW_MEMBER_JOIN_TIMEOUT_MS
 from protocol.errors import ErrorCode
-from tests.group_conversation import joining
+from tests.clients.group_conversation import joining
 from tests.unit.broker.groups.playbook import Playbook
 
 

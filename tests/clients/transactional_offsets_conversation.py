@@ -2,7 +2,7 @@
 
 What Apache Kafka answered is kept in `tests/golden/transactional_offsets_kafka_4_3_0.txt`; Ottla
 has to answer the same: `tests/compat/test_transactional_offset_answers.py`. Written anew by
-`python -m tests.transactional_offsets_conversation PORT`, with a fresh Apache Kafka at PORT that
+`python -m tests.clients.transactional_offsets_conversation PORT`, with a fresh Apache Kafka at PORT that
 has `group.initial.rebalance.delay.ms=0`.
 """
 
@@ -29,7 +29,7 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from tests.group_conversation import (
+from tests.clients.group_conversation import (
     TOPIC,
     Connect,
     Transcript,
@@ -43,7 +43,7 @@ from tests.group_conversation import (
     syncing,
 )
 
-GOLDEN = Path(__file__).parent / "golden" / "transactional_offsets_kafka_4_3_0.txt"
+GOLDEN = Path(__file__).parents[1] / "golden" / "transactional_offsets_kafka_4_3_0.txt"
 WAIT_S = 15
 TIMEOUT_MS = 60_000
 
@@ -320,7 +320,7 @@ def converse(connect: Connect, topic_id: bytes) -> list[str]:
 
 def main(port: int) -> None:
     """Write down what the broker at `port` answers."""
-    from tests.wire_client import WireClient
+    from tests.clients.wire_client import WireClient
 
     topic_id = prepare(WireClient(port))
     lines = converse(lambda name: WireClient(port, name), topic_id)

@@ -1,4 +1,4 @@
-"""The two clients in Python of `tests/transactional_clients.py`: kafka-python and aiokafka.
+"""The two clients in Python of `tests/clients/transactional_clients.py`: kafka-python and aiokafka.
 
 Both methods and words are described there; here is only how each client is asked.
 """
@@ -11,7 +11,7 @@ import threading
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from tests.transactional_faces import (
+from tests.clients.transactional_faces import (
     CALL_S,
     HEARTBEAT_MS,
     METADATA_MS,

@@ -3,7 +3,7 @@
 What Apache Kafka answered is kept in `tests/golden/groups_kafka_4_3_0.txt`; Ottla's coordinator has
 to answer the same: `test_group_coordinator_conversation.py` in process and in virtual time,
 `tests/compat/test_group_answers.py` over the network. Ids that a broker draws are numbered in the
-order in which they appear. Written anew by `python -m tests.group_conversation PORT`, with a
+order in which they appear. Written anew by `python -m tests.clients.group_conversation PORT`, with a
 fresh Apache Kafka at PORT that has `group.initial.rebalance.delay.ms=0` and `group.max.size=4`.
 """
 
@@ -34,7 +34,7 @@ from protocol.messages import (
     sync_group,
 )
 
-GOLDEN = Path(__file__).parent / "golden" / "groups_kafka_4_3_0.txt"
+GOLDEN = Path(__file__).parents[1] / "golden" / "groups_kafka_4_3_0.txt"
 TOPIC = "conversation"
 SESSION_MS = 30_000
 # Kafka keeps these in hash maps: their order says nothing.
@@ -46,7 +46,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Wire(Protocol):
-    """A connection: `tests.wire_client.WireClient`, or one in process."""
+    """A connection: `tests.clients.wire_client.WireClient`, or one in process."""
 
     def send(self, request: Any, version: int) -> None: ...
 
@@ -579,7 +579,7 @@ def converse(connect: Connect, topic_id: bytes) -> list[str]:
 
 def main(port: int) -> None:
     """Write down what the broker at `port` answers."""
-    from tests.wire_client import WireClient
+    from tests.clients.wire_client import WireClient
 
     topic_id = prepare(WireClient(port))
     lines = converse(lambda name: WireClient(port, name), topic_id)

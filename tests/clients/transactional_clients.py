@@ -1,7 +1,7 @@
 """Transactions with the three Python clients behind one face: for `compat/` and `chaos/`.
 
 `open_producer` and `open_reader` by a client's name; confluent-kafka is here, the other two in
-`tests/transactional_python_clients.py`, what they have in common in `tests/transactional_faces.py`.
+`tests/clients/transactional_python_clients.py`, what they have in common in `tests/clients/transactional_faces.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.transactional_faces import (
+from tests.clients.transactional_faces import (
     CALL_S,
     COMMITTED,
     HEARTBEAT_MS,
@@ -23,7 +23,7 @@ from tests.transactional_faces import (
     TopicReader,
     TransactionalProducer,
 )
-from tests.transactional_python_clients import (
+from tests.clients.transactional_python_clients import (
     AiokafkaProducer,
     AiokafkaReader,
     KafkaPythonProducer,
