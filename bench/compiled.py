@@ -7,7 +7,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from tests.java_tools import CACHE_DIR, built_once, digest
+from tests.tools.java_tools import CACHE_DIR, built_once, digest
 
 
 @cache

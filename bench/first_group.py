@@ -20,7 +20,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from confluent_kafka import Consumer, Producer
 from kafka import KafkaConsumer, KafkaProducer
 
-from tests.cluster_processes import KAFKA, OTTLA, ClusterProcesses
+from tests.tools.cluster_processes import KAFKA, OTTLA, ClusterProcesses
 
 TOPIC = "first-group"
 PATIENCE_S = 30

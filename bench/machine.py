@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from bench.page_cache import gives_free_memory_back
-from tests.java_tools import java_home_bin
+from tests.tools.java_tools import java_home_bin
 
 
 def machine(fills_page_cache: bool) -> dict[str, str]:

@@ -18,8 +18,8 @@ from pathlib import Path
 from bench.wire import Wire, create_topic, produce_one
 from broker.config.single_node_profile import SINGLE_NODE_PROFILE
 from protocol.messages.metadata import MetadataRequest
-from tests.apache_kafka import JVM_OPTIONS, ApacheKafka, answers_api_versions, free_port
-from tests.cluster_processes import KAFKA, OTTLA, ClusterProcesses
+from tests.tools.apache_kafka import JVM_OPTIONS, ApacheKafka, answers_api_versions, free_port
+from tests.tools.cluster_processes import KAFKA, OTTLA, ClusterProcesses
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAP = "1G"

@@ -26,7 +26,7 @@ from bench.wire import PRODUCE_VERSION, Wire, create_topic
 from protocol.errors import ErrorCode
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
-from tests.java_tools import spark_jars
+from tests.tools.java_tools import spark_jars
 
 PARTITIONS = 6
 VALUE_BYTES = 100

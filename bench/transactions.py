@@ -32,7 +32,7 @@ from bench.scenario import (
     steady,
 )
 from bench.wire import create_topic
-from tests.java_tools import java_command, program_classpath
+from tests.tools.java_tools import java_command, program_classpath
 
 RECORDS = 10
 VALUE_BYTES = 100

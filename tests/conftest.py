@@ -14,8 +14,8 @@ import pytest
 
 import ottla
 from tests.compat import feature_matrix
-from tests.java_tools import java_available, program_classpath, spark_jars
 from tests.plugins import quick_cases, slow_first
+from tests.tools.java_tools import java_available, program_classpath, spark_jars
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -10,7 +10,7 @@ import subprocess
 from types import TracebackType
 from typing import Any
 
-from tests.java_tools import java_command, program_classpath
+from tests.tools.java_tools import java_command, program_classpath
 
 
 class OracleRefusal(Exception):

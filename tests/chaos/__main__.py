@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from tests.chaos.run import ChaosRun, commit_of_sources
-from tests.cluster_processes import KAFKA, OTTLA
+from tests.tools.cluster_processes import KAFKA, OTTLA
 
 AROUND_S = 90
 """Of the whole time: boot, healing, the final reads and the comparison."""

@@ -25,7 +25,7 @@ from tests.chaos.history import FAIL, OK, Fault, History, Send, Stable, Transact
 from tests.chaos.raw_client import RawClient, key_of
 from tests.chaos.transactional_load import CommittedReader, TransactionalProducer, _Over
 from tests.chaos.workload import RETRY_S, Shared
-from tests.cluster_processes import HOST, KAFKA, OTTLA, ClusterProcesses
+from tests.tools.cluster_processes import HOST, KAFKA, OTTLA, ClusterProcesses
 
 TOPIC = "abandoned"
 PARTITIONS = 12

@@ -20,7 +20,7 @@ from protocol.messages.create_topics import (
 )
 from tests.chaos.history import Final
 from tests.chaos.raw_client import Hung, NotSent, RawClient, key_of, read_of
-from tests.cluster_processes import HOST, ClusterProcesses
+from tests.tools.cluster_processes import HOST, ClusterProcesses
 
 PATIENCE_S = 30.0
 T = TypeVar("T")

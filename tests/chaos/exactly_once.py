@@ -22,7 +22,7 @@ from tests.chaos.cluster_view import ClusterView
 from tests.chaos.copier import JOBS, CopierOptions, CopierProcess
 from tests.chaos.copy_audit import TargetWatch, audit, balance, count_aborted, count_all, feed
 from tests.clients.transactional_clients import CLIENTS
-from tests.cluster_processes import KAFKA, OTTLA, ClusterProcesses
+from tests.tools.cluster_processes import KAFKA, OTTLA, ClusterProcesses
 
 PARTITIONS = 3
 COPIER_DEATHS = 3

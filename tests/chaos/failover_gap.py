@@ -28,8 +28,8 @@ from tests.chaos.facts import Anomaly
 from tests.chaos.history import History
 from tests.chaos.raw_client import Hung, NotSent, RawClient, batch_of, key_of
 from tests.chaos.stock_producers import STOCK, StockProducer
-from tests.cluster_processes import HOST, KAFKA, OTTLA, ClusterProcesses
-from tests.link_proxy import CLIENT
+from tests.tools.cluster_processes import HOST, KAFKA, OTTLA, ClusterProcesses
+from tests.tools.link_proxy import CLIENT
 
 PARTITIONS = 6
 BEFORE_S = 2.0

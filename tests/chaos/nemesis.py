@@ -22,8 +22,8 @@ from tests.chaos.group_load import GROUP
 from tests.chaos.history import Fault
 from tests.chaos.raw_client import Hung, NotSent, RawClient, topic_of
 from tests.chaos.workload import Shared
-from tests.cluster_processes import ClusterProcesses
-from tests.link_proxy import CLIENT, Link
+from tests.tools.cluster_processes import ClusterProcesses
+from tests.tools.link_proxy import CLIENT, Link
 
 EVERY_S = 10.0
 QUIET = "quiet"

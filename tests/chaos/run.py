@@ -42,7 +42,7 @@ from tests.chaos.raw_client import Hung, NotSent, RawClient, key_of
 from tests.chaos.replicas import compare, logged_faults
 from tests.chaos.transactional_load import TIMEOUT_MS, CommittedReader, TransactionalProducer
 from tests.chaos.workload import Producer, Reader, Shared, Watcher, Worker
-from tests.cluster_processes import HOST, OTTLA, ROOT, ClusterProcesses
+from tests.tools.cluster_processes import HOST, OTTLA, ROOT, ClusterProcesses
 
 TOPICS = {"alpha": 4, "beta": 4, "gamma": 4}
 PROPERTIES = {

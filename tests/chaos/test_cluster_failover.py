@@ -17,7 +17,7 @@ from tests.chaos.failover_gap import RawProducer, measure
 from tests.chaos.history import History
 from tests.chaos.replicas import logged_faults
 from tests.chaos.stock_producers import Confluent, StockProducer
-from tests.cluster_processes import ClusterProcesses
+from tests.tools.cluster_processes import ClusterProcesses
 
 pytestmark = pytest.mark.timeout(180)
 

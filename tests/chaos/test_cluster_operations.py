@@ -33,7 +33,7 @@ from tests.chaos.raw_client import Connection, Hung, NotSent, RawClient
 from tests.chaos.replicas import logged_faults
 from tests.chaos.stock_producers import STOCK, Confluent, StockProducer
 from tests.clients.wire_client import WireClient
-from tests.cluster_processes import HOST, ClusterProcesses
+from tests.tools.cluster_processes import HOST, ClusterProcesses
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -28,7 +28,7 @@ from tests.chaos.exactly_once import NODES, PARTITIONS, PATIENCE_S, PROPERTIES, 
 from tests.chaos.replicas import logged_faults
 from tests.chaos.word_count import WordCountRun
 from tests.clients.transactional_clients import CLIENTS
-from tests.cluster_processes import OTTLA, ClusterProcesses
+from tests.tools.cluster_processes import OTTLA, ClusterProcesses
 
 pytestmark = [
     pytest.mark.timeout(240),

@@ -23,8 +23,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tests.chaos.cluster_view import ClusterView
 from tests.chaos.exactly_once import NODES, PARTITIONS, PATIENCE_S, PROPERTIES
-from tests.cluster_processes import KAFKA, OTTLA, ClusterProcesses
-from tests.java_tools import java_command, program_classpath
+from tests.tools.cluster_processes import KAFKA, OTTLA, ClusterProcesses
+from tests.tools.java_tools import java_command, program_classpath
 
 WORDS = 97
 WORDS_A_LINE = 2

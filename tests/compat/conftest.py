@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.apache_kafka import ApacheKafka
-from tests.java_tools import FAST_START
-from tests.kafka_tools import CONSUME_TIMEOUT_MS, KafkaTools
+from tests.tools.apache_kafka import ApacheKafka
+from tests.tools.java_tools import FAST_START
+from tests.tools.kafka_tools import CONSUME_TIMEOUT_MS, KafkaTools
 
 if TYPE_CHECKING:
     from tests.compat.spark_session import Kafka

@@ -12,7 +12,7 @@ from itertools import count
 from types import TracebackType
 
 from tests.clients.transactional_faces import Failed, Fenced, TopicReader
-from tests.java_tools import java_command, program_classpath
+from tests.tools.java_tools import java_command, program_classpath
 
 
 class JavaTransactions:

@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
-from tests.apache_kafka import free_port
-from tests.java_tools import PROJECT_DIR, spark_jars
+from tests.tools.apache_kafka import free_port
+from tests.tools.java_tools import PROJECT_DIR, spark_jars
 
 START_S = 120
 JOB_S = 400

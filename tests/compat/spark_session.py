@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPa
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.java_tools import spark_jars
+from tests.tools.java_tools import spark_jars
 
 TIMEOUT_S = 60
 

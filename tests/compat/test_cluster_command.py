@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from tests.free_ports import free_base
-from tests.java_tools import PROJECT_DIR
+from tests.tools.free_ports import free_base
+from tests.tools.java_tools import PROJECT_DIR
 
 DEADLINE_S = 60
 

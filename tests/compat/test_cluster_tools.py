@@ -21,9 +21,9 @@ from tests.chaos.checker import check
 from tests.chaos.cluster_view import ClusterView
 from tests.chaos.history import History
 from tests.chaos.stock_producers import Confluent
-from tests.cluster_processes import KAFKA, OTTLA, ClusterProcesses
-from tests.java_tools import TOOLS, java_command
-from tests.kafka_tools import KafkaTools
+from tests.tools.cluster_processes import KAFKA, OTTLA, ClusterProcesses
+from tests.tools.java_tools import TOOLS, java_command
+from tests.tools.kafka_tools import KafkaTools
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(180)]
 

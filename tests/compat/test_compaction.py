@@ -31,8 +31,8 @@ from storage.cleaning.inline_cleaner import InlineRunner
 from storage.cleaning.log_cleaner import LogCleaner
 from storage.filesystem import LocalFilesystem
 from storage.log_config import LogConfig
-from tests.apache_kafka import ApacheKafka
-from tests.java_tools import FAST_START, run_tool
+from tests.tools.apache_kafka import ApacheKafka
+from tests.tools.java_tools import FAST_START, run_tool
 from tests.unit.storage.harness import environment, open_log
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]

@@ -19,8 +19,8 @@ from ottla.__main__ import ottla_command
 from ottla.testing.broker_process import HOST, free_port
 from protocol.messages.api_versions import ApiVersionsRequest
 from tests.clients.wire_client import WireClient
-from tests.cluster_processes import answers_api_versions
-from tests.free_ports import free_base
+from tests.tools.cluster_processes import answers_api_versions
+from tests.tools.free_ports import free_base
 
 DEADLINE_S = 30
 _CLOSED = "import os, sys; [os.close(n) for n in (0, 1, 2)]; os.execv(sys.argv[1], sys.argv[1:])"

@@ -14,8 +14,8 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
-from tests.apache_kafka import ApacheKafka
-from tests.java_tools import FAST_START
+from tests.tools.apache_kafka import ApacheKafka
+from tests.tools.java_tools import FAST_START
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(180)]
 

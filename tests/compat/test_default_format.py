@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.apache_kafka import ApacheKafka
 from tests.compat.test_data_folder import (
     PARTITIONS,
     TOPIC,
@@ -27,8 +26,9 @@ from tests.compat.test_data_folder import (
     once_up,
     produce,
 )
-from tests.java_tools import FAST_START
-from tests.kafka_tools import KafkaTools
+from tests.tools.apache_kafka import ApacheKafka
+from tests.tools.java_tools import FAST_START
+from tests.tools.kafka_tools import KafkaTools
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(600)]
 

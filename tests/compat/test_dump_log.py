@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kafka_tools import KafkaTools
+from tests.tools.kafka_tools import KafkaTools
 
 pytestmark = pytest.mark.java
 

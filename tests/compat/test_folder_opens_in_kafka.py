@@ -26,10 +26,10 @@ from protocol.messages.offset_commit import (
 )
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
-from tests.apache_kafka import ApacheKafka
 from tests.clients.wire_client import WireClient
-from tests.java_tools import FAST_START
-from tests.kafka_tools import KafkaTools
+from tests.tools.apache_kafka import ApacheKafka
+from tests.tools.java_tools import FAST_START
+from tests.tools.kafka_tools import KafkaTools
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
 

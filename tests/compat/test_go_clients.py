@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.go_tools import go_program, run_go
+from tests.tools.go_tools import go_program, run_go
 
 # A first build compiles the client's modules.
 pytestmark = [pytest.mark.go, pytest.mark.timeout(600)]

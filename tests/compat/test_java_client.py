@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.java_tools import run_program
+from tests.tools.java_tools import run_program
 
 pytestmark = pytest.mark.java
 

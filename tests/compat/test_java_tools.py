@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 
-from tests.kafka_tools import CONSUME_TIMEOUT_MS, KafkaTools
+from tests.tools.kafka_tools import CONSUME_TIMEOUT_MS, KafkaTools
 
 pytestmark = pytest.mark.java
 

@@ -19,12 +19,12 @@ from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
-from tests.apache_kafka import ApacheKafka
 from tests.clients.transactional_clients import open_producer
 from tests.clients.transactional_faces import TransactionalProducer
 from tests.clients.wire_client import WireClient
-from tests.java_tools import FAST_START
-from tests.kafka_tools import KafkaTools
+from tests.tools.apache_kafka import ApacheKafka
+from tests.tools.java_tools import FAST_START
+from tests.tools.kafka_tools import KafkaTools
 
 pytestmark = [
     pytest.mark.java,

@@ -19,9 +19,9 @@ from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition
-from tests.apache_kafka import ApacheKafka
-from tests.java_tools import FAST_START
 from tests.simulation.sim_scheduler import SimScheduler
+from tests.tools.apache_kafka import ApacheKafka
+from tests.tools.java_tools import FAST_START
 from tests.unit.storage.harness import Jobs
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(180)]

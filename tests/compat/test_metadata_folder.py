@@ -17,8 +17,8 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from storage.filesystem import LocalFilesystem
-from tests.apache_kafka import ApacheKafka
-from tests.java_tools import FAST_START, run_tool
+from tests.tools.apache_kafka import ApacheKafka
+from tests.tools.java_tools import FAST_START, run_tool
 from tests.unit.controller.controller_fixture import OneNode
 
 pytestmark = pytest.mark.java

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.apache_kafka import HOST, free_port
 from tests.clients.wire_client import WireClient
 from tests.golden import raft_cases
-from tests.java_tools import FAST_START, JAVA_DIR, PROJECT_DIR, java_home_bin, kafka_classpath
+from tests.tools.apache_kafka import HOST, free_port
+from tests.tools.java_tools import FAST_START, JAVA_DIR, PROJECT_DIR, java_home_bin, kafka_classpath
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
 

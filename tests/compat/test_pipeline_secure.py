@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.apache_kafka import HOST, ApacheKafka, free_port
-from tests.java_tools import FAST_START, java_home_bin
+from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
+from tests.tools.java_tools import FAST_START, java_home_bin
 
 if TYPE_CHECKING:
     from tests.compat.spark_session import Kafka

@@ -27,7 +27,7 @@ from broker.command.cluster_status import (
 from broker.command.status_report import report
 from ottla.__main__ import READY
 from ottla.testing.broker_process import BrokerProcess
-from tests.java_tools import java_home_bin, spark_jars
+from tests.tools.java_tools import java_home_bin, spark_jars
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()

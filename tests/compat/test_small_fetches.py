@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.kafka_tools import CONSUME_TIMEOUT_MS, KafkaTools
+from tests.tools.kafka_tools import CONSUME_TIMEOUT_MS, KafkaTools
 
 TOPICS = 8
 PARTITIONS = 10

@@ -24,7 +24,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewPartitions
 
-from tests.java_tools import PROJECT_DIR
+from tests.tools.java_tools import PROJECT_DIR
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.compat.spark_cluster import SparkCluster
-from tests.java_tools import PROJECT_DIR
+from tests.tools.java_tools import PROJECT_DIR
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 

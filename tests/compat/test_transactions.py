@@ -22,7 +22,6 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from protocol.errors import ErrorCode
-from tests.apache_kafka import ApacheKafka
 from tests.clients.transactional_clients import (
     CLIENTS,
     open_producer,
@@ -37,7 +36,8 @@ from tests.clients.transactional_faces import (
     TransactionalProducer,
 )
 from tests.compat.java_transactions import JavaTransactions
-from tests.java_tools import FAST_START
+from tests.tools.apache_kafka import ApacheKafka
+from tests.tools.java_tools import FAST_START
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

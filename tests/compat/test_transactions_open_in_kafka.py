@@ -17,14 +17,14 @@ import pytest
 from protocol.errors import ErrorCode
 from protocol.messages.end_txn import EndTxnRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
-from tests.apache_kafka import ApacheKafka
 from tests.clients.group_conversation import TOPIC, fetching, prepare
 from tests.clients.transactional_offsets_conversation import (
     committing_in_transaction,
     find_transaction_coordinator,
 )
 from tests.clients.wire_client import WireClient
-from tests.java_tools import FAST_START
+from tests.tools.apache_kafka import ApacheKafka
+from tests.tools.java_tools import FAST_START
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
 

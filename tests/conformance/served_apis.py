@@ -14,8 +14,8 @@ from broker.node.controller_server import ControllerServer
 from protocol.api_keys import ApiKey
 from protocol.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from tests.apache_kafka import HOST, ApacheKafka
 from tests.clients.wire_client import WireClient
+from tests.tools.apache_kafka import HOST, ApacheKafka
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.node_fixture import Running
 

@@ -7,7 +7,7 @@ from tests.conformance.__main__ import PAGE
 from tests.conformance.clients import CLIENTS
 from tests.conformance.page import page
 from tests.conformance.served_apis import of_kafka, of_ottla
-from tests.java_tools import JAVA_DIR, PROJECT_DIR
+from tests.tools.java_tools import JAVA_DIR, PROJECT_DIR
 
 NAMED_FROM = {ApiKey.PRODUCE: 0}
 """Where ApiVersions names versions that are refused (KAFKA-18659)."""

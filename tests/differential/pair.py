@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ottla.testing.broker_process import BrokerProcess
-from tests.apache_kafka import ApacheKafka
 from tests.differential.comparison import Difference, differences
 from tests.differential.connection import Outcome, first_readable
 from tests.differential.differences import row_of
@@ -23,7 +22,8 @@ from tests.differential.matchers import Met
 from tests.differential.probes import probes_for
 from tests.differential.sequence import Sequence, Step
 from tests.differential.side import Connections, Sent, Side, Undecodable
-from tests.java_tools import FAST_START
+from tests.tools.apache_kafka import ApacheKafka
+from tests.tools.java_tools import FAST_START
 
 HELD_S = 0.015
 # What an answer lets go comes this soon.

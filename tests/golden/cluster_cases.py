@@ -145,8 +145,8 @@ def cases() -> list[Case]:
 
 def record() -> None:
     """Ask a real broker."""
-    from tests.apache_kafka import ApacheKafka
-    from tests.java_tools import FAST_START
+    from tests.tools.apache_kafka import ApacheKafka
+    from tests.tools.java_tools import FAST_START
 
     answers = {}
     with ApacheKafka(jvm_options=FAST_START, heap="512m") as kafka:

@@ -267,8 +267,8 @@ def answers_of(port: int) -> dict[str, dict[str, Any]]:
 
 
 def main() -> None:
-    from tests.apache_kafka import ApacheKafka
-    from tests.java_tools import FAST_START
+    from tests.tools.apache_kafka import ApacheKafka
+    from tests.tools.java_tools import FAST_START
 
     with ApacheKafka(jvm_options=FAST_START, heap="512m") as kafka:
         answers = answers_of(kafka.port)

@@ -171,9 +171,9 @@ def _plain(value: Any, name: str = "") -> Any:
 
 def record() -> None:
     """Ask a real Apache Kafka, and write its answers down."""
-    from tests.apache_kafka import ApacheKafka
     from tests.clients.wire_client import WireClient
-    from tests.java_tools import FAST_START
+    from tests.tools.apache_kafka import ApacheKafka
+    from tests.tools.java_tools import FAST_START
 
     answers: dict[str, Any] = {}
     kafka = ApacheKafka(

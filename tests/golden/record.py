@@ -2,7 +2,7 @@
 
     python -m tests.golden.record [client …]
 
-Needs Java (see `tests/java_tools.py`). Writes `<client>/<api>_v<N>_{request,response}.bin`, whole
+Needs Java (see `tests/tools/java_tools.py`). Writes `<client>/<api>_v<N>_{request,response}.bin`, whole
 frames without their size, and `<client>/batch_<codec>.bin`, a record batch as the client sent it.
 """
 
@@ -18,9 +18,9 @@ from protocol.api_keys import ApiKey, messages_of
 from protocol.compression import Codec
 from protocol.message_codec import decode, read_client_id, read_request_head
 from protocol.record_batch import read_header
-from tests.apache_kafka import ApacheKafka, free_port
 from tests.golden.recording_proxy import RecordingProxy
-from tests.java_tools import FAST_START, run_tool
+from tests.tools.apache_kafka import ApacheKafka, free_port
+from tests.tools.java_tools import FAST_START, run_tool
 
 HERE = Path(__file__).resolve().parent
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]

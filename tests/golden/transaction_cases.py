@@ -362,9 +362,9 @@ def converse(
 
 def record() -> None:
     """Ask a real broker."""
-    from tests.apache_kafka import ApacheKafka
     from tests.clients.wire_client import WireClient
-    from tests.java_tools import FAST_START
+    from tests.tools.apache_kafka import ApacheKafka
+    from tests.tools.java_tools import FAST_START
 
     with ApacheKafka(jvm_options=FAST_START, heap="512m") as kafka, WireClient(kafka.port) as wire:
         answers = converse(wire.call, lambda: time.sleep(0.02))

@@ -18,7 +18,7 @@ from broker.config.file import load_config
 from broker.config.properties import parse_properties
 from broker.config.values import BrokerConfig
 from broker.node.storage_folders import check_cluster_id
-from tests.java_tools import PROJECT_DIR
+from tests.tools.java_tools import PROJECT_DIR
 
 COMPOSE: dict[str, Any] = yaml.safe_load((PROJECT_DIR / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]

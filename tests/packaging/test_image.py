@@ -25,7 +25,7 @@ import pytest
 
 from ottla.__main__ import READY
 from ottla.testing.broker_process import free_port
-from tests.java_tools import PROJECT_DIR
+from tests.tools.java_tools import PROJECT_DIR
 
 DOCKERFILE = PROJECT_DIR / "Dockerfile"
 KNOWN = ("FROM", "WORKDIR", "RUN", "COPY", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.java_tools import spark_jars
+from tests.tools.java_tools import spark_jars
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from tests.java_tools import PROJECT_DIR
+from tests.tools.java_tools import PROJECT_DIR
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline import java
 from pipeline.errors import PipelineError
-from tests.java_tools import PROJECT_DIR
+from tests.tools.java_tools import PROJECT_DIR
 
 
 def program(folder: Path, name: str, text: str) -> Path:

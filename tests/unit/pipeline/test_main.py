@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.java_tools import PROJECT_DIR
+from tests.tools.java_tools import PROJECT_DIR
 
 FILE = PROJECT_DIR / "pipeline" / "__main__.py"
 

@@ -23,7 +23,7 @@ from broker.command import cluster_command
 from broker.command.cluster_command import run_cluster
 from broker.config.start_error import StartError
 from ottla.__main__ import READY
-from tests.free_ports import free_base
+from tests.tools.free_ports import free_base
 
 SERVES = (
     "import os, signal; signal.signal(15, lambda *_: os._exit(0)); "

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from tests.java_tools import JAVA_DIR, java_home_bin, kafka_classpath, run_tool
+from tests.tools.java_tools import JAVA_DIR, java_home_bin, kafka_classpath, run_tool
 
 HOST = "127.0.0.1"
 

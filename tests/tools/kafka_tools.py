@@ -1,6 +1,6 @@
 """Kafka's command-line tools in one JVM that stays: `tests/java/src/ToolRunner.java`.
 
-`tests.java_tools.run_tool` runs a tool as a process of its own; here a call costs only its work.
+`tests.tools.java_tools.run_tool` runs a tool as a process of its own; here a call costs only its work.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from types import TracebackType
 
-from tests.java_tools import TOOLS, java_command, program_classpath
+from tests.tools.java_tools import TOOLS, java_command, program_classpath
 
 CONSUME_TIMEOUT_MS = "15000"
 """`--timeout-ms` of a console consumer: how long it waits for the next record."""

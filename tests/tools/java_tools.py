@@ -2,7 +2,7 @@
 
 Owns the cache of jars and compiled classes (`.cache/` at the project's root, outside git), filled
 once from the pinned poms under `tests/java/` and safe when several test processes ask at the same
-time. Starts no broker: that is `tests/apache_kafka.py`. Standard library only.
+time. Starts no broker: that is `tests/tools/apache_kafka.py`. Standard library only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-PROJECT_DIR = Path(__file__).resolve().parent.parent
+PROJECT_DIR = Path(__file__).resolve().parents[2]
 JAVA_DIR = PROJECT_DIR / "tests" / "java"
 CACHE_DIR = PROJECT_DIR / ".cache"
 JAVA_VERSION_MIN = 17
@@ -224,6 +224,6 @@ def run_program(name: str, *args: str, timeout: float = 60) -> subprocess.Comple
 
 
 if __name__ == "__main__":
-    # python -m tests.java_tools kafka-topics --bootstrap-server localhost:9092 --list
+    # python -m tests.tools.java_tools kafka-topics --bootstrap-server localhost:9092 --list
     _, name, *rest = sys.argv
     sys.exit(subprocess.call(java_command(TOOLS.get(name, name), *rest)))

@@ -2,7 +2,7 @@
 
 `ClusterProcesses(3)` writes one configuration file a node into its folder, starts the nodes, and
 can kill, stop, pause and restart each. With `proxied=True` clients, brokers and controllers reach
-each other through `tests/link_proxy.py`, which cuts and delays links. It owns processes, logs and
+each other through `tests/tools/link_proxy.py`, which cuts and delays links. It owns processes, logs and
 the folder; it knows nothing of pytest. Used by `tests/chaos/`, `tests/compat/` and `bench/`.
 """
 
@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from tests.apache_kafka import HOST, answers_api_versions, fresh_id
-from tests.java_tools import FAST_START, JAVA_DIR, java_home_bin, kafka_classpath, run_tool
-from tests.link_proxy import LinkProxy, lasting_port
+from tests.tools.apache_kafka import HOST, answers_api_versions, fresh_id
+from tests.tools.java_tools import FAST_START, JAVA_DIR, java_home_bin, kafka_classpath, run_tool
+from tests.tools.link_proxy import LinkProxy, lasting_port
 
 OTTLA = "ottla"
 KAFKA = "kafka"
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 COMBINED = "broker,controller"
 
 

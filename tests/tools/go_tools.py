@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tests.java_tools import CACHE_DIR, PROJECT_DIR, built_once, digest
+from tests.tools.java_tools import CACHE_DIR, PROJECT_DIR, built_once, digest
 
 GO_DIR = PROJECT_DIR / "tests" / "go"
 
