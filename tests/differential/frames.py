@@ -14,7 +14,7 @@ from protocol.api_keys import messages_of
 from tests.differential.generate import BODIES, Versions
 from tests.differential.odd_values import can_be_sent
 from tests.differential.sequence import Resolver, Sequence, Step
-from tests.length_fields import lies, recorded
+from tests.messages.length_fields import lies, recorded
 
 UNKNOWN_TAGS = "0163020102"  # one tagged field, 99, of two bytes
 CUTS = (1, 2, 5, 1000)

@@ -24,7 +24,7 @@ from protocol.api_keys import ApiKey, messages_of
 from protocol.message import Message
 from protocol.primitives import MessageBuffer
 from tests.differential.record_sets import build_record_set
-from tests.message_values import struct_classes
+from tests.messages.message_values import struct_classes
 
 NOT_UTF8 = "\ue000"
 _NOT_UTF8_BYTES = (NOT_UTF8.encode(), b"\xe9A\xff")

@@ -18,8 +18,8 @@ import pytest
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ProtocolError
 from protocol.message_codec import decode, decode_response, read_client_id, read_request_head
-from tests.length_fields import LengthField, lies, recorded
-from tests.message_values import Case, case, cases
+from tests.messages.length_fields import LengthField, lies, recorded
+from tests.messages.message_values import Case, case, cases
 
 KINDS = ("random-1", "nulls")
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"

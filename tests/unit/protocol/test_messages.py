@@ -11,8 +11,8 @@ from protocol.errors import ProtocolError
 from protocol.message import as_dict
 from protocol.message_codec import decode
 from protocol.primitives import MessageBuffer, uvarint
-from tests.message_lengths import plain_encoding, wrong_lengths
-from tests.message_values import INTEGERS, KINDS, Case, Struct, case, cases
+from tests.messages.message_lengths import plain_encoding, wrong_lengths
+from tests.messages.message_values import INTEGERS, KINDS, Case, Struct, case, cases
 
 PREFIX_LIMIT_BYTES = 400
 

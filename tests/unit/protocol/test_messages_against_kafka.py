@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from protocol.primitives import MessageBuffer
-from tests.message_oracle import MessageOracle, OracleRefusal
-from tests.message_values import KINDS, Case, Struct, case, cases
+from tests.messages.message_oracle import MessageOracle, OracleRefusal
+from tests.messages.message_values import KINDS, Case, Struct, case, cases
 
 pytestmark = pytest.mark.java
 

@@ -14,7 +14,7 @@ import pytest
 from kafka.protocol.api_message import ApiMessage
 
 from protocol.primitives import MessageBuffer
-from tests.message_values import KINDS, Case, Struct, cases
+from tests.messages.message_values import KINDS, Case, Struct, cases
 
 # kafka-python shows these as sets of bits.
 BIT_FIELDS = {"cluster_authorized_operations", "topic_authorized_operations"}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.message_values import Case, Struct, covers
+from tests.messages.message_values import Case, Struct, covers
 
 FORMATS = {
     "bool": "?",
