@@ -14,7 +14,7 @@ from broker.coordinator.coordinator_log import (
 )
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode
-from tests.in_memory_coordinator_log import InMemoryCoordinatorLog
+from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoordinatorLog
 
 
 def test_records_get_offsets_in_order() -> None:

@@ -42,8 +42,8 @@ from tests.clients.group_conversation import (
     leaving,
     syncing,
 )
-from tests.in_memory_coordinator_log import InMemoryCoordinatorLog
 from tests.simulation.sim_scheduler import SimScheduler
+from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoordinatorLog
 
 TOPIC_ID = bytes(range(100, 116))
 OFFSETS_TOPIC_ID = bytes(range(50, 66))

@@ -20,8 +20,8 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 from storage.topic_partition import TopicPartition
-from tests.in_memory_coordinator_log import InMemoryCoordinatorLog
 from tests.simulation.sim_scheduler import SimScheduler
+from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoordinatorLog
 
 PARTITIONS = 4
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
