@@ -3,8 +3,8 @@
 What Apache Kafka answered is kept in `tests/golden/groups_kafka_4_3_0.txt`; Ottla's coordinator has
 to answer the same: `test_group_coordinator_conversation.py` in process and in virtual time,
 `tests/compat/test_group_answers.py` over the network. Ids that a broker draws are numbered in the
-order in which they appear. Written anew by `python -m tests.clients.group_conversation PORT`, with a
-fresh Apache Kafka at PORT that has `group.initial.rebalance.delay.ms=0` and `group.max.size=4`.
+order in which they appear. Written anew by `python -m tests.clients.group_conversation PORT`, with
+a fresh Apache Kafka at PORT that has `group.initial.rebalance.delay.ms=0` and `group.max.size=4`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Transactions with the three Python clients behind one face: for `compat/` and `chaos/`.
 
 `open_producer` and `open_reader` by a client's name; confluent-kafka is here, the other two in
-`tests/clients/transactional_python_clients.py`, what they have in common in `tests/clients/transactional_faces.py`.
+`tests/clients/transactional_python_clients.py`, what they have in common in
+`tests/clients/transactional_faces.py`.
 """
 
 from __future__ import annotations

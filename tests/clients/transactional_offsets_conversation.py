@@ -2,8 +2,8 @@
 
 What Apache Kafka answered is kept in `tests/golden/transactional_offsets_kafka_4_3_0.txt`; Ottla
 has to answer the same: `tests/compat/test_transactional_offset_answers.py`. Written anew by
-`python -m tests.clients.transactional_offsets_conversation PORT`, with a fresh Apache Kafka at PORT that
-has `group.initial.rebalance.delay.ms=0`.
+`python -m tests.clients.transactional_offsets_conversation PORT`, with a fresh Apache Kafka at PORT
+that has `group.initial.rebalance.delay.ms=0`.
 """
 
 from __future__ import annotations

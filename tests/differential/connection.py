@@ -1,7 +1,7 @@
 """One connection to a broker that takes what comes: an answer, a closed connection, or nothing.
 
-Unlike `tests.clients.wire_client` it sends frames as they are and can ask whether something has come.
-Owns its socket.
+Unlike `tests.clients.wire_client` it sends frames as they are and can ask whether something has
+come. Owns its socket.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
     python -m tests.golden.record [client …]
 
-Needs Java (see `tests/tools/java_tools.py`). Writes `<client>/<api>_v<N>_{request,response}.bin`, whole
-frames without their size, and `<client>/batch_<codec>.bin`, a record batch as the client sent it.
+Needs Java (see `tests/tools/java_tools.py`). Writes `<client>/<api>_v<N>_{request,response}.bin`,
+whole frames without their size, and `<client>/batch_<codec>.bin`, a record batch as the client
+sent it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 `ClusterProcesses(3)` writes one configuration file a node into its folder, starts the nodes, and
 can kill, stop, pause and restart each. With `proxied=True` clients, brokers and controllers reach
-each other through `tests/tools/link_proxy.py`, which cuts and delays links. It owns processes, logs and
-the folder; it knows nothing of pytest. Used by `tests/chaos/`, `tests/compat/` and `bench/`.
+each other through `tests/tools/link_proxy.py`, which cuts and delays links. It owns processes,
+logs and the folder; it knows nothing of pytest. Used by `tests/chaos/`, `tests/compat/` and
+`bench/`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Kafka's command-line tools in one JVM that stays: `tests/java/src/ToolRunner.java`.
 
-`tests.tools.java_tools.run_tool` runs a tool as a process of its own; here a call costs only its work.
+`tests.tools.java_tools.run_tool` runs a tool as a process of its own; here a call costs only its
+work.
 """
 
 from __future__ import annotations
