@@ -42,22 +42,55 @@ def unit_test_of(path: Path) -> Path:
     return UNIT / path.relative_to(ROOT).parent / f"test_{stem}.py"
 
 
-def only_declares(path: Path) -> bool:
-    """Whether no function of a file does anything: types and constants have nothing to go wrong.
+_LOGIC = (ast.comprehension, ast.IfExp, ast.BinOp, ast.Compare, ast.Lambda)
 
-    Protocols' methods have a docstring or `...` for a body.
+
+def only_holds_values(path: Path) -> bool:
+    """Whether no function of a file does anything: types and values have nothing to go wrong.
+
+    Protocols' methods have a docstring or `...` for a body. Constructors take what they are given.
     """
-    return not any(
-        not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-        for function in functions(path)
+    return all(_is_empty(one) or _only_constructs(one) for one in functions(path))
+
+
+def _is_empty(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return all(
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         for node in function.body
     )
 
 
+def _only_constructs(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    decorators = [ast.unparse(one) for one in function.decorator_list]
+    if function.name == "__repr__":
+        return True
+    if function.name != "__init__" and "classmethod" not in decorators:
+        return False
+    return all(
+        isinstance(one, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return)
+        and one.value is not None
+        and not any(isinstance(node, _LOGIC) for node in ast.walk(one.value))
+        for one in function.body
+    )
+
+
 def test_every_source_that_does_something_has_its_unit_test() -> None:
-    sources_that_do = [path for path in modules() if not only_declares(path)]
+    sources_that_do = [path for path in modules() if not only_holds_values(path)]
     wanted = [unit_test_of(path) for path in sources_that_do]
     assert [relative(test) for test in wanted if not test.exists()] == []
+
+
+def test_what_holds_values_is_told_from_what_does_something(tmp_path: Path) -> None:
+    source = tmp_path / "one.py"
+    for text, holds in (
+        ("class A:\n  def __init__(self, a: int) -> None:\n    self.a = a", True),
+        ("class A:\n  def __init__(self, a: int) -> None:\n    self.a = a + 1", False),
+        ("class A:\n  @classmethod\n  def of(cls) -> A:\n    return cls(-1)", True),
+        ("def f(a: int) -> int:\n  return a", False),
+    ):
+        source.write_text(text)
+        tree.cache_clear()
+        assert only_holds_values(source) is holds, text
 
 
 def test_a_unit_test_is_named_after_a_source() -> None:

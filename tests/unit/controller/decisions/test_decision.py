@@ -7,10 +7,6 @@ from protocol.messages.metadata_records import NoOpRecord
 from tests.unit.controller.controller_fixture import OneNode
 
 
-def test_a_decision_needs_no_records_and_is_atomic() -> None:
-    assert Decision("reply") == ("reply", (), True)
-
-
 def test_what_is_not_atomic_may_be_larger_than_a_batch() -> None:
     node = OneNode().start()
     count = MAX_RECORDS_PER_OPERATION + 1

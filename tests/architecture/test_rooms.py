@@ -1,0 +1,19 @@
+"""Packages have rooms: folders of files about one thing.
+
+That rooms and files import each other one way only stands in pyproject.toml: contract "circles",
+and one for the rooms of each package.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.architecture.sources import PACKAGES, ROOT
+
+FLAT_FILES_MAX = 15
+
+
+@pytest.mark.parametrize("package", [one for one in PACKAGES if one != "protocol"])
+def test_few_files_lie_flat_in_a_packages_top(package: str) -> None:
+    flat = [path.name for path in (ROOT / package).glob("*.py") if path.name != "__init__.py"]
+    assert len(flat) <= FLAT_FILES_MAX, flat
