@@ -13,8 +13,8 @@ import json
 import sys
 from pathlib import Path
 
-from protocol.module_writer import ModuleWriter
-from protocol.schema import MessageSpec, parse_message, snake_case
+from protocol.generator.module_writer import ModuleWriter
+from protocol.generator.schema import MessageSpec, parse_message, snake_case
 
 HERE = Path(__file__).parent
 FAMILIES = {

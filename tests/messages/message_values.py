@@ -1,8 +1,8 @@
 """Instances of every message of Kafka's definitions, for the tests of `protocol/messages/`.
 
-Reads the definitions itself, without `protocol.schema`, so that a slip there cannot hide itself.
-Owns: which messages and versions there are, deterministic instances of them, and the JSON form of
-an instance that Kafka's `…JsonConverter` classes read and write.
+Reads the definitions itself, without `protocol.generator.schema`, so that a slip there cannot hide
+itself. Owns: which messages and versions there are, deterministic instances of them, and the JSON
+form of an instance that Kafka's `…JsonConverter` classes read and write.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from protocol.module_writer import ModuleWriter
+from protocol.generator.module_writer import ModuleWriter
+from protocol.generator.schema import FieldSpec, MessageSpec, parse_message
 from protocol.primitives import MessageBuffer
-from protocol.schema import FieldSpec, MessageSpec, parse_message
 
 Definition = dict[str, Any]
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.schema import parse_message
-from protocol.struct_names import StructNames
+from protocol.generator.schema import parse_message
+from protocol.generator.struct_names import StructNames
 from tests.unit.protocol.made_up import Definition, definition, field, parsed
 
 NODE: Definition = {"fields": [field("Id", "int32")]}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.field_rules import (
+from protocol.generator.field_rules import (
     Lines,
     attribute,
     is_fixed,
@@ -14,7 +14,7 @@ from protocol.field_rules import (
     scalar_default,
     version_condition,
 )
-from protocol.schema import Versions
+from protocol.generator.schema import Versions
 from tests.unit.protocol.made_up import field, parsed, parsed_field
 
 ALL = Versions(0, 3)

@@ -1,6 +1,6 @@
 """How fields become source: their names, their neighbours, the versions in which they exist.
 
-Pure functions over `protocol.schema`, and `Lines`, the source being written. For
+Pure functions over `protocol.generator.schema`, and `Lines`, the source being written. For
 `protocol.generate` and its writers only.
 """
 
@@ -10,7 +10,7 @@ import json
 import keyword
 from collections.abc import Iterator
 
-from protocol.schema import FIXED_FORMATS, FIXED_SIZES, FieldSpec, StructSpec, Versions
+from protocol.generator.schema import FIXED_FORMATS, FIXED_SIZES, FieldSpec, StructSpec, Versions
 
 # Names that `read` and `write` use themselves.
 RESERVED = {"buf", "pos", "version", "cls", "self", "n", "out", "tag", "tags", "size", "tagged"}

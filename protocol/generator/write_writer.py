@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from protocol.field_rules import Lines, attribute, is_fixed, local, runs, version_condition
-from protocol.schema import FIXED_FORMATS, FieldSpec, StructSpec, Versions
-from protocol.struct_names import StructNames
+from protocol.generator.field_rules import (
+    Lines,
+    attribute,
+    is_fixed,
+    local,
+    runs,
+    version_condition,
+)
+from protocol.generator.schema import FIXED_FORMATS, FieldSpec, StructSpec, Versions
+from protocol.generator.struct_names import StructNames
 
 
 class WriteWriter:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.schema import LAST_VERSION, Versions, parse_message, snake_case
+from protocol.generator.schema import LAST_VERSION, Versions, parse_message, snake_case
 from tests.unit.protocol.made_up import definition, field, parsed, parsed_field
 
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from protocol.field_rules import Lines, is_fixed, least_size, local, reader, runs, version_condition
-from protocol.schema import FIXED_FORMATS, FIXED_SIZES, FieldSpec, StructSpec, Versions
-from protocol.struct_names import StructNames
+from protocol.generator.field_rules import (
+    Lines,
+    is_fixed,
+    least_size,
+    local,
+    reader,
+    runs,
+    version_condition,
+)
+from protocol.generator.schema import FIXED_FORMATS, FIXED_SIZES, FieldSpec, StructSpec, Versions
+from protocol.generator.struct_names import StructNames
 
 
 class ReadWriter:

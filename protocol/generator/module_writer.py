@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from protocol.field_rules import INDENT, Lines, attribute, local
-from protocol.read_writer import ReadWriter
-from protocol.schema import MessageSpec, StructSpec, Versions
-from protocol.struct_names import StructNames
-from protocol.write_writer import WriteWriter
+from protocol.generator.field_rules import INDENT, Lines, attribute, local
+from protocol.generator.read_writer import ReadWriter
+from protocol.generator.schema import MessageSpec, StructSpec, Versions
+from protocol.generator.struct_names import StructNames
+from protocol.generator.write_writer import WriteWriter
 
 Body = Callable[[Lines, StructSpec, Versions, bool], None]
 

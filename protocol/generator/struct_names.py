@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from protocol.field_rules import scalar_default
-from protocol.schema import FIXED_FORMATS, FIXED_SIZES, FieldSpec, MessageSpec
+from protocol.generator.field_rules import scalar_default
+from protocol.generator.schema import FIXED_FORMATS, FIXED_SIZES, FieldSpec, MessageSpec
 
 PYTHON_TYPES = {"bool": "bool", "float64": "float", "uuid": "bytes", "string": "str"}
 

@@ -1,0 +1,1 @@
+"""Writes the modules of protocol/messages from Kafka's definitions; `protocol.generate` runs it."""
