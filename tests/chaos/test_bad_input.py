@@ -22,9 +22,9 @@ from protocol.errors import ProtocolError
 from protocol.message_codec import decode, decode_response
 from tests.chaos.conftest import PARTIAL_FRAME_TIMEOUT_MS
 from tests.chaos.witness import Hostile, Witness, ask, frame, request_head, served_versions
+from tests.golden.traffic import TRAFFIC, mutation
 from tests.messages.length_fields import lies, recorded
 from tests.messages.message_values import case
-from tests.unit.protocol.test_decoder_bounds import TRAFFIC, mutation
 
 REQUEST_MAX_BYTES = 104_857_600  # socket.request.max.bytes
 MEGABYTE = 1_000_000

@@ -27,7 +27,7 @@ from tests.golden.damaged_batches import (
     end_offset,
     produce,
 )
-from tests.golden.test_damaged_batches import KAFKA, KAFKAS_START, expected
+from tests.golden.damaged_batches_answers import KAFKA, KAFKAS_START, expected
 
 ROUNDS = 150
 REFUSALS = {

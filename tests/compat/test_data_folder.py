@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
+from tests.compat.folder_contents import (
+    assert_same,
+    commit,
+    contents,
+    create_topic,
+    produce,
+)
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(180)]
 
-TOPIC = "moving"
-GROUP = "movers"
-PARTITIONS = 3
-TIMESTAMP_MS = 1_700_000_000_000
 # What Ottla serves; `test_default_format.py` has a folder with all of Kafka's.
 OUR_FEATURES = {
     "eligible.leader.replicas.version": 0,
@@ -31,125 +30,6 @@ OUR_FEATURES = {
     "streams.version": 0,
     "transaction.version": 0,
 }
-
-
-_NOT_YET = (
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.NOT_COORDINATOR,
-    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-)
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Contents:
-    """What clients can see of a broker's data."""
-
-    cluster_id: str
-    topics: dict[str, int]
-    configs: dict[str, str]
-    records: list[tuple[Any, ...]]
-    committed: dict[int, int]
-
-
-def create_topic(bootstrap: str) -> None:
-    configs = {"retention.ms": "-1", "segment.bytes": str(1024 * 1024), "cleanup.policy": "delete"}
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    (created,) = admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1, config=configs)]).values()
-    created.result(30)
-
-
-def produce(bootstrap: str, first: int, count: int) -> None:
-    """Records of every compression, with and without keys, values and headers."""
-    for number, codec in enumerate(("none", "gzip", "snappy", "lz4", "zstd")):
-        producer = Producer(
-            {
-                "bootstrap.servers": bootstrap,
-                "compression.type": codec,
-                "enable.idempotence": True,
-                "linger.ms": 5,
-            }
-        )
-        for i in range(first, first + count):
-            producer.produce(
-                TOPIC,
-                partition=i % PARTITIONS,
-                key=None if i % 7 == 0 else f"key-{i}",
-                value=None if i % 11 == 0 else f"{codec} value {i} " * 20,
-                headers=[("number", str(i).encode()), ("nothing", None)] if number else [],
-                timestamp=TIMESTAMP_MS + i,
-            )
-        assert producer.flush(30) == 0
-
-
-def commit(bootstrap: str) -> None:
-    """Read some records in the group and commit them."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": GROUP,
-            "auto.offset.reset": "earliest",
-            "enable.auto.commit": False,
-        }
-    )
-    try:
-        consumer.subscribe([TOPIC])
-        assert len(consumer.consume(100, 30)) == 100
-        consumer.commit(asynchronous=False)
-    finally:
-        consumer.close()
-
-
-def once_up(ask: Callable[[], T]) -> T:
-    """The answer of a broker that may have just started, and not lead its partitions yet."""
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            return ask()
-        except KafkaException as refused:
-            if refused.args[0].code() not in _NOT_YET or time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
-
-
-def end_offset(consumer: Consumer, partition: TopicPartition) -> int:
-    """The high watermark."""
-    end: int = once_up(lambda: consumer.get_watermark_offsets(partition, 30))[1]
-    return end
-
-
-def contents(bootstrap: str) -> Contents:
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    metadata = admin.list_topics(timeout=30)
-    topics = {name: len(t.partitions) for name, t in sorted(metadata.topics.items())}
-    resource = ConfigResource(ResourceType.TOPIC, TOPIC)
-    described = admin.describe_configs([resource])[resource].result(30)
-    configs = {entry.name: entry.value for entry in described.values() if not entry.is_default}
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": GROUP,
-            "enable.auto.commit": False,
-            "enable.partition.eof": False,
-        }
-    )
-    try:
-        partitions = [TopicPartition(TOPIC, p, 0) for p in range(PARTITIONS)]
-        ends = [end_offset(consumer, p) for p in partitions]
-        consumer.assign(partitions)
-        messages = consumer.consume(sum(ends), 60)
-        committed = once_up(lambda: consumer.committed(partitions, 30))
-    finally:
-        consumer.close()
-    assert len(messages) == sum(ends)
-    records = sorted(
-        (m.partition(), m.offset(), m.timestamp(), m.key(), m.value(), tuple(m.headers() or ()))
-        for m in messages
-    )
-    return Contents(
-        metadata.cluster_id, topics, configs, records, {p.partition: p.offset for p in committed}
-    )
 
 
 @pytest.mark.parametrize("end", ["stopped", "killed"])
@@ -197,11 +77,3 @@ def test_ottla_starts_on_apache_kafkas_folder(
         assert_same(contents(ottla.bootstrap_servers), theirs)
         produce(ottla.bootstrap_servers, 300, 30)
         ottla.close()
-
-
-def assert_same(one: Contents, two: Contents) -> None:
-    assert one.cluster_id == two.cluster_id
-    assert one.topics == two.topics
-    assert one.configs == two.configs
-    assert one.committed == two.committed
-    assert one.records == two.records

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.compat.test_data_folder import (
+from tests.compat.folder_contents import (
     PARTITIONS,
     TOPIC,
     assert_same,

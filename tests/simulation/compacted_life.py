@@ -267,3 +267,13 @@ class CompactedLife:
         for offset in self.aborted:
             if offset in present:
                 assert any(one.first_offset <= offset <= one.last_offset for one in told)
+
+
+def cleaned(life: CompactedLife) -> None:
+    """Clean until there is nothing left to do."""
+    for _ in range(60):
+        before = life.cleaner.totals.rounds
+        life.clean()
+        if life.cleaner.totals.rounds == before:
+            return
+    raise AssertionError("it never ends")

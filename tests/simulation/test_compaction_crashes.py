@@ -14,9 +14,8 @@ import random
 
 import pytest
 
-from tests.simulation.compacted_life import CompactedLife
+from tests.simulation.compacted_life import CompactedLife, cleaned
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem
-from tests.simulation.test_compaction_life import cleaned
 
 POINTS_MAX = 400
 SEED = 11

@@ -6,21 +6,11 @@ import random
 
 import pytest
 
-from tests.simulation.compacted_life import CompactedLife
+from tests.simulation.compacted_life import CompactedLife, cleaned
 from tests.simulation.memory_filesystem import Died
 
 SEEDS = range(50)
 INTERRUPTED_SEEDS = range(50)
-
-
-def cleaned(life: CompactedLife) -> None:
-    """Clean until there is nothing left to do."""
-    for _ in range(60):
-        before = life.cleaner.totals.rounds
-        life.clean()
-        if life.cleaner.totals.rounds == before:
-            return
-    raise AssertionError("it never ends")
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -9,7 +9,7 @@ import pytest
 from bench.picture import Bar, bar_of, picture
 from bench.report import Row, rows
 from bench.scenario import LARGER, SMALLER, Figure
-from tests.unit.bench.test_table import ONE, run_of
+from tests.unit.bench.one_run import ONE, run_of
 
 
 def row(better: str, ratios: list[float], goal: float | None) -> Row:

@@ -20,6 +20,8 @@ from controller.storage_format import (
     read_bootstrap,
     read_directories,
 )
+from protocol.api_keys import ApiKey
+from protocol.message_codec import decode_response, encode_response
 from protocol.messages import metadata_records as m
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
@@ -193,3 +195,9 @@ def topic_records(
             )
         )
     return records
+
+
+def as_sent(answer: Any, request: Any, version: int) -> Any:
+    """The answer as it comes out of the wire."""
+    frame = encode_response(answer, version, 7).joined()[4:]
+    return decode_response(ApiKey(request.API_KEY), memoryview(frame), version)[1]

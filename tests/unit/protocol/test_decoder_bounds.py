@@ -18,13 +18,11 @@ import pytest
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ProtocolError
 from protocol.message_codec import decode, decode_response, read_client_id, read_request_head
+from tests.golden.traffic import ANSWERS, TRAFFIC, mutation
 from tests.messages.length_fields import LengthField, lies, recorded
 from tests.messages.message_values import Case, case, cases
 
 KINDS = ("random-1", "nulls")
-GOLDEN = Path(__file__).resolve().parents[2] / "golden"
-TRAFFIC = sorted(GOLDEN.glob("*/*_request.bin"))
-ANSWERS = sorted(GOLDEN.glob("*/*_response.bin"))
 MUTATIONS = 60
 
 
@@ -109,29 +107,6 @@ def test_lies_cost_neither_memory_nor_time(message: Case) -> None:
 
 
 # --- mutated traffic -----------------------------------------------------------------------------
-
-
-def mutation(rng: random.Random, data: bytes, other: bytes) -> bytes:
-    """Flip, splice, truncate, duplicate or overwrite."""
-    at = rng.randrange(len(data))
-    to = rng.randrange(at, min(len(data), at + 64)) + 1
-    match rng.randrange(6):
-        case 0:
-            return data[:at]
-        case 1:
-            return data[:at] + data[at:to] * 2 + data[to:]
-        case 2:
-            return data[:at] + data[to:]
-        case 3:
-            return data[:at] + other[rng.randrange(len(other)) :]
-        case 4:
-            extreme = rng.choice([b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\0\0\0"])
-            return data[:at] + extreme + data[at + 4 :]
-        case _:
-            changed = bytearray(data)
-            for _ in range(rng.choice([1, 1, 4, 16])):
-                changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
-            return bytes(changed)
 
 
 @pytest.mark.parametrize("path", TRAFFIC, ids=lambda p: f"{p.parent.name}/{p.stem}")

@@ -5,7 +5,7 @@ from pathlib import Path
 from broker.metrics import Labels
 from broker.process.server import Server
 from protocol.messages import metadata_records as m
-from tests.unit.broker.process.test_server import config
+from tests.unit.broker.process.server_fixture import config
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 
 

@@ -13,9 +13,7 @@ from typing import Any
 
 import pytest
 
-from broker.config.parse import single_node_config
 from broker.config.start_error import StartError
-from broker.config.values import BrokerConfig
 from broker.node.lifecycle import BrokerLifecycle
 from broker.process.server import (
     CLIENTS_LEAVE_S,
@@ -30,17 +28,7 @@ from protocol.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-
-
-def config(folder: Path, port: int = 0, /, **overrides: str) -> BrokerConfig:
-    return single_node_config(
-        {
-            "log.dirs": str(folder),
-            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:0",
-            "controller.quorum.voters": "1@127.0.0.1:9093",
-        }
-        | overrides
-    )
+from tests.unit.broker.process.server_fixture import config
 
 
 async def ask(port: int, request: Any, version: int) -> Any:

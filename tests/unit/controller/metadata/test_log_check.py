@@ -8,7 +8,7 @@ from controller.metadata.log_check import check_whole
 from controller.metadata.records import MetadataRecordError
 from controller.raft.raft_log import RaftLog
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.controller.raft.test_raft_log import FOLDER, add, new_filesystem, open_log
+from tests.unit.controller.raft_log_fixture import FOLDER, add, new_filesystem, open_log
 
 LOG = f"{FOLDER}/{0:020d}.log"
 

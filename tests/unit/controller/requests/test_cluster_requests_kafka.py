@@ -9,8 +9,7 @@ import pytest
 
 from tests.golden.cluster_cases import RECORDED, cases
 from tests.golden.controller_cases import comparable, sorted_answer
-from tests.unit.controller.controller_fixture import OneNode
-from tests.unit.controller.requests.test_controller_apis import as_sent
+from tests.unit.controller.controller_fixture import OneNode, as_sent
 
 EXPECTED = json.loads(RECORDED.read_text())
 

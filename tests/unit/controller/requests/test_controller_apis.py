@@ -7,18 +7,10 @@ from typing import Any
 
 import pytest
 
-from protocol.api_keys import ApiKey
-from protocol.message_codec import decode_response, encode_response
 from tests.golden.controller_cases import RECORDED, cases, comparable, sorted_answer
-from tests.unit.controller.controller_fixture import OneNode
+from tests.unit.controller.controller_fixture import OneNode, as_sent
 
 EXPECTED = json.loads(RECORDED.read_text())
-
-
-def as_sent(answer: Any, request: Any, version: int) -> Any:
-    """The answer as it comes out of the wire."""
-    frame = encode_response(answer, version, 7).joined()[4:]
-    return decode_response(ApiKey(request.API_KEY), memoryview(frame), version)[1]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ import pytest
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.storage.directories.test_log_manager import (
+from tests.unit.storage.harness import NOW_MS, batch, read_all
+from tests.unit.storage.log_manager_fixture import (
     SMALL,
     TOPIC_ID,
     A,
@@ -19,7 +20,6 @@ from tests.unit.storage.directories.test_log_manager import (
     append,
     stop,
 )
-from tests.unit.storage.harness import NOW_MS, batch, read_all
 
 
 def live(node: Node) -> None:

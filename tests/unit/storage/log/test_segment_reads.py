@@ -11,7 +11,7 @@ from storage.log.fetch_data import NO_RECORDS
 from storage.log.indexes import OffsetIndex
 from storage.log.recent_batches import RECENT_BATCHES_MAX
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.storage.log.test_log_segment import base_offset_of, fill, reopened, segment_in
+from tests.unit.storage.segment_fixture import base_offset_of, fill, reopened, segment_in
 
 
 @given(counts=st.lists(st.integers(1, 9), min_size=1, max_size=40), data=st.data())

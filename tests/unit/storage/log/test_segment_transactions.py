@@ -8,7 +8,7 @@ from protocol.record_batch import CorruptBatch
 from storage.log.segment_names import TXN_INDEX_SUFFIX
 from storage.log.transaction_index import AbortedTxn
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.storage.log.test_log_segment import fill, reopened, segment_in
+from tests.unit.storage.segment_fixture import fill, reopened, segment_in
 
 ABORTED = [AbortedTxn(7, 0, 9, 10), AbortedTxn(8, 4, 19, 20)]
 

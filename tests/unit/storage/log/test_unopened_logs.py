@@ -7,7 +7,9 @@ import pytest
 from storage.log.log_dir_failure import LogUnusable
 from storage.log.unopened_logs import are_one
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.storage.directories.test_log_manager import (
+from tests.unit.storage.harness import append as append_to
+from tests.unit.storage.harness import open_log
+from tests.unit.storage.log_manager_fixture import (
     OTHER_ID,
     TOPIC_ID,
     A,
@@ -16,8 +18,6 @@ from tests.unit.storage.directories.test_log_manager import (
     append,
     started,
 )
-from tests.unit.storage.harness import append as append_to
-from tests.unit.storage.harness import open_log
 
 
 def test_copies_are_alike_where_their_epochs_begin_and_they_end_alike() -> None:
