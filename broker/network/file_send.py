@@ -262,8 +262,7 @@ class ResponseSender:
             return False
         if sent == 0:
             raise SliceEnded(errno.EIO, f"file ends at {cursor.position}")
-        cursor.position += sent
-        cursor.remaining -= sent
+        cursor.sent(sent)
         self.sent_bytes += sent
         self.pending_bytes -= sent
         if not cursor.remaining:
@@ -337,7 +336,7 @@ class ResponseSender:
             if error is not None:
                 self._on_failed(error)
                 return
-            cursor.warm_until = end
+            cursor.warmed(end)
             self._go_on()
 
         self._blocking.submit(job, done)
@@ -358,7 +357,7 @@ class ResponseSender:
         """The socket has room. Time has passed: what was in the page cache may have left it."""
         head = self._queue[0]
         if isinstance(head, Cursor):
-            head.warm_until = 0
+            head.warmed(0)
         self._go_on()
 
     def _next_turn(self) -> None:

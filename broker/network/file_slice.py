@@ -64,6 +64,15 @@ class Cursor:
         # Up to here a probe or a job has found it in the page cache, a moment ago.
         self.warm_until = 0
 
+    def sent(self, count: int) -> None:
+        """So many bytes more have left."""
+        self.position += count
+        self.remaining -= count
+
+    def warmed(self, until: int) -> None:
+        """What comes before `until` is in the page cache; 0: nobody knows any more."""
+        self.warm_until = until
+
     def is_warm(self) -> bool:
         """Whether what comes next is in the page cache, going by its first and last pages.
 

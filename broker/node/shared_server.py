@@ -103,7 +103,7 @@ class SharedServer:
         self._refuse_more_logs_than_fit()
         self.failures.listen(self._log_dir_failed)
         self._lack_told_ms = -math.inf
-        self.failures.lacking = self._descriptors_lack
+        self.failures.on_lack(self._descriptors_lack)
         settings = controller_settings(config, storage, self.descriptors)
         self.controller = ControllerNode(
             settings,

@@ -192,7 +192,7 @@ class Server:
                 room=self._connections_left,
             )
         descriptors = node.shared.descriptors
-        descriptors.connections = lambda: sum(one.connection_count for one in self._both())
+        descriptors.count_connections(lambda: sum(one.connection_count for one in self._both()))
         return brokers, controllers
 
     def _connections_left(self) -> int:

@@ -52,6 +52,14 @@ class LogDirState:
         self.unopened: dict[TopicPartition, KeptOffsets] = {}
         """Of logs that are not open the checkpoints go on to say what they said."""
 
+    def locked(self, lock: Lock) -> None:
+        """Nobody else opens it from now on."""
+        self.lock = lock
+
+    def looked(self, was_clean: bool) -> None:
+        """Its marker was looked for."""
+        self.was_clean = was_clean
+
     def recovery_offsets(self) -> Offsets:
         """Up to where each log is fsynced."""
         kept = {partition: one.recovery_point for partition, one in self.unopened.items()}

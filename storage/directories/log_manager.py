@@ -85,8 +85,7 @@ class LogManager:
         self.report: list[str] = []
         """What opening the logs found and repaired, a line each, for people."""
         environment.failures.listen(self._dir_failed)
-        environment.descriptors.logs = lambda: len(self._logs)
-        environment.descriptors.moves = lambda: len(self.future_logs)
+        environment.descriptors.count_logs(lambda: len(self._logs), lambda: len(self.future_logs))
 
     # ---- start ---------------------------------------------------------------------------------
 
@@ -100,7 +99,7 @@ class LogManager:
         for log_dir in self._dirs.values():
             try:
                 filesystem.make_dirs(log_dir.path)
-                log_dir.lock = lock_dir(filesystem, log_dir.path)
+                log_dir.locked(lock_dir(filesystem, log_dir.path))
             except OSError as error:
                 if is_lack_of_descriptors(error):
                     raise  # of the process: no directory could be used

@@ -90,7 +90,7 @@ class LogsLoading:
             self._opened_dir(loader, error)
             return
         path, live = loader.log_dir.path, []
-        loader.log_dir.was_clean = found.clean
+        loader.log_dir.looked(found.clean)
         self._owner.report.extend(found.notes)
         self._owner.lacking.update(dict.fromkeys(found.lacking(), path))
         for directory in found.doomed:

@@ -10,8 +10,8 @@
 A reserve is kept from the partitions (`ottla.reserved.file.descriptors`), so that the rest goes on
 when nobody may make another one. Connections may take what partitions do not use.
 
-Owns the sums. Never: opens or counts anything itself; who does tells by `logs`, `moves` and
-`connections`. Kafka has no such bound: its process stops where descriptors end.
+Owns the sums. Never: opens or counts anything itself; who does tells by `count_logs` and
+`count_connections`. Kafka has no such bound: its process stops where descriptors end.
 """
 
 from __future__ import annotations
@@ -57,6 +57,14 @@ class Descriptors:
         self.connections: Callable[[], int] = _none
         """Open connections of clients and other nodes to this one."""
         self.closed_files = ClosedFiles(self._room_for_closed_files)
+
+    def count_logs(self, logs: Callable[[], int], moves: Callable[[], int]) -> None:
+        """These two tell how many logs, and how many moves, there are."""
+        self.logs, self.moves = logs, moves
+
+    def count_connections(self, connections: Callable[[], int]) -> None:
+        """This tells how many connections there are."""
+        self.connections = connections
 
     @property
     def logs_max(self) -> int:

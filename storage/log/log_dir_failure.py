@@ -52,12 +52,15 @@ class LogDirFailureChannel:
     def __init__(self) -> None:
         self._offline: dict[str, str] = {}
         self._listeners: list[Callable[[str, str], None]] = []
-        self.lacking: Callable[[str], None] = lambda _reason: None
-        """Told each time that something failed for lack of descriptors."""
+        self._lacking: Callable[[str], None] = lambda _reason: None
 
     def listen(self, callback: Callable[[str, str], None]) -> None:
         """`callback(log_dir, reason)` runs once for each directory that fails."""
         self._listeners.append(callback)
+
+    def on_lack(self, callback: Callable[[str], None]) -> None:
+        """`callback(reason)` runs each time that something failed for lack of descriptors."""
+        self._lacking = callback
 
     def is_offline(self, log_dir: str) -> bool:
         """Whether the directory failed since the start."""
@@ -72,7 +75,7 @@ class LogDirFailureChannel:
         for a caller that has to raise."""
         reason = f"{doing}: {error}"
         if is_lack_of_descriptors(error):
-            self.lacking(reason)
+            self._lacking(reason)
             return DescriptorsLack(log_dir, reason)
         if log_dir not in self._offline:
             self._offline[log_dir] = reason

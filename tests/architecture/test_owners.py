@@ -20,8 +20,6 @@ LEFT = {
     **{"LeaderView": 1, "PartitionRead": 2, "TopicMetrics": 8},
     # broker/groups and broker/transactions
     **{"ClassicGroup": 3, "ClassicMember": 8, "PendingMarkers": 1},
-    # broker/network
-    **{"Cursor": 3},
     # storage
     **{"CleanedTransactions": 1, "ClosedFile": 1, "Descriptors": 3, "LeaderEpochCache": 1},
     **{"LogAppendInfo": 2, "LogDirFailureChannel": 1, "LogDirState": 2, "LogSegment": 4},

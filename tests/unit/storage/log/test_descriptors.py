@@ -130,9 +130,9 @@ def test_what_partitions_may_have_is_what_nobody_else_is_promised() -> None:
     assert descriptors.reserved == PROMISED + CONNECTIONS_MIN == 240
     assert descriptors.logs_max == 272
     # Connections beyond the reserve have taken what partitions did not use.
-    descriptors.connections = lambda: 200
+    descriptors.count_connections(lambda: 200)
     assert descriptors.logs_max == 512 - PROMISED - 200
-    descriptors.connections = lambda: 1_000
+    descriptors.count_connections(lambda: 1_000)
     assert descriptors.logs_max == 0
 
 
@@ -140,12 +140,12 @@ def test_connections_have_what_partitions_leave_and_old_segments_the_rest() -> N
     descriptors = Descriptors(512)
     assert descriptors.connections_max == 512 - PROMISED
     assert descriptors.closed_files.room() == 512 - OWN_USE
-    descriptors.logs = lambda: 272
+    descriptors.count_logs(lambda: 272, lambda: 0)
     assert descriptors.connections_max == CONNECTIONS_MIN
     assert descriptors.closed_files.room() == 512 - OWN_USE - 272
-    descriptors.connections = lambda: 50
+    descriptors.count_connections(lambda: 50)
     assert descriptors.closed_files.room() == 512 - OWN_USE - 272 - 100
-    descriptors.connections = lambda: 128
+    descriptors.count_connections(lambda: 128)
     assert descriptors.closed_files.room() == CLOSED_FILES_MIN
 
 
@@ -172,7 +172,7 @@ def test_the_limit_that_is_asked_for_is_enough_and_no_larger(
 def test_moves_have_a_share_of_their_own_and_then_that_of_partitions() -> None:
     descriptors = Descriptors(512)
     logs, moves = 272, 0
-    descriptors.logs, descriptors.moves = lambda: logs, lambda: moves
+    descriptors.count_logs(lambda: logs, lambda: moves)
     assert descriptors.has_room_for_move and not descriptors.has_room
     moves = MOVES_MIN
     assert not descriptors.has_room_for_move

@@ -35,7 +35,7 @@ def test_a_lack_of_descriptors_is_told_and_takes_no_directory_offline(number: in
     offline: list[object] = []
     lacking: list[str] = []
     channel.listen(lambda log_dir, reason: offline.append(log_dir))
-    channel.lacking = lacking.append
+    channel.on_lack(lacking.append)
     for _ in range(2):
         lack = channel.fail("/a", "roll of t-0", OSError(number, "Too many open files"))
         assert isinstance(lack, DescriptorsLack) and lack.log_dir == "/a"
