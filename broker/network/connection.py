@@ -44,9 +44,6 @@ class ConnectionOwner(Protocol):
     def connection_opened(self, connection: Connection) -> None:
         """Its transport is up."""
 
-    def connection_failed(self) -> None:
-        """What a peer sent, or handling it, was wrong."""
-
     def connection_closed(self, connection: Connection) -> None:
         """Its transport is gone."""
 
@@ -169,7 +166,6 @@ class Connection(asyncio.BufferedProtocol):
         """
         if self.core.abort():
             _log.info("closing %s: %s", self.context.connection_id, error)
-            self._owner.connection_failed()
             self._go_on()
 
     def resume(self) -> None:

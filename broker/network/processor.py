@@ -73,9 +73,6 @@ class Processor:
         self.blocking = blocking
         self.processor_id = processor_id
         self.received_bytes = 0
-        self.accepted_count = 0
-        self.failed_count = 0
-        self.idle_closed_count = 0
         self._listener_name = listener_name
         self._security_protocol = security_protocol
         self._channel = channel
@@ -111,7 +108,6 @@ class Processor:
     def adopt(self, sock: socket.socket, client_host: str, client_port: int) -> None:
         """Serve an accepted, non-blocking socket. It is this processor's from now on."""
         self._quotas.opened(self._listener_name, client_host)
-        self.accepted_count += 1
         self._held_sockets += 1
         self._emptied.clear()
         task = self.loop.create_task(self._open(sock, client_host, client_port))
@@ -224,10 +220,6 @@ class Processor:
             if self._on_closed is not None:
                 self._on_closed(connection.context.connection_id)
 
-    def connection_failed(self) -> None:
-        """What a peer sent, or handling it, was wrong."""
-        self.failed_count += 1
-
     def frame_incomplete(self, connection: Connection) -> None:
         """The peer has begun a frame, or has gone on with it."""
         now = time.monotonic()
@@ -286,7 +278,6 @@ class Processor:
         due = connection.last_active_s + self._idle_s
         if due > now:
             return due
-        self.idle_closed_count += 1
         connection.abort(f"idle for {self._idle_s * 1000:.0f} ms")
         return None
 
@@ -294,7 +285,6 @@ class Processor:
         due = connection.core.incomplete_until(now, self._partial_s)
         if due is None or due > now:
             return due
-        self.failed_count += 1
         connection.abort(f"a frame was incomplete for {self._partial_s * 1000:.0f} ms")
         return None
 

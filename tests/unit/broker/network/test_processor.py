@@ -20,7 +20,7 @@ async def test_counts_follow_connections(rig: Rig):
     clients = [await rig.client(server) for _ in range(3)]
     for client in clients:
         await client.ask(b"12345678")
-    assert (processor.accepted_count, processor.connection_count) == (3, 3)
+    assert processor.connection_count == 3
     clients[0].close()
     await until(lambda: processor.connection_count == 2)
     assert processor.received_bytes == 12
