@@ -118,37 +118,39 @@ class ShardContext:
         shard is unloaded before.
         """
         outcome = decide()
-        while outcome.records:
-            error = self._append_all(outcome)
-            following = None if outcome.then is None else outcome.then(error)
+        while True:
+            reply, records, told, wanted, transaction, atomic, then, committed = outcome
+            if not records:
+                break
+            if atomic:
+                error = self._append(records, transaction)
+            else:
+                error = self._append_in_slices(records, transaction)
+            following = None if then is None else then(error)
             if following is not None:
                 outcome = following
-                continue
-            if error is not ErrorCode.NONE:
-                done(error, outcome.reply)
+            elif error:
+                done(error, reply)
                 return
-            break
-        wanted = outcome.after
-        if wanted is None:
-            wanted = self.last_offset if outcome.records else AT_ONCE
-        if outcome.committed is not None:
-            self.once_committed(outcome.committed)
-        if wanted == AT_ONCE:
-            done(outcome.error, outcome.reply)
-        else:
-            self._after_commit(lambda error: done(error or outcome.error, outcome.reply), wanted)
-
-    def _append_all(self, outcome: Outcome[T]) -> ErrorCode:
-        records = outcome.records
-        if outcome.atomic:
-            return self._append(records, outcome.transaction)
-        error = ErrorCode.NONE
-        for start in range(0, len(records), RECORDS_PER_BATCH):
-            part = records[start : start + RECORDS_PER_BATCH]
-            error = self._append(part, outcome.transaction)
-            if error is not ErrorCode.NONE:
+            else:
                 break
-        return error
+        if wanted is None:
+            wanted = self.last_offset if records else AT_ONCE
+        if committed is not None:
+            self.once_committed(committed)
+        if wanted == AT_ONCE:
+            done(told, reply)
+        else:
+            self._after_commit(lambda error: done(error or told, reply), wanted)
+
+    def _append_in_slices(
+        self, records: Sequence[Record], transaction: TransactionalAppend | None
+    ) -> ErrorCode:
+        for start in range(0, len(records), RECORDS_PER_BATCH):
+            error = self._append(records[start : start + RECORDS_PER_BATCH], transaction)
+            if error:
+                return error
+        return ErrorCode.NONE
 
     def _append(
         self, records: Sequence[Record], transaction: TransactionalAppend | None

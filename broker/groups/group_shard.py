@@ -165,9 +165,10 @@ class GroupShard:
             return Outcome(refuse, error=ErrorCode.UNKNOWN_MEMBER_ID)
 
         def made(error: ErrorCode) -> Outcome[Done]:
-            group = self._classic(request.group_id)
-            if error is not ErrorCode.NONE or group is None:
+            if error is not ErrorCode.NONE:
                 return Outcome(joining.refuse, error=error)
+            group = self._classic(request.group_id)
+            assert group is not None
             return self._protocol.join(group, joining)
 
         now = self._scheduler.wall_ms()

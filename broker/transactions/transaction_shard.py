@@ -151,10 +151,13 @@ class TransactionShard:
         *versions: TransactionMetadata,
         error: ErrorCode = ErrorCode.NONE,
         then: Then | None = None,
+        after: int | None = None,
+        written: Callable[[ErrorCode], Outcome[T] | None] | None = None,
     ) -> Outcome[T]:
         """The next version, or two in one batch; with its commit the last one stands.
 
-        Then `then` is called, and `reply` is told, with `error`.
+        Then `then` is called, and `reply` is told, with `error`. `after` and `written` are the
+        outcome's `after` and `then`.
         """
         records = [transaction_record(transactional_id, one, self._version()) for one in versions]
         self._decided = {
@@ -162,7 +165,7 @@ class TransactionShard:
             for (_, value), one in zip(records, versions, strict=True)
         }
         committed = partial(self._committed, transactional_id, versions[-1], then)
-        return Outcome(reply, records, error, committed=committed)
+        return Outcome(reply, records, error, after, None, True, written, committed)
 
     def _committed(
         self, transactional_id: str, metadata: TransactionMetadata, then: Then | None
@@ -313,8 +316,7 @@ class TransactionShard:
 
         # One batch and one round of replication for the end and the next beginning.
         self._held.take(transaction.id)
-        outcome = self._decide(transaction.id, held.done, following, added)
-        return outcome._replace(then=written)
+        return self._decide(transaction.id, held.done, following, added, written=written)
 
     def _complete_alone(
         self, transaction: Transaction, following: TransactionMetadata
@@ -325,8 +327,7 @@ class TransactionShard:
                 again = partial(self._markers_written, transaction)
                 self._scheduler.call_later(COMPLETION_RETRY_MS, again)
 
-        outcome: Outcome[Done] = self._decide(transaction.id, nobody, following)
-        return outcome._replace(then=written)
+        return self._decide(transaction.id, nobody, following, written=written)
 
     # -- time ----------------------------------------------------------------------------------
 
@@ -348,10 +349,9 @@ class TransactionShard:
         following = decide_fence(metadata, self._version(), fresh_id, self._scheduler.wall_ms())
         if isinstance(following, Needs):
             return Outcome(following)
-        outcome: Outcome[bool | Needs] = self._decide(
-            transactional_id, True, following, then=self._send_markers
+        return self._decide(
+            transactional_id, True, following, then=self._send_markers, after=AT_ONCE
         )
-        return outcome._replace(after=AT_ONCE)
 
     def expire_ids(self) -> Outcome[None]:
         """Forget ids without a sign of life for `transactional.id.expiration.ms`."""

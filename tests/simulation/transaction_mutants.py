@@ -52,11 +52,11 @@ def markers_before_the_decision_is_replicated() -> Iterator[None]:
     def decide(self: TransactionShard, name: str, *arguments: Any, **options: Any) -> Any:
         follows = options.pop("then", None)
 
-        def then(error: ErrorCode) -> None:
+        def written(error: ErrorCode) -> None:
             if error is ErrorCode.NONE and follows is not None:
                 follows(self.transactions[name])
 
-        return real(self, name, *arguments, **options)._replace(then=then)
+        return real(self, name, *arguments, **{"written": written, **options})
 
     with patch.object(TransactionShard, "_decide", decide):
         yield
