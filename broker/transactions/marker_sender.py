@@ -64,6 +64,10 @@ class PendingMarkers:
     """Called once, when every partition has its marker; not after `cancelled`."""
     cancelled: bool = False
 
+    def cancel(self) -> None:
+        """Tell nobody any more."""
+        self.cancelled = True
+
     def settle(self, partitions: Iterable[TopicPartition]) -> None:
         """These are told."""
         for partition in partitions:
@@ -308,7 +312,7 @@ class MarkerSender:
                     partition,
                     error.name,
                 )
-                pending.cancelled = True
+                pending.cancel()
                 return
             else:
                 log.debug("%s: marker for %s: %s", pending.transactional_id, partition, error.name)

@@ -137,7 +137,7 @@ class TransactionShard:
         """Led elsewhere: the next leader sends the markers that are left."""
         sending, self._sending = self._sending, {}
         for pending in sending.values():
-            pending.cancelled = True
+            pending.cancel()
         self.transactions = {}
         self._open = OpenTransactions(self._scheduler)
         self._held.release_all()

@@ -18,8 +18,6 @@ LEFT = {
     # broker/apis and broker/replication
     **{"FetchPartition": 1, "FollowerFetch": 2, "FollowerPartition": 1, "Followers": 1},
     **{"LeaderView": 1, "PartitionRead": 2, "TopicMetrics": 8},
-    # broker/groups and broker/transactions
-    **{"ClassicGroup": 3, "ClassicMember": 8, "PendingMarkers": 1},
     # storage
     **{"CleanedTransactions": 1, "ClosedFile": 1, "Descriptors": 3, "LeaderEpochCache": 1},
     **{"LogAppendInfo": 2, "LogDirFailureChannel": 1, "LogDirState": 2, "LogSegment": 4},

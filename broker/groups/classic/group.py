@@ -21,6 +21,7 @@ from broker.groups.classic.group_state import (
     COMPLETING_REBALANCE,
     DEAD,
     EMPTY,
+    PREPARING_REBALANCE,
     STABLE,
     TRANSITIONS,
     GroupEvent,
@@ -61,11 +62,11 @@ class ClassicGroup:
         self.pending_members: dict[str, Deadline] = {}
         """Member ids that were given out and are still to join with (KIP-394)."""
         self.pending_sync: dict[str, None] = {}
-        self.new_member_added = False
+        self._has_grown = False
         self.awaiting_join_count = 0
         self._protocol_counts: dict[str, int] = {}
-        self.join_deadline: Deadline | None = None
-        self.sync_deadline: Deadline | None = None
+        self._join_deadline: Deadline | None = None
+        self._sync_deadline: Deadline | None = None
 
     # -- state ---------------------------------------------------------------------------------
 
@@ -108,6 +109,8 @@ class ClassicGroup:
         if self.leader_id is None:
             self.leader_id = member.member_id
         self.members[member.member_id] = member
+        if self.state is PREPARING_REBALANCE and self.previous_state is EMPTY:
+            self._has_grown = True
         self._count_protocols(member, 1)
         self.awaiting_join_count += member.is_awaiting_join
         self.forget_pending(member.member_id)
@@ -220,18 +223,33 @@ class ClassicGroup:
     def park_join(self, member: ClassicMember, reply: JoinReply) -> JoinReply | None:
         """Let a JoinGroup of `member` wait; returns one that waited before."""
         before = self.take_join(member)
-        member.join_reply = reply
+        member.park_join(reply)
         self.awaiting_join_count += 1
         return before
 
     def take_join(self, member: ClassicMember) -> JoinReply | None:
         """The parked JoinGroup of a member, to be answered now; None where there is none."""
-        reply = member.join_reply
-        if reply is not None:
-            member.join_reply = None
-            if member.member_id in self.members:
-                self.awaiting_join_count -= 1
+        reply = member.park_join(None)
+        if reply is not None and member.member_id in self.members:
+            self.awaiting_join_count -= 1
         return reply
+
+    def has_grown(self) -> bool:
+        """Whether members came in a first join phase since this was asked last."""
+        grown, self._has_grown = self._has_grown, False
+        return grown
+
+    def expect_joins(self, deadline: Deadline | None) -> None:
+        """The join phase ends at `deadline`, not at the one before; None: it is over."""
+        if self._join_deadline is not None:
+            self._join_deadline.cancel()
+        self._join_deadline = deadline
+
+    def expect_syncs(self, deadline: Deadline | None) -> None:
+        """As `expect_joins`, of the sync phase."""
+        if self._sync_deadline is not None:
+            self._sync_deadline.cancel()
+        self._sync_deadline = deadline
 
     def elect_joined_leader(self) -> bool:
         """Make sure that the leader is one who has joined; False where nobody has."""
@@ -262,10 +280,8 @@ class ClassicGroup:
     ) -> None:
         """A member said anew what it supports and how long it takes."""
         self._count_protocols(member, -1)
-        member.protocols = protocols
+        member.declare(protocols, rebalance_timeout_ms, session_timeout_ms)
         self._count_protocols(member, 1)
-        member.rebalance_timeout_ms = rebalance_timeout_ms
-        member.session_timeout_ms = session_timeout_ms
 
     def join_members(self) -> list[JoinGroupResponseMember]:
         """All members with their metadata, as the leader gets them."""
@@ -310,7 +326,7 @@ class ClassicGroup:
         if value.members:
             assert [m.member_id for m in value.members] == list(self.members)
             for member in value.members:
-                self.members[member.member_id].assignment = member.assignment
+                self.members[member.member_id].assign(member.assignment)
             self.fire(GroupEvent.ASSIGNED, now_ms)
             return
         assert not self.members

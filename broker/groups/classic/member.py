@@ -69,6 +69,39 @@ class ClassicMember:
         waiting = self.join_reply is not None or self.sync_reply is not None
         return waiting and not self.is_new
 
+    def declare(
+        self,
+        protocols: list[JoinGroupRequestProtocol],
+        rebalance_timeout_ms: int,
+        session_timeout_ms: int,
+    ) -> None:
+        """It said anew what it supports and how long it takes."""
+        self.protocols = protocols
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.session_timeout_ms = session_timeout_ms
+
+    def assign(self, assignment: bytes) -> None:
+        """This is its share of the current generation."""
+        self.assignment = assignment
+
+    def park_join(self, reply: JoinReply | None) -> JoinReply | None:
+        """Let a JoinGroup wait, or none any more; returns the one that waited before."""
+        before, self.join_reply = self.join_reply, reply
+        return before
+
+    def park_sync(self, reply: SyncReply | None) -> SyncReply | None:
+        """As `park_join`, of a SyncGroup."""
+        before, self.sync_reply = self.sync_reply, reply
+        return before
+
+    def watch(self, session: Deadline) -> None:
+        """Its session ends at `session`, which signs of life extend."""
+        self.session = session
+
+    def become_known(self) -> None:
+        """Its first JoinGroup is being answered: from now on it can send heartbeats."""
+        self.is_new = False
+
     def metadata(self, protocol_name: str) -> bytes:
         """What it sent along with `protocol_name`; KeyError where it does not know that."""
         for protocol in self.protocols:

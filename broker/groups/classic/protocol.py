@@ -139,8 +139,6 @@ class ClassicProtocol:
             protocols=request.protocols,
             is_new=True,
         )
-        if group.state is PREPARING_REBALANCE and group.previous_state is EMPTY:
-            group.new_member_added = True
         group.add(member)
         group.park_join(member, joining.reply)
         # It has no member id and sends no heartbeats yet; and a parked connection that is gone
@@ -175,7 +173,7 @@ class ClassicProtocol:
         assert instance_id is not None
         log.info("group %s: %s of %s is now %s", group.group_id, old_id, instance_id, new_id)
         old = group.members[old_id]
-        self._fence(group, old)
+        self._rebalancer.refuse_parked(group, old, ErrorCode.FENCED_INSTANCE_ID, old_id)
         member = group.replace_static_member(instance_id, old_id, new_id)
         self._rebalancer.extend_session(group, member)
         self._park(group, joining, member)
@@ -189,15 +187,6 @@ class ClassicProtocol:
                 group, f"static member {instance_id} has a new member id"
             )
         return self._rebalancer.maybe_complete(group)
-
-    def _fence(self, group: ClassicGroup, member: ClassicMember) -> None:
-        join_reply, sync_reply = group.take_join(member), member.sync_reply
-        member.sync_reply = None
-        error = ErrorCode.FENCED_INSTANCE_ID
-        if join_reply is not None:
-            join_reply(join_refusal(error, member.member_id))
-        if sync_reply is not None:
-            sync_reply(sync_refusal(error))
 
     def _go_on_as(
         self, group: ClassicGroup, joining: Joining, old: ClassicMember, member: ClassicMember
@@ -258,7 +247,7 @@ class ClassicProtocol:
                 lambda error: reply(sync_refusal(error) if error else response),
                 after=group.record_offset,
             )
-        superseded, member.sync_reply = member.sync_reply, reply
+        superseded = member.park_sync(reply)
         if superseded is not None:
             superseded(sync_refusal(ErrorCode.REBALANCE_IN_PROGRESS))
         if member.member_id == group.leader_id:

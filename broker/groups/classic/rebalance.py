@@ -61,7 +61,8 @@ class Rebalancer:
     ) -> None:
         """The member is alive: expect its next sign within its session time-out."""
         if member.session is None:
-            member.session = self._deadline(partial(self._expire_session, group, member))
+            member.watch(self._deadline(partial(self._expire_session, group, member)))
+        assert member.session is not None
         member.session.extend(member.session_timeout_ms if timeout_ms is None else timeout_ms)
 
     def expect_pending(self, group: ClassicGroup, member_id: str, session_timeout_ms: int) -> None:
@@ -91,13 +92,18 @@ class Rebalancer:
         """Take a member out and answer what it has parked: it may join again as a new one."""
         member = group.members.get(member_id)
         if member is not None:
-            join_reply, sync_reply = group.take_join(member), member.sync_reply
-            member.sync_reply = None
-            if join_reply is not None:
-                join_reply(join_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
-            if sync_reply is not None:
-                sync_reply(sync_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
+            self.refuse_parked(group, member, ErrorCode.UNKNOWN_MEMBER_ID)
         group.remove(member_id)
+
+    def refuse_parked(
+        self, group: ClassicGroup, member: ClassicMember, error: ErrorCode, member_id: str = ""
+    ) -> None:
+        """Answer `error` to what the member has parked, with `member_id` to a JoinGroup."""
+        join_reply, sync_reply = group.take_join(member), member.park_sync(None)
+        if join_reply is not None:
+            join_reply(join_refusal(error, member_id))
+        if sync_reply is not None:
+            sync_reply(sync_refusal(error))
 
     def _maybe_complete_after_removal(self, group: ClassicGroup) -> Outcome[Done]:
         """Somebody is gone for whom the join phase may have waited."""
@@ -124,8 +130,7 @@ class Rebalancer:
         if group.state is COMPLETING_REBALANCE:
             self.fail_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS)
         group.pending_sync.clear()
-        if group.sync_deadline is not None:
-            group.sync_deadline.cancel()
+        group.expect_syncs(None)
         initial = group.state is EMPTY
         group.fire(GroupEvent.REBALANCE, self._scheduler.wall_ms())
         log.info(
@@ -149,10 +154,9 @@ class Rebalancer:
     def _end_join_phase_in(
         self, group: ClassicGroup, delay_ms: int, end: Callable[[], Outcome[Done]]
     ) -> Outcome[Done]:
-        if group.join_deadline is not None:
-            group.join_deadline.cancel()
-        group.join_deadline = self._deadline(end)
-        group.join_deadline.extend(delay_ms)
+        deadline = self._deadline(end)
+        group.expect_joins(deadline)
+        deadline.extend(delay_ms)
         return NOTHING
 
     def _delay_first_generation(
@@ -161,9 +165,8 @@ class Rebalancer:
         """Wait `delay_ms`; again as long as members keep coming, up to the rebalance time-out."""
 
         def end() -> Outcome[Done]:
-            if not group.new_member_added or remaining_ms == 0:
+            if remaining_ms == 0 or not group.has_grown():
                 return self._complete_join(group)
-            group.new_member_added = False
             delay = min(self._config.group_initial_rebalance_delay_ms, remaining_ms)
             return self._delay_first_generation(group, delay, max(remaining_ms - delay_ms, 0))
 
@@ -171,9 +174,7 @@ class Rebalancer:
 
     def _complete_join(self, group: ClassicGroup) -> Outcome[Done]:
         """End the join phase: drop who has not come, and tell the others the new generation."""
-        if group.join_deadline is not None:
-            group.join_deadline.cancel()
-            group.join_deadline = None
+        group.expect_joins(None)
         if group.state is not PREPARING_REBALANCE:
             return NOTHING
         absent = [m for m in group.members.values() if not m.is_awaiting_join and not m.is_static]
@@ -209,7 +210,7 @@ class Rebalancer:
         )
         for member in list(group.members.values()):
             self.extend_session(group, member)
-            member.is_new = False
+            member.become_known()
         self._expect_syncs(group)
         for member in list(group.members.values()):
             reply = group.take_join(member)
@@ -246,20 +247,21 @@ class Rebalancer:
                 self.remove_member(group, member_id)
             return self.prepare(group, "members did not sync in time")
 
-        group.sync_deadline = self._deadline(evict)
-        group.sync_deadline.extend(group.rebalance_timeout_ms)
+        deadline = self._deadline(evict)
+        group.expect_syncs(deadline)
+        deadline.extend(group.rebalance_timeout_ms)
 
     def synced(self, group: ClassicGroup, member: ClassicMember) -> None:
         """The member has sent its SyncGroup; the phase is over when all have."""
         group.pending_sync.pop(member.member_id, None)
-        if not group.pending_sync and group.sync_deadline is not None:
-            group.sync_deadline.cancel()
+        if not group.pending_sync:
+            group.expect_syncs(None)
 
     def fail_assignment(self, group: ClassicGroup, error: ErrorCode) -> None:
         """There is no assignment for those who wait for one."""
         for member in list(group.members.values()):
-            member.assignment = b""
-            reply, member.sync_reply = member.sync_reply, None
+            member.assign(b"")
+            reply = member.park_sync(None)
             if reply is not None:
                 self.extend_session(group, member)
                 reply(sync_refusal(error))
@@ -268,7 +270,7 @@ class Rebalancer:
         """The generation is in the log: when it is committed, all who wait get their share."""
         waiting: list[tuple[SyncReply, SyncGroupResponse]] = []
         for member in group.members.values():
-            reply, member.sync_reply = member.sync_reply, None
+            reply = member.park_sync(None)
             if reply is not None:
                 waiting.append((reply, self.assigned(group, member)))
                 self.extend_session(group, member)
@@ -300,18 +302,11 @@ class Rebalancer:
     def bury(self, group: ClassicGroup, error: ErrorCode) -> None:
         """The group is deleted or led elsewhere: stop its timers, answer `error` to who waits."""
         group.fire(GroupEvent.REMOVED, self._scheduler.wall_ms())
-        if group.join_deadline is not None:
-            group.join_deadline.cancel()
-        if group.sync_deadline is not None:
-            group.sync_deadline.cancel()
+        group.expect_joins(None)
+        group.expect_syncs(None)
         for member_id in list(group.pending_members):
             group.forget_pending(member_id)
         for member in list(group.members.values()):
             if member.session is not None:
                 member.session.cancel()
-            join_reply, sync_reply = group.take_join(member), member.sync_reply
-            member.sync_reply = None
-            if join_reply is not None:
-                join_reply(join_refusal(error, member.member_id))
-            if sync_reply is not None:
-                sync_reply(sync_refusal(error))
+            self.refuse_parked(group, member, error, member.member_id)

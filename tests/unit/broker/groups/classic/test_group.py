@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from broker.groups.classic.group import ClassicGroup
@@ -12,10 +14,12 @@ from broker.groups.classic.group_state import (
     GroupEvent,
 )
 from broker.groups.classic.member import ClassicMember
+from broker.groups.deadline import Deadline
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.join_group import JoinGroupRequestProtocol
 from tests.clients.group_conversation import subscription
+from tests.simulation.sim_scheduler import SimScheduler
 
 
 def member(member_id: str, *protocols: str, instance: str | None = None) -> ClassicMember:
@@ -185,3 +189,32 @@ def test_the_rebalance_time_out_is_the_longest_that_was_asked_for() -> None:
     group.members["b"].rebalance_timeout_ms = 5_000
     assert group.rebalance_timeout_ms == 5_000
     assert ClassicGroup("g").rebalance_timeout_ms == 0
+
+
+def test_only_who_comes_in_a_first_join_phase_lets_the_group_grow() -> None:
+    group = group_of(member("a"))
+    assert not group.has_grown(), "who makes the group's first rebalance is waited for anyway"
+    group.fire(GroupEvent.REBALANCE, 0)
+    group.add(member("b"))
+    assert group.has_grown() and not group.has_grown()
+    group.fire(GroupEvent.JOINED, 0)
+    group.fire(GroupEvent.REBALANCE, 0)
+    group.add(member("c"))
+    assert not group.has_grown()
+
+
+def test_a_phase_has_one_deadline() -> None:
+    scheduler = SimScheduler()
+    reached: list[str] = []
+    group = group_of(member("a"))
+    for expect in (group.expect_joins, group.expect_syncs):
+        for name in ("first", "second"):
+            deadline = Deadline(scheduler, partial(reached.append, name))
+            expect(deadline)
+            deadline.extend(10)
+        scheduler.run_for(10)
+        assert reached == ["second"]
+        reached.clear()
+        deadline.extend(10)
+        expect(None)
+        assert scheduler.pending() == 0

@@ -43,15 +43,21 @@ def test_order_and_metadata_of_protocols_matter() -> None:
     assert not one.matches([JoinGroupRequestProtocol("a", b"x"), one.protocols[1]])
 
 
+def nobody(_: object) -> None: ...
+
+
 def test_who_waits_cannot_expire_unless_it_is_new() -> None:
     one = member("a")
     assert not one.satisfies_heartbeat
-    one.join_reply = lambda _: None
+    assert one.park_join(nobody) is None
     assert one.satisfies_heartbeat
     one.is_new = True
     assert not one.satisfies_heartbeat
-    one.is_new, one.join_reply, one.sync_reply = False, None, lambda _: None
+    one.become_known()
     assert one.satisfies_heartbeat
+    assert one.park_join(None) is nobody and not one.satisfies_heartbeat
+    assert one.park_sync(nobody) is None and one.satisfies_heartbeat
+    assert one.park_sync(None) is nobody and not one.satisfies_heartbeat
 
 
 def test_from_its_record_and_back() -> None:
