@@ -16,7 +16,7 @@ Follows KIP-595, KIP-630, KIP-836, KIP-853, KIP-996 and Kafka's `KafkaRaftClient
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from controller.metadata.snapshot import SnapshotId
 from controller.raft import raft_messages as m
@@ -35,6 +35,7 @@ from protocol.messages.fetch import FetchRequest
 from storage.ports import Scheduler
 
 Respond = Callable[[Any], None]
+T = TypeVar("T")
 
 _TOPIC = METADATA_PARTITION.topic
 
@@ -104,7 +105,9 @@ class RaftApis:
         own = (bytes(16), self._settings.directory_id)
         return voter_id != self._settings.node_id or directory_id not in own
 
-    def _vote(self, context: RequestContext, request: Any, respond: Respond) -> None:
+    def _vote(
+        self, _context: RequestContext, request: voting.VoteRequest, respond: Respond
+    ) -> None:
         refusal = self._refusal(request)
         if refusal is not ErrorCode.NONE:
             respond(voting.VoteResponse(refusal))
@@ -136,7 +139,9 @@ class RaftApis:
         )
         self._raft.receive(m.Received(asked.replica_id, vote, answered))
 
-    def _vote_fault(self, request: Any, asked: Any) -> ErrorCode:
+    def _vote_fault(
+        self, request: voting.VoteRequest, asked: voting.VoteRequestPartitionData
+    ) -> ErrorCode:
         if asked.last_offset < 0 or asked.last_offset_epoch < 0:
             return ErrorCode.INVALID_REQUEST
         # A candidate has raised its epoch above all that its log has; a prospective has not.
@@ -151,7 +156,9 @@ class RaftApis:
             return ErrorCode.INVALID_VOTER_KEY
         return ErrorCode.NONE
 
-    def _begin(self, context: RequestContext, request: Any, respond: Respond) -> None:
+    def _begin(
+        self, _context: RequestContext, request: begin.BeginQuorumEpochRequest, respond: Respond
+    ) -> None:
         def answer(code: ErrorCode, error: ErrorCode, epoch: int, leader_id: int | None) -> None:
             if code is not ErrorCode.NONE:
                 respond(begin.BeginQuorumEpochResponse(code))
@@ -168,9 +175,11 @@ class RaftApis:
         asked = request.topics[0].partitions[0]
         is_stranger = self._is_for_another(request.voter_id, asked.voter_directory_id)
         message = m.BeginQuorumEpoch(asked.leader_epoch, asked.leader_id)
-        self._epoch_request(asked, message, is_stranger, answer)
+        self._epoch_request(message, is_stranger, answer)
 
-    def _end(self, context: RequestContext, request: Any, respond: Respond) -> None:
+    def _end(
+        self, context: RequestContext, request: end.EndQuorumEpochRequest, respond: Respond
+    ) -> None:
         def answer(code: ErrorCode, error: ErrorCode, epoch: int, leader_id: int | None) -> None:
             if code is not ErrorCode.NONE:
                 respond(end.EndQuorumEpochResponse(code))
@@ -191,11 +200,10 @@ class RaftApis:
         else:
             successors = tuple(asked.preferred_successors)
         message = m.EndQuorumEpoch(asked.leader_epoch, asked.leader_id, successors)
-        self._epoch_request(asked, message, False, answer)
+        self._epoch_request(message, False, answer)
 
     def _epoch_request(
         self,
-        asked: Any,
         message: m.BeginQuorumEpoch | m.EndQuorumEpoch,
         is_for_another: bool,
         answer: Callable[[ErrorCode, ErrorCode, int, int | None], None],
@@ -220,13 +228,20 @@ class RaftApis:
 
         raft.receive(m.Received(message.leader_id, message, answered))
 
-    def _node_endpoints(self, cls: Any, leader_id: int | None) -> list[Any]:
+    def _node_endpoints(
+        self, endpoint: Callable[[int, str, int], T], leader_id: int | None
+    ) -> list[T]:
         address = None if leader_id is None else self._settings.voter_endpoints.get(leader_id)
-        return [] if address is None else [cls(leader_id, *address)]
+        return [] if leader_id is None or address is None else [endpoint(leader_id, *address)]
 
     # --- snapshots -----------------------------------------------------------------------------
 
-    def _fetch_snapshot(self, context: RequestContext, request: Any, respond: Respond) -> None:
+    def _fetch_snapshot(
+        self,
+        _context: RequestContext,
+        request: snapshots.FetchSnapshotRequest,
+        respond: Respond,
+    ) -> None:
         if request.cluster_id not in (None, self._settings.cluster_id):
             respond(snapshots.FetchSnapshotResponse(0, ErrorCode.INCONSISTENT_CLUSTER_ID))
             return
@@ -286,7 +301,7 @@ class RaftApis:
         epoch: int,
         leader_id: int | None,
         reply: m.SnapshotReply | None = None,
-    ) -> Any:
+    ) -> snapshots.FetchSnapshotResponse:
         partition = snapshots.FetchSnapshotResponsePartitionSnapshot(
             0, code, current_leader=snapshots.LeaderIdAndEpoch(_id(leader_id), epoch)
         )
@@ -300,7 +315,9 @@ class RaftApis:
 
     # --- DescribeQuorum ------------------------------------------------------------------------
 
-    def _describe(self, context: RequestContext, request: Any, respond: Respond) -> None:
+    def _describe(
+        self, _context: RequestContext, request: describe.DescribeQuorumRequest, respond: Respond
+    ) -> None:
         topics = request.topics
         leading = self._raft.leading
         if not _is_metadata_partition(topics):
@@ -327,7 +344,7 @@ class RaftApis:
         topic = describe.DescribeQuorumResponseTopicData(_TOPIC, [partition])
         respond(describe.DescribeQuorumResponse(topics=[topic], nodes=nodes))
 
-    def _replica(self, replica_id: int, progress: ReplicaProgress) -> Any:
+    def _replica(self, replica_id: int, progress: ReplicaProgress) -> describe.ReplicaState:
         if replica_id == self._settings.node_id:
             now_ms = self._scheduler.wall_ms()
             return describe.ReplicaState(
@@ -374,7 +391,9 @@ def _is_metadata_partition(topics: list[Any]) -> bool:
     return bool(name == _TOPIC and index == METADATA_PARTITION.partition)
 
 
-def _describe_refusal(topics: list[Any], code: ErrorCode) -> Any:
+def _describe_refusal(
+    topics: list[describe.DescribeQuorumRequestTopicData], code: ErrorCode
+) -> describe.DescribeQuorumResponse:
     return describe.DescribeQuorumResponse(
         topics=[
             describe.DescribeQuorumResponseTopicData(

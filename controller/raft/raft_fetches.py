@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from controller.raft import raft_messages as m
 from controller.raft.raft_client import RaftClient
@@ -36,6 +36,9 @@ VERSION_WITH_REPLICA_STATE = 15
 VERSION_WITH_LEADER_ENDPOINT = 17
 
 
+Respond = Callable[[fetching.FetchResponse], None]
+
+
 class RequestContext(Protocol):
     """What a handler needs to know of the connection."""
 
@@ -53,7 +56,7 @@ class _Asked:
     max_wait_ms: int
     high_watermark: int
     """What its sender knows to be committed."""
-    respond: Callable[[Any], None]
+    respond: Respond
     version: int
     timer: Timer | None = None
 
@@ -79,7 +82,9 @@ class RaftFetches:
             return self._log.voters.directory_of(replica_id)
         return self._directories.get(replica_id, bytes(16))
 
-    def handle(self, context: RequestContext, request: Any, respond: Callable[[Any], None]) -> None:
+    def handle(
+        self, context: RequestContext, request: fetching.FetchRequest, respond: Respond
+    ) -> None:
         """Answer, now or later, through `respond`."""
         version = context.api_version
         if request.cluster_id not in (None, self._settings.cluster_id):
@@ -204,7 +209,9 @@ class RaftFetches:
         reply = m.FetchReply(message.epoch, self._settings.node_id, high_watermark, fetched)
         asked.respond(self._response(reply, records, asked.version))
 
-    def _response(self, reply: m.FetchReply, records: bytes, version: int) -> Any:
+    def _response(
+        self, reply: m.FetchReply, records: bytes, version: int
+    ) -> fetching.FetchResponse:
         partition = self._partition(ErrorCode.NONE, reply.epoch, reply.leader_id)
         if reply.high_watermark is not None:
             partition.high_watermark = reply.high_watermark
@@ -215,11 +222,15 @@ class RaftFetches:
             partition.snapshot_id = fetching.SnapshotId(*reply.snapshot)
         return self._whole(partition, reply.leader_id, version)
 
-    def _refusal(self, code: ErrorCode, reply: m.EpochReply, version: int) -> Any:
+    def _refusal(
+        self, code: ErrorCode, reply: m.EpochReply, version: int
+    ) -> fetching.FetchResponse:
         partition = self._partition(code, reply.epoch, reply.leader_id)
         return self._whole(partition, reply.leader_id, version)
 
-    def _partition(self, code: ErrorCode, epoch: int, leader_id: int | None) -> Any:
+    def _partition(
+        self, code: ErrorCode, epoch: int, leader_id: int | None
+    ) -> fetching.PartitionData:
         return fetching.PartitionData(
             partition_index=METADATA_PARTITION.partition,
             error_code=code,
@@ -229,7 +240,9 @@ class RaftFetches:
             records=b"",
         )
 
-    def _whole(self, partition: Any, leader_id: int | None, version: int) -> Any:
+    def _whole(
+        self, partition: fetching.PartitionData, leader_id: int | None, version: int
+    ) -> fetching.FetchResponse:
         nodes = []
         knows = leader_id is not None and leader_id in self._settings.voter_endpoints
         if knows and version >= VERSION_WITH_LEADER_ENDPOINT:
@@ -241,11 +254,11 @@ class RaftFetches:
         return fetching.FetchResponse(responses=[topic], node_endpoints=nodes)
 
 
-def _is_metadata_partition(topics: list[Any], version: int) -> bool:
+def _is_metadata_partition(topics: list[fetching.FetchTopic], version: int) -> bool:
     if len(topics) != 1 or len(topics[0].partitions) != 1:
         return False
     if version >= VERSION_WITH_IDS:
         right = topics[0].topic_id == METADATA_TOPIC_ID
     else:
         right = topics[0].topic == METADATA_PARTITION.topic
-    return bool(right and topics[0].partitions[0].partition == METADATA_PARTITION.partition)
+    return right and topics[0].partitions[0].partition == METADATA_PARTITION.partition

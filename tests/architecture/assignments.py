@@ -187,7 +187,7 @@ class Project:
             return self.name_in(self.modules[module], name)
         if whole in self._packages:
             return (Known(MODULE, ((Known(whole),),)),)
-        return (Known(CLASS, ((Known(name or module),),)),)
+        return UNKNOWN if name == "Any" else (Known(CLASS, ((Known(name or module),),)),)
 
     def function(self, module: _Module, node: FunctionNode) -> Types:
         """A function as a value: what calling it gives."""
