@@ -21,7 +21,6 @@ from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed, BlockingClient, accepts
 from protocol.errors import ProtocolError
 
-DEFAULT_BOOTSTRAP = "localhost:9092"
 DEFAULT_PORT = 9092
 TIMEOUT_S = 5.0
 WATCH_INTERVAL_S = 2.0

@@ -38,7 +38,6 @@ class ConnectionQuotas:
         self.max_connections_per_ip = max_connections_per_ip
         self.per_ip_overrides = dict(per_ip_overrides or {})
         self.total = 0
-        self.rejected_per_ip = 0
         self._inter_broker_listener = inter_broker_listener
         self._room = room
         self._listener_limits: dict[str, int] = {}
