@@ -81,14 +81,16 @@ class DescribeLogDirsApi:
                 continue
             topic = topics.setdefault(name, DescribeLogDirsTopic(name))
             lag = max(log.high_watermark - log.log_end_offset, 0)
-            topic.partitions.append(DescribeLogDirsPartition(index, log.size_bytes, lag))
+            topic.partitions.append(DescribeLogDirsPartition(index, log.segments.size_bytes, lag))
         for log, current in self._logs.future_logs_in(log_dir):
             name, index = log.partition
             if wanted is not None and (name, index) not in wanted:
                 continue
             topic = topics.setdefault(name, DescribeLogDirsTopic(name))
             lag = NO_LAG if current is None else current.log_end_offset - log.log_end_offset
-            topic.partitions.append(DescribeLogDirsPartition(index, log.size_bytes, lag, True))
+            topic.partitions.append(
+                DescribeLogDirsPartition(index, log.segments.size_bytes, lag, True)
+            )
         return DescribeLogDirsResult(
             0, log_dir, list(topics.values()), usage.total_bytes, usage.usable_bytes
         )

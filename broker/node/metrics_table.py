@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SERVER = "kafka_server_replicamanager"
 _LOG_VALUES: tuple[tuple[str, str, Callable[[UnifiedLog], int]], ...] = (
-    ("size", "Bytes of a partition's log", lambda log: log.size_bytes),
+    ("size", "Bytes of a partition's log", lambda log: log.segments.size_bytes),
     ("logstartoffset", "First offset of a partition's log", lambda log: log.log_start_offset),
     ("logendoffset", "Offset after a partition's last record", lambda log: log.log_end_offset),
 )

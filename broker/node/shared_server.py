@@ -31,7 +31,7 @@ from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import Filesystem
 from storage.log.closed_files import UNLIMITED
 from storage.log.log_dir_failure import LogDirFailureChannel
-from storage.log.unified_log import LogEnvironment
+from storage.log.log_environment import LogEnvironment
 from storage.log_config import LogConfig
 from storage.ports import Blocking, Network, Scheduler
 

@@ -12,8 +12,9 @@ from broker.metrics import TopicMetrics
 from broker.replication.partition_reads import NO_EPOCH, PartitionReads
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from protocol.errors import ErrorCode
+from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_append_info import AppendOrigin, LogAppendInfo
-from storage.log.log_validator import Look, LookedAt
+from storage.log.log_validator import Look, LookedAt, look_before_append
 from storage.log.plain_append import PreparedAppend
 from storage.log.verification_state import VerificationGuard
 
@@ -81,7 +82,11 @@ class PartitionAppends(PartitionReads):
         came of it; None where it needs none, or will not be appended."""
         if not self.is_leader or (self.is_internal and not internal_allowed):
             return None
-        return self.log.look_before_append(records, now_ms)
+        log = self.log
+        if not log.looks_at_records:
+            return None
+        allocate = log.environment.allocate
+        return look_before_append(records, log.config, now_ms, str(log.partition), allocate)
 
     def append_plain(self, records: memoryview, required_acks: int) -> int:
         """Append a plain batch: its first offset; -1, nothing done: `append_as_leader` tells."""
@@ -133,7 +138,8 @@ class PartitionAppends(PartitionReads):
             return self.check_leader_epoch(NO_EPOCH)
         if not self._has_enough_isr():
             return ErrorCode.NOT_ENOUGH_REPLICAS
-        info = self.log.append_end_txn_marker(
+        info = append_end_txn_marker(
+            self.log,
             marker.producer_id,
             marker.producer_epoch,
             marker.coordinator_epoch,
@@ -153,7 +159,7 @@ class PartitionAppends(PartitionReads):
         for the transaction has begun here. An ErrorCode where this is not the leader."""
         if not self.is_leader:
             return self.check_leader_epoch(NO_EPOCH)
-        return self.log.maybe_start_transaction_verification(
+        return self.log.start_verification(
             producer_id, sequence, producer_epoch, supports_epoch_bump
         )
 

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from broker.replication.followers import Followers
 from protocol.errors import ErrorCode
 from protocol.record_batch import CorruptBatch
+from storage.log.aborted_lookup import aborted_in
 from storage.log.fetch_data import TimestampAndOffset
 from storage.log.file_records import FileRecords
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.sliced_work import Steps
+from storage.log.time_lookup import look_up_by_time
 from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
 
@@ -124,7 +126,7 @@ class PartitionReads:
         if read.error or read.withheld or read.diverging_epoch is not None:
             return read
         try:
-            read.aborted = self.log.aborted_in(fetch_offset, read.records) if read.size else ()
+            read.aborted = aborted_in(self.log, fetch_offset, read.records) if read.size else ()
         except CorruptBatch:
             return PartitionRead(ErrorCode.CORRUPT_MESSAGE)
         except LogDirFailure:
@@ -260,7 +262,7 @@ class PartitionReads:
     def offset_by_time(self, timestamp: int) -> Steps[TimestampAndOffset | None | ErrorCode]:
         """The first record at or after `timestamp` (ms), or by one of ListOffsets' names."""
         try:
-            return (yield from self.log.look_up_by_time(timestamp))
+            return (yield from look_up_by_time(self.log, timestamp))
         except LogDirFailure:
             return ErrorCode.KAFKA_STORAGE_ERROR
         except CorruptBatch:

@@ -165,12 +165,12 @@ class ReplicaMover:
             # which nothing is appended.
             self._take(move, records if isinstance(records, bytes) else records.read())
             return
-        cut = log.truncations
+        cut = log.flusher.truncations
 
         def done(data: bytes | None, error: Exception | None) -> None:
             if not self._is_live(move):
                 return
-            if data is None or log.truncations != cut or move.partition.log is not log:
+            if data is None or log.flusher.truncations != cut or move.partition.log is not log:
                 _log.warning("%r: a read for the move failed: %s", move.partition, error)
                 self._again(move, RETRY_MS if error else 0)
             else:

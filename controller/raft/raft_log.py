@@ -29,6 +29,7 @@ from storage.log.checkpoints import encode_partition_metadata
 from storage.log.fetch_data import FetchDataInfo
 from storage.log.log_append_info import LogAppendInfo
 from storage.log.log_environment import LogEnvironment
+from storage.log.retention import delete_segments_before_log_start
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition
@@ -151,7 +152,7 @@ class RaftLog:
     @property
     def size_bytes(self) -> int:
         """Bytes of batches on disk."""
-        return self._log.size_bytes
+        return self._log.segments.size_bytes
 
     def epoch_index(self) -> EpochIndex:
         """The log as Raft needs it."""
@@ -380,7 +381,7 @@ class RaftLog:
         if self.snapshots:
             self._log.roll()
             self._log.increment_log_start_offset(self.snapshots[0].end_offset)
-            self._log.delete_segments_before_log_start()
+            delete_segments_before_log_start(self._log)
         self._drop_snapshots(doomed)
         return self.start_offset
 

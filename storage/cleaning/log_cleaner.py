@@ -233,9 +233,9 @@ class LogCleaner:
 
     def _begin(self, found: LogToClean) -> None:
         log = found.log
-        one = _Round(log, log.directory, found.first_dirty_offset, log.truncations)
+        one = _Round(log, log.directory, found.first_dirty_offset, log.flusher.truncations)
         self._running[log.partition] = one
-        log.being_cleaned = True
+        log.set_being_cleaned(True)
         _log.debug("cleaning %s from offset %d", log.partition, found.first_dirty_offset)
         self._runner.submit(
             self._job(found), lambda result, error: self._written(one, result, error)
@@ -316,7 +316,7 @@ class LogCleaner:
             self._stopped
             or one.given_up
             or one.is_gone
-            or log.truncations != one.truncations
+            or log.flusher.truncations != one.truncations
             or not log.config.compact
         )
 
@@ -390,5 +390,5 @@ class LogCleaner:
         self._look_soon()
 
     def _end(self, one: _Round) -> None:
-        one.log.being_cleaned = False
+        one.log.set_being_cleaned(False)
         self._running.pop(one.log.partition, None)

@@ -92,6 +92,7 @@ class LogCleanerManager:
     def settle(self, logs: Iterable[UnifiedLog]) -> None:
         """Forget logs that are gone, and take truncations into account."""
         present = {(log.log_dir, log.partition): log for log in logs}
+        cuts = {log: log.flusher.take_truncation() for log in present.values()}
         for path, known in self._known.items():
             changed = False
             for partition, clean in list(known.items()):
@@ -99,13 +100,11 @@ class LogCleanerManager:
                 if log is None or log.topic_id != clean.topic_id:
                     del known[partition]
                     changed = True
-                elif log.truncated_to is not None and log.truncated_to < clean.offset:
-                    clean.offset = log.truncated_to
+                elif (cut := cuts[log]) is not None and cut < clean.offset:
+                    clean.offset = cut
                     changed = True
             if changed:
                 self._write(path)
-        for log in present.values():
-            log.truncated_to = None
 
     def done(self, log: UnifiedLog, offset: int) -> None:
         """The log was cleaned up to `offset`, and its folder says so."""

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
+from storage.filesystem import Filesystem
+from storage.log.checkpoints import PARTITION_METADATA
 from storage.log.log_dir_failure import LogDirFailure, is_lack_of_descriptors
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
@@ -73,7 +75,7 @@ class FutureLogs:
         environment = self._environment
         try:
             environment.filesystem.make_dirs(directory)
-            current.copy_topic_id(directory)
+            _copy_topic_id(environment.filesystem, current.directory, directory)
             log = UnifiedLog(
                 environment,
                 log_dir,
@@ -128,3 +130,10 @@ class FutureLogs:
         for log in self._logs.values():
             if log.partition.topic == topic:
                 log.update_config(config)
+
+
+def _copy_topic_id(filesystem: Filesystem, source: str, target: str) -> None:
+    """Put the file that names the topic, if there is one, into another folder. Raises OSError."""
+    path = f"{source}/{PARTITION_METADATA}"
+    if filesystem.exists(path):
+        filesystem.replace_atomically(f"{target}/{PARTITION_METADATA}", filesystem.read(path))

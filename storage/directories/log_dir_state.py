@@ -71,7 +71,7 @@ class LogDirState:
         return kept | {
             partition: log.log_start_offset
             for partition, log in self.logs.items()
-            if log.log_start_offset > log.segment_base_offsets[0]
+            if log.log_start_offset > log.segments.first.base_offset
         }
 
     def watermarks(self) -> Offsets:

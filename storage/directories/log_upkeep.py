@@ -18,7 +18,7 @@ from storage.directories.log_manager_settings import LogManagerSettings
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.log_environment import LogEnvironment
 from storage.log.refusal import LONG_MAX
-from storage.log.retention import Breaches
+from storage.log.retention import Breaches, delete_old_segments
 from storage.log.unified_log import UnifiedLog
 
 _LOGS_A_GO = 50
@@ -143,7 +143,7 @@ class LogUpkeep:
             log.give_back_unused_room()
             if log.being_cleaned:
                 return
-            found = log.delete_old_segments(now_ms)
+            found = delete_old_segments(log, now_ms)
         except LogDirFailure:
             return  # the directory is offline with all its logs; everybody was told
         if found.total:
@@ -154,9 +154,9 @@ class LogUpkeep:
 
     def _flush_due(self) -> None:
         for log in self._logs():
-            log.flush_if_due()
+            log.flusher.flush_if_due(log.config.flush_ms)
 
     def _remove_expired_producers(self) -> None:
         now_ms = self._environment.scheduler.wall_ms()
         for log in self._logs():
-            log.remove_expired_producers(now_ms)
+            log.producer_state.remove_expired(now_ms)

@@ -52,7 +52,8 @@ class LogsClosing:
             log = waiting.pop()
             self._under_way += 1
             try:
-                if log.begin_close(partial(self._flushed, waiting)):
+                done = partial(self._flushed, waiting)
+                if not log.offline and log.flusher.begin_close(done):
                     return
             except (LogDirFailure, CorruptBatch):
                 pass  # `close_directory` meets it again, and leaves no marker

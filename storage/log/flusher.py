@@ -1,7 +1,8 @@
 """What of a partition's log is on disk for sure, and the flushes that bring the rest there.
 
-Owns the recovery point and the flushes under way. Never: knows what the log has: where it ends is
-told with each call. fsync goes through `Blocking`, except where a caller has to wait for it.
+Owns the recovery point, the flushes under way, and how far the log was cut; writes what a clean
+stop leaves. Never: decides what the log has. fsync goes through `Blocking`, except where a caller
+has to wait for it.
 
 The flushing half of Kafka's `UnifiedLog` 4.3.
 """
@@ -15,15 +16,18 @@ from storage.log.leader_epoch_cache import LeaderEpochCache
 from storage.log.local_log import LocalLog
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.log_environment import LogEnvironment
+from storage.log.producer_state import ProducerStateManager
+from storage.log.refusal import LONG_MAX
 
 Flushed = Callable[[Exception | None], None]
 """Told that a flush has ended, and its error."""
 
 
 class Flusher:
-    """The flushes of one log. `end` is the log's end offset, as it is at the call."""
+    """The flushes of one log."""
 
     __slots__ = (
+        "_end",
         "_environment",
         "_failed",
         "_flushed_at_ms",
@@ -31,6 +35,8 @@ class Flusher:
         "_leader_epochs",
         "_local",
         "_order",
+        "_producers",
+        "_truncated_to",
         "_unflushed_messages",
         "recovery_point",
         "truncations",
@@ -41,18 +47,23 @@ class Flusher:
         environment: LogEnvironment,
         local: LocalLog,
         leader_epochs: LeaderEpochCache,
+        producers: ProducerStateManager,
+        end: Callable[[], int],
         failed: Callable[[str, OSError], LogDirFailure],
         recovery_point: int,
     ) -> None:
-        """The log was opened, and is on disk up to `recovery_point`. `failed(doing, error)` takes
-        its directory offline."""
+        """The log was opened, and is on disk up to `recovery_point`. `end()` is where it ends now;
+        `failed(doing, error)` takes its directory offline."""
         self._environment = environment
         self._local = local
         self._leader_epochs = leader_epochs
+        self._producers = producers
+        self._end = end
         self._failed = failed
         self.recovery_point = recovery_point
         self.truncations = 0
         """Another number each time that the log was cut at its end."""
+        self._truncated_to: int | None = None
         self._flushed_at_ms = environment.scheduler.monotonic_ms()
         self._unflushed_messages = 0
         self._order = FlushOrder()
@@ -64,25 +75,35 @@ class Flusher:
         self.truncations += 1
         self._handed_over = 0
         self.recovery_point = min(self.recovery_point, end)
+        self._truncated_to = end if self._truncated_to is None else min(self._truncated_to, end)
 
-    def count(self, messages: int) -> int:
-        """So many messages more were appended; gives how many were since the last flush."""
+    def take_truncation(self) -> int | None:
+        """The lowest offset that the log was cut to since the last call, for the cleaner."""
+        offset, self._truncated_to = self._truncated_to, None
+        return offset
+
+    def appended(self, messages: int, flush_messages: int) -> None:
+        """`flush.messages`: fsync where so many were appended since the last time.
+
+        Raises LogDirFailure.
+        """
         self._unflushed_messages += messages
-        return self._unflushed_messages
+        if self._unflushed_messages >= flush_messages:
+            self.flush_now()
 
-    def flush_if_due(self, end: int, flush_ms: int) -> None:
-        """`flush.ms`: flush what lies unflushed for that long."""
+    def flush_if_due(self, flush_ms: int) -> None:
+        """`flush.ms`: flush what lies unflushed for that long (the default is never)."""
         waited_ms = self._environment.scheduler.monotonic_ms() - self._flushed_at_ms
-        if waited_ms >= flush_ms and self.recovery_point < end:
-            self.flush(end, end)
+        if waited_ms >= flush_ms and self.recovery_point < self._end():
+            self.flush()
 
-    def flush(self, from_offset: int, end: int, done: Flushed | None = None) -> None:
-        """Make the log durable, elsewhere, from `from_offset`, or from where nobody has flushed or
-        is about to, to its end; then `done(error)` runs.
+    def flush(self, done: Flushed | None = None, from_offset: int = LONG_MAX) -> None:
+        """Make the log durable up to its present end, elsewhere; then `done(error)` runs. It begins
+        where nobody has flushed or is about to, or at `from_offset`, if that is earlier.
 
         A failed fsync takes the log directory offline: what it covered is never trusted again.
         """
-        truncations, directory = self.truncations, self._local.directory
+        end, truncations, directory = self._end(), self.truncations, self._local.directory
 
         def counted(error: Exception | None) -> None:
             if isinstance(error, FileNotFoundError) and self._local.directory != directory:
@@ -105,11 +126,45 @@ class Flusher:
         self._handed_over = end
         self._environment.blocking.submit(job, lambda _, error: ended(error))
 
-    def flush_now(self, from_offset: int, end: int) -> None:
-        """As `flush`, on this thread, before it returns. Raises OSError."""
+    def flush_now(self) -> None:
+        """As `flush`, on this thread, before it returns. Raises LogDirFailure."""
+        if self.recovery_point < self._end():
+            try:
+                self._sync_now(LONG_MAX)
+            except OSError as error:
+                raise self._failed("fsync", error) from error
+
+    def _sync_now(self, from_offset: int) -> None:
+        end = self._end()
         self._unflushed_messages = 0
         self._sync_job(from_offset, end, elsewhere=False)()
         self.recovery_point = end
+
+    def begin_close(self, done: Flushed) -> bool:
+        """Flush, elsewhere, what `close` would; then `done(error)` runs. False, and no `done`,
+        where nothing needs it. Raises LogDirFailure."""
+        try:
+            needed = self._write_last_files()
+        except OSError as error:
+            raise self._failed("closing", error) from error
+        if needed:
+            self.flush(done, self._local.segments.active.base_offset)
+        return needed
+
+    def close(self) -> None:
+        """A clean end: everything on disk and fsynced. Raises LogDirFailure."""
+        try:
+            if self._write_last_files():
+                self._sync_now(self._local.segments.active.base_offset)
+            self._local.close()
+        except OSError as error:
+            raise self._failed("closing", error) from error
+
+    def _write_last_files(self) -> bool:
+        """What a start after a clean stop reads; whether anything is to be fsynced."""
+        self._local.snapshots.take(self._producers, self._end())
+        indexes_are_new = self._local.write_indexes()
+        return indexes_are_new or self.recovery_point < self._end()
 
     def _sync_job(
         self, from_offset: int, end: int, *, elsewhere: bool = True

@@ -49,6 +49,10 @@ class LeaderEpochCache:
         self.on_disk = False
         """Whether there is a file."""
 
+    def moved(self, directory: str) -> None:
+        """The folder has another name."""
+        self.directory = directory
+
     @property
     def path(self) -> str:
         """Where the checkpoint lies."""

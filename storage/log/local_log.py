@@ -1,8 +1,8 @@
 """The files of one log: its folder, its segments, and the work on them that is not per record.
 
-Owns: rolling, cutting, deleting, syncing and renaming; the disk's room for what comes next. Never:
-knows offsets beyond its segments' own, epochs, producers or high watermarks:
-`storage.log.unified_log` keeps those in step.
+Owns: rolling, cutting, deleting, syncing and renaming; which producer snapshots go with segments
+that go; the disk's room for what comes next. Never: knows offsets beyond its segments' own, or what
+is in the side files: `storage.log.unified_log` keeps that in step.
 
 All methods raise `OSError` as the disk gives it; `failed(doing, error)` hears of what fails later.
 Kafka's class: `LocalLog`.
@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from storage.log.leader_epoch_cache import LeaderEpochCache
 from storage.log.log_environment import LogEnvironment
 from storage.log.log_segment import LogSegment
 from storage.log.log_segments import LogSegments
 from storage.log.next_segment import NextSegment
+from storage.log.producer_snapshot import ProducerSnapshots
 from storage.log.segment_files import sync_path
 from storage.log.segment_names import (
     DELETED_SUFFIX,
@@ -38,11 +40,13 @@ class LocalLog:
         "_environment",
         "_failed",
         "_filesystem",
+        "_leader_epochs",
         "_names_unsynced",
         "_next_segment",
         "directory",
         "files",
         "segments",
+        "snapshots",
     )
 
     def __init__(
@@ -51,6 +55,8 @@ class LocalLog:
         directory: str,
         config: LogConfig,
         segments: LogSegments,
+        snapshots: ProducerSnapshots,
+        leader_epochs: LeaderEpochCache,
         failed: Callable[[str, OSError], object],
     ) -> None:
         """May run on another thread; what is opened stays with the active segment."""
@@ -63,6 +69,8 @@ class LocalLog:
         self.directory = directory
         self._config = config
         self.segments = segments
+        self.snapshots = snapshots
+        self._leader_epochs = leader_epochs
         self.files = files
         segments.active.hold_file()  # with what the loader had: `files` may be another thread's
         for segment in segments:
@@ -103,6 +111,7 @@ class LocalLog:
         Durable when it returns: records that came back after a loss of power could otherwise
         follow what a new leader gave for the same offsets.
         """
+        self.snapshots.remove_outside(-1, offset)  # before the cut syncs the folder
         beyond = self.segments.beyond(offset)
         # The last first: wherever a crash ends it, the segments that are left have no gap.
         self.set_aside(beyond[::-1])
@@ -117,9 +126,15 @@ class LocalLog:
 
     def truncate_fully(self, offset: int, now_ms: int) -> None:
         """Set all segments aside and begin anew, empty, at `offset`; durable when it returns."""
+        self.snapshots.remove_outside(-1, -1)
         self.set_aside(list(self.segments)[::-1])
         self.segments.add(self._create(offset, now_ms))
         self._filesystem.sync_dir(self.directory)
+
+    def remove_oldest(self, segments: list[LogSegment]) -> None:
+        """Set segments aside, of which there is none older, with the snapshots before the rest."""
+        self.set_aside(segments)
+        self.snapshots.remove_before(self.segments.first.base_offset)
 
     def set_aside(self, segments: list[LogSegment]) -> None:
         """Take segments out and rename their files to `.deleted`, which are removed, elsewhere,
@@ -177,8 +192,9 @@ class LocalLog:
         self._filesystem.rename(self.directory, directory)
         self.directory = directory
         for segment in self.segments:
-            segment.directory = directory
-            segment.moved()
+            segment.moved(directory)
+        self.snapshots.moved(directory)
+        self._leader_epochs.moved(directory)
 
     def write_indexes(self) -> bool:
         """Bring the active segment's indexes to their files; False where they are there."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from protocol.errors import ErrorCode
+from storage.log.refusal import Refusal
 
 
 class AppendOrigin(Enum):
@@ -61,18 +62,13 @@ class LogAppendInfo:
         self.duplicate = duplicate
 
     @classmethod
-    def refused(
-        cls,
-        error: ErrorCode,
-        message: str | None,
-        log_start_offset: int,
-        record_errors: list[tuple[int, str | None]] | None = None,
-    ) -> LogAppendInfo:
+    def refused(cls, refusal: Refusal, log_start_offset: int) -> LogAppendInfo:
         """Nothing was appended."""
-        info = cls(-1, -1, -1, -1, log_start_offset)
-        info.error = error
-        info.error_message = message
-        info.record_errors = record_errors or []
+        start = log_start_offset if refusal.names_log_start else -1
+        info = cls(*refusal.offsets, -1, -1, start)
+        info.error = refusal.error
+        info.error_message = refusal.message
+        info.record_errors = refusal.record_errors
         return info
 
     def __repr__(self) -> str:

@@ -15,12 +15,12 @@ from __future__ import annotations
 from itertools import islice, pairwise
 
 from protocol.record_batch import CorruptBatch, RecordBatchHeader, TruncatedBatch
-from storage.filesystem import Filesystem
 from storage.log.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
 from storage.log.closed_files import ClosedFiles
 from storage.log.fetch_data import UNDEFINED_EPOCH
 from storage.log.indexes import CorruptIndex
 from storage.log.leader_epoch_cache import LeaderEpochCache
+from storage.log.log_environment import LogEnvironment
 from storage.log.log_segment import LogSegment
 from storage.log.log_segments import LogSegments
 from storage.log.producer_rebuild import rebuild_producers
@@ -37,6 +37,7 @@ from storage.log.segment_names import (
 )
 from storage.log.segment_replacement import settle_replacements
 from storage.log_config import LogConfig
+from storage.topic_partition import TopicPartition
 
 _FILES_MAX = 8
 """What one log that is being opened may have open: so many logs are opened at a time."""
@@ -48,28 +49,29 @@ class LogLoader:
 
     def __init__(
         self,
-        filesystem: Filesystem,
+        environment: LogEnvironment,
         directory: str,
+        partition: TopicPartition,
         config: LogConfig,
-        producers: ProducerStateManager,
-        epochs: LeaderEpochCache,
-        snapshots: ProducerSnapshots,
         *,
         clean: bool,
         recovery_point: int,
         log_start_offset: int,
-        now_ms: int,
         report: RecoveryReport | None = None,
     ) -> None:
         """`report` is filled while `load` runs: another thread may look at it meanwhile."""
-        self._filesystem = filesystem
+        self._filesystem = filesystem = environment.filesystem
         self._directory = directory
         self._config = config
-        self._producers = producers
-        self._epochs = epochs
-        self._snapshots = snapshots
+        self.producers = ProducerStateManager(
+            str(partition),
+            environment.producer_id_expiration_ms,
+            verifies=environment.verifies_transactions,
+        )
+        self.epochs = LeaderEpochCache(filesystem, directory)
+        self.snapshots = ProducerSnapshots(filesystem, directory)
         self._clean = clean
-        self._now_ms = now_ms
+        self._now_ms = environment.scheduler.wall_ms()
         self._files = ClosedFiles(lambda: _FILES_MAX)
         self.recovery_point = recovery_point
         self.log_start_offset = log_start_offset
@@ -86,13 +88,13 @@ class LogLoader:
         """
         names = self._remove_leftovers(self._filesystem.list_dir(self._directory))
         self.has_aborted = any(name.endswith(TXN_INDEX_SUFFIX) for name in names)
-        self._snapshots.scan(names)
-        epochs_known = self._epochs.load()
+        self.snapshots.scan(names)
+        epochs_known = self.epochs.load()
         self._open_segments(names)
         unflushed = [] if self._clean else self._unflushed()
         flushed = list(self.segments)[: len(self.segments) - len(unflushed)]
         if unflushed:  # their batches say it themselves; the file may be of an earlier time
-            self._epochs.truncate_from_end(unflushed[0].base_offset, durably=False)
+            self.epochs.truncate_from_end(unflushed[0].base_offset, durably=False)
         for segment, following in islice(pairwise(self.segments), len(flushed)):
             self._open_closed(segment, following)
         if not epochs_known or self._epochs_begin_late() or self._epochs_end_before(flushed):
@@ -102,12 +104,11 @@ class LogLoader:
         self._open_active(unflushed)
         self._settle_offsets(unflushed)
         if unflushed:
-            self._producers.map_end_offset = self.next_offset
-            self._snapshots.remove_outside(self.log_start_offset, self.next_offset)
-            self._snapshots.take(self._producers)
+            self.snapshots.remove_outside(self.log_start_offset, self.next_offset)
+            self.snapshots.take(self.producers, self.next_offset)
         else:
             self._rebuild_producers(self.next_offset)
-        self._snapshots.keep_only(self.segments.base_offsets)
+        self.snapshots.keep_only(self.segments.base_offsets)
 
     def _remove_leftovers(self, names: list[str]) -> list[str]:
         """Drop what a crash left half done, and finish a replacement that had begun."""
@@ -224,8 +225,8 @@ class LogLoader:
 
     def _rebuild_aborted(self, segment: LogSegment) -> None:
         """Write a flushed segment's transaction index anew."""
-        producers = ProducerStateManager(self._producers.topic_partition, 2**62)
-        self._snapshots.load_latest(producers, segment.base_offset, self._now_ms)
+        producers = ProducerStateManager(self.producers.topic_partition, 2**62)
+        self.snapshots.load_latest(producers, segment.base_offset, self._now_ms)
         start = max(producers.map_end_offset, self.log_start_offset)
         aborted = []
         try:
@@ -281,9 +282,9 @@ class LogLoader:
 
         def on_batch(position: int, header: RecordBatchHeader) -> None:
             report.bytes_scanned += header.size_in_bytes
-            self._epochs.note(header.partition_leader_epoch, header.base_offset)
+            self.epochs.note(header.partition_leader_epoch, header.base_offset)
             if cut and header.last_offset >= self.log_start_offset:
-                aborted = self._producers.replay(header, segment.marker_at(position, header))
+                aborted = self.producers.replay(header, segment.marker_at(position, header))
                 if aborted is not None:
                     segment.add_aborted(aborted)
                     self.has_aborted = True
@@ -312,7 +313,7 @@ class LogLoader:
         """Whether the checkpoint has been cut at a log start that a crash took back: epochs are cut
         at once, log starts are kept with the next checkpoint of theirs (as in Kafka)."""
         first = max(self.log_start_offset, self.segments.first.base_offset)
-        return any(start > first for _, start in self._epochs.entries[:1])
+        return any(start > first for _, start in self.epochs.entries[:1])
 
     def _epochs_end_before(self, flushed: list[LogSegment]) -> bool:
         """Whether the checkpoint is of an earlier time than the last flushed batch."""
@@ -330,21 +331,21 @@ class LogLoader:
                 return False  # it is scanned in a moment
             finally:
                 segment.release_handles()
-            return epoch > self._epochs.latest
+            return epoch > self.epochs.latest
         return False
 
     def _rebuild_epochs(self, flushed: list[LogSegment]) -> None:
         """The checkpoint lacks something: the flushed batches say what it said."""
-        self._epochs.forget()
+        self.epochs.forget()
         for segment in flushed:
             try:
                 for _, header in iterate_headers(segment.file, 0, segment.size):
-                    self._epochs.note(header.partition_leader_epoch, header.base_offset)
+                    self.epochs.note(header.partition_leader_epoch, header.base_offset)
             except CorruptBatch as damage:
                 self.report.notes.append(f"leader epochs end at damage: {damage}")
                 break
-        if flushed and self._epochs.entries:
-            self._epochs.write()
+        if flushed and self.epochs.entries:
+            self.epochs.write()
 
     def _settle_offsets(self, unflushed: list[LogSegment]) -> None:
         first = self.segments.first
@@ -359,17 +360,17 @@ class LogLoader:
             )
             self.next_offset = self.log_start_offset
         self.recovery_point = min(self.recovery_point, self.next_offset)
-        self._epochs.truncate_from_end(self.next_offset, durably=False)
-        self._epochs.truncate_from_start(self.log_start_offset)
-        if unflushed and self._epochs.entries:
-            self._epochs.write()
+        self.epochs.truncate_from_end(self.next_offset, durably=False)
+        self.epochs.truncate_from_start(self.log_start_offset)
+        if unflushed and self.epochs.entries:
+            self.epochs.write()
 
     def _rebuild_producers(self, up_to: int) -> None:
         try:
             rebuild_producers(
                 self.segments,
-                self._producers,
-                self._snapshots,
+                self.producers,
+                self.snapshots,
                 self.log_start_offset,
                 up_to,
                 self._now_ms,

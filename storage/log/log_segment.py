@@ -50,7 +50,6 @@ class LogSegment(SegmentReads, SegmentTransactions):
         "bytes_max",
         "config",
         "created_ms",
-        "directory",
         "filesystem",
         "handed_over",
         "max_timestamp",
@@ -75,7 +74,6 @@ class LogSegment(SegmentReads, SegmentTransactions):
         """`files` keeps open what this segment needs while it is closed; where it is `closed` now,
         nothing is opened yet."""
         self.filesystem = filesystem
-        self.directory = directory
         self.base_offset = base_offset
         self.config = config
         self.created_ms = created_ms
@@ -84,7 +82,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self.roll_at_ms = -1
         self.bytes_max = config.segment_size_bytes
         self._index_interval_bytes = config.index_interval_bytes
-        self._begin_files(files, closed=closed, create=create)
+        self._begin_files(directory, files, closed=closed, create=create)
         self.handed_over = self.file.size  # how far `storage.log.write_back` has come
         index_bytes_max = config.segment_index_bytes
         self.offset_index = OffsetIndex(filesystem, base_offset, index_bytes_max, files)

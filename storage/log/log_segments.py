@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
+from storage.log.fetch_data import NO_RECORDS, FetchDataInfo
 from storage.log.log_segment import LogSegment
 
 WARM_SEGMENTS_MAX = 4
@@ -77,6 +78,21 @@ class LogSegments:
         Nothing may be added or removed meanwhile."""
         for slot in range(max(bisect_right(self._bases, offset) - 1, 0), len(self._bases)):
             yield self._by_base[self._bases[slot]]
+
+    def read(
+        self, offset: int, max_bytes: int, upper_offset: int, min_one_message: bool
+    ) -> FetchDataInfo:
+        """A slice of batches wholly below `upper_offset`; see `SegmentReads.read`."""
+        ceiling = self.floor(upper_offset)
+        for segment in self.read_from(offset):
+            if segment.base_offset >= upper_offset:
+                break
+            self.warm(segment)
+            bound = upper_offset if segment is ceiling else None
+            info = segment.read(offset, max_bytes, bound, min_one_message)
+            if info is not None:  # None: compaction took the end of this segment
+                return info
+        return NO_RECORDS
 
     def beyond(self, offset: int) -> list[LogSegment]:
         """Segments that begin after `offset`."""

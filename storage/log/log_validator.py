@@ -116,10 +116,21 @@ def validate(
         refusal = check_batch(records, position, header, config, origin, now_ms, partition)
         if refusal is not None:
             return refusal
-    if origin is not AppendOrigin.CLIENT:
+    if origin is AppendOrigin.CLIENT:
+        checked = _fit_to_topic(records, batches[0][1], config, now_ms, partition, looked_at)
+        if isinstance(checked, Refusal):
+            return checked
+    else:
         last_position, last_header = batches[-1]
-        return Validated(records[: last_position + last_header.size_in_bytes], batches)
-    return _fit_to_topic(records, batches[0][1], config, now_ms, partition, looked_at)
+        checked = Validated(records[: last_position + last_header.size_in_bytes], batches)
+    size = len(checked.records)
+    if size > config.segment_size_bytes:
+        return Refusal(
+            ErrorCode.RECORD_LIST_TOO_LARGE,
+            f"Message batch size is {size} bytes in append to partition {partition}, which exceeds "
+            f"the maximum configured segment size of {config.segment_size_bytes}.",
+        )
+    return checked
 
 
 def _fit_to_topic(

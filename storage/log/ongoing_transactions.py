@@ -44,6 +44,15 @@ class OngoingTransactions:
         unreplicated.append((first_offset, marker_offset))
         return next(iter(self.open), marker_offset + 1)
 
+    def stable_offset(self, log_start_offset: int, high_watermark: int) -> int:
+        """Below it every transaction is over, and its marker is below the high watermark."""
+        if not self.open and not self.unreplicated:
+            return high_watermark
+        unstable = self.first_unstable(high_watermark)
+        if unstable is None:
+            return high_watermark
+        return min(max(unstable, log_start_offset), high_watermark)
+
     def first_unstable(self, high_watermark: int) -> int | None:
         """The lowest first offset of all that are not decided below `high_watermark`."""
         unreplicated = self.unreplicated

@@ -15,10 +15,11 @@ from struct import Struct
 from protocol.crc32c_function import crc32c
 from protocol.record_batch import HEADER, HEADER_SIZE, LOG_APPEND_TIME_FLAG
 from storage.log.indexes import RELATIVE_OFFSET_MAX
+from storage.log.leader_epoch_cache import LeaderEpochCache
 from storage.log.log_append_info import LogAppendInfo
+from storage.log.log_dir_failure import LogDirFailure
 from storage.log.log_segment import LogSegment
-from storage.log.producer_state import SEQUENCE_MASK, ProducerStateEntry
-from storage.log.transactional_log import TransactionalLog
+from storage.log.producer_state import SEQUENCE_MASK, ProducerStateEntry, ProducerStateManager
 
 _ASSIGNED = Struct(">qii")  # base offset, batch length, leader epoch
 _BODY = slice(21, None)
@@ -30,8 +31,31 @@ _HEADER_LENGTH = HEADER_SIZE - _BEFORE_LENGTH
 _RECORD_BYTES_MIN = 7
 
 
-class PlainAppend(TransactionalLog):
-    """See the module."""
+class PlainAppend:
+    """The short way in; the state is `storage.log.unified_log.UnifiedLog`'s."""
+
+    _active: LogSegment
+    _counts_messages: bool
+    _max_message_bytes: int
+    _takes_plain: bool
+    _timestamp_max: int
+    leader_epochs: LeaderEpochCache
+    log_end_offset: int
+    log_start_offset: int
+    offline: bool
+    producer_state: ProducerStateManager
+
+    def write_plain(self, records: memoryview, size: int, last: int, max_timestamp: int) -> bool:
+        """Write one batch at the end of the segment, which has room. False: the disk failed."""
+        raise NotImplementedError
+
+    def failed(self, doing: str, error: OSError) -> LogDirFailure:
+        """The disk failed."""
+        raise NotImplementedError
+
+    def settle_plain(self, last: int, max_timestamp: int, position: int, size: int) -> None:
+        """The log knows of one batch that was written at the end of the segment."""
+        raise NotImplementedError
 
     def append_plain(
         self, records: memoryview, leader_epoch: int, transactional: bool = False, own: bool = False
@@ -74,14 +98,14 @@ class PlainAppend(TransactionalLog):
             return -1
         producer = None
         if pid >= 0 or attributes >= 16:
-            producer = self._producer_at(pid, pid_epoch, sequence, attributes >= 16)
+            producer = self.producer_state.next_of(pid, pid_epoch, sequence, attributes >= 16)
             if producer is None:
                 return -1
         try:
             _ASSIGNED.pack_into(records, 0, offset, length, leader_epoch)
         except TypeError:  # they are read-only
             return -1
-        if not self._write_plain(records, size, last, max_timestamp):
+        if not self.write_plain(records, size, last, max_timestamp):
             return -1
         if producer is not None:
             producer.add((sequence + delta) & SEQUENCE_MASK, last, delta, max_timestamp)
@@ -110,33 +134,14 @@ class PlainAppend(TransactionalLog):
             return None
         producer = None
         if pid >= 0:
-            producer = self._producer_at(pid, pid_epoch, sequence, False)
+            producer = self.producer_state.next_of(pid, pid_epoch, sequence, False)
             if producer is None:
                 return None
-        if not self._write_plain(records, size, last, max_timestamp):
+        if not self.write_plain(records, size, last, max_timestamp):
             return None
         if producer is not None:
             producer.add((sequence + delta) & SEQUENCE_MASK, last, delta, max_timestamp)
         return LogAppendInfo(base, last, max_timestamp, -1, self.log_start_offset, size)
-
-    def _write_plain(self, records: memoryview, size: int, last: int, max_timestamp: int) -> bool:
-        """Write one batch at the end of the segment, which has room. False: the disk failed."""
-        segment = self._active
-        file = segment.file
-        position = file.size
-        try:
-            file.append(records)
-        except OSError as error:
-            self._failed("append", error)
-            return False
-        self.log_end_offset = last + 1
-        if segment.note(last, max_timestamp, position, size):
-            self._index_grew()
-        return True
-
-    def _index_grew(self) -> None:
-        self._timestamp_max = self._environment.scheduler.wall_ms() + self._after_max_ms
-        self._local.prepare_disk(early=self.is_replicated)
 
     def prepare_plain(self, records: memoryview, leader_epoch: int) -> PreparedAppend | None:
         """All of `append_plain` that can be done before the batch is there, which will lie in
@@ -159,21 +164,6 @@ class PlainAppend(TransactionalLog):
         return PreparedAppend(
             self, segment, records, offset, position, leader_epoch, count_max, timestamp_max
         )
-
-    def _producer_at(
-        self, producer_id: int, epoch: int, sequence: int, in_transaction: bool
-    ) -> ProducerStateEntry | None:
-        """The producer whose next batch this is, in a transaction that has begun here or in none;
-        None where it is not the next one."""
-        producer = self._producers.entries.get(producer_id)
-        if (
-            producer is None
-            or producer.producer_epoch != epoch
-            or sequence != (producer.last_sequence + 1) & SEQUENCE_MASK
-            or (producer.current_txn_first_offset is None) is in_transaction
-        ):
-            return None
-        return producer
 
 
 class PreparedAppend:
@@ -241,7 +231,7 @@ class PreparedAppend:
         ):
             return -1
         if pid >= 0:
-            producer = log._producer_at(pid, pid_epoch, sequence, False)
+            producer = log.producer_state.next_of(pid, pid_epoch, sequence, False)
             if producer is None:
                 return -1
             self._producer = producer, (sequence + delta) & SEQUENCE_MASK
@@ -249,7 +239,7 @@ class PreparedAppend:
         try:
             self._segment.file.append(records)
         except OSError as error:
-            log._failed("append", error)
+            log.failed("append", error)
             return -1
         self._last, self._max_timestamp = offset + delta, max_timestamp
         return offset
@@ -259,9 +249,7 @@ class PreparedAppend:
         if self._last < 0:
             return
         log, last, max_timestamp = self._log, self._last, self._max_timestamp
-        log.log_end_offset = last + 1
-        if self._segment.note(last, max_timestamp, self._position, len(self._records)):
-            log._index_grew()
+        log.settle_plain(last, max_timestamp, self._position, len(self._records))
         if self._producer is not None:
             producer, sequence = self._producer
             producer.add(sequence, last, last - self._offset, max_timestamp)

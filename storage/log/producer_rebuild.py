@@ -33,4 +33,4 @@ def rebuild_producers(
             for position, header in segment.headers_from(max(start, segment.base_offset)):
                 producers.replay(header, segment.marker_at(position, header))
     finally:
-        producers.map_end_offset = up_to
+        producers.reached(up_to)

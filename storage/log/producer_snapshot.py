@@ -101,9 +101,13 @@ class ProducerSnapshots:
         offsets = [base_offset_of(name, SNAPSHOT_SUFFIX) for name in names]
         self._offsets = sorted(offset for offset in offsets if offset is not None)
 
-    def take(self, producers: ProducerStateManager) -> None:
-        """Write the state at `map_end_offset`, unless that snapshot exists."""
-        offset = producers.map_end_offset
+    def moved(self, directory: str) -> None:
+        """The folder has another name."""
+        self.directory = directory
+
+    def take(self, producers: ProducerStateManager, offset: int) -> None:
+        """Write the state, which is that at `offset`, unless that snapshot exists."""
+        producers.reached(offset)
         if self._offsets and self._offsets[-1] == offset:
             return
         data = encode_snapshot(list(producers.entries.values()))

@@ -134,10 +134,32 @@ class ProducerStateManager:
             and entry.producer_epoch == producer_epoch
         )
 
+    def next_of(
+        self, producer_id: int, epoch: int, sequence: int, in_transaction: bool
+    ) -> ProducerStateEntry | None:
+        """The producer whose next batch this is, in a transaction that has begun here or in none;
+        None where it is not the next one."""
+        entry = self.entries.get(producer_id)
+        if (
+            entry is None
+            or entry.producer_epoch != epoch
+            or sequence != (entry.last_sequence + 1) & SEQUENCE_MASK
+            or (entry.current_txn_first_offset is None) is in_transaction
+        ):
+            return None
+        return entry
+
     def start_verification(
         self, producer_id: int, sequence: int, epoch: int, supports_epoch_bump: bool, now_ms: int
-    ) -> VerificationGuard:
-        """The guard of the question that is asked, or was asked before and not used yet."""
+    ) -> VerificationGuard | None:
+        """What an append has to bring along once the coordinator has said yes: the guard of this
+        question, or of one that was asked before and not used yet. None where the transaction has
+        begun here, and nobody needs to be asked.
+
+        `sequence` is the batch's base sequence, -1 without one.
+        """
+        if self.has_ongoing_transaction(producer_id, epoch):
+            return None
         state = self._verifications.get(producer_id)
         if state is None:
             state = VerificationState(now_ms, sequence, epoch, supports_epoch_bump)
@@ -145,6 +167,26 @@ class ProducerStateManager:
         else:
             state.saw(sequence, epoch)
         return state.guard
+
+    def judge(
+        self,
+        batches: list[tuple[int, RecordBatchHeader]],
+        offset: int,
+        *,
+        from_client: bool,
+        guard: VerificationGuard | None,
+    ) -> BatchMetadata | ApiError | None:
+        """Why a leader may not append batches at `offset`, or what the first duplicate repeats;
+        None when it may append them all."""
+        for _, header in batches:
+            if not header.has_producer_id or header.is_control:
+                continue
+            answer = (self.find_duplicate(header) if from_client else None) or self.check(
+                header, offset, check_sequence=from_client, guard=guard
+            )
+            if answer is not None:
+                return answer
+        return None
 
     def check(
         self,
@@ -343,6 +385,10 @@ class ProducerStateManager:
         if marker.type is not ControlRecordType.ABORT:
             return None
         return AbortedTxn(producer_id, first, offset, last_stable_offset)
+
+    def reached(self, offset: int) -> None:
+        """The state is that of `offset`: batches without a producer count, too."""
+        self.map_end_offset = offset
 
     def replay(
         self, header: RecordBatchHeader, marker: EndTransactionMarker | None = None

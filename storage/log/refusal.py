@@ -20,12 +20,14 @@ LONG_MAX = 2**63 - 1
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why nothing was appended. `record_errors` are (index in the batch, message); `is_no_batch`
-    says that the bytes are not one batch, which is found before any log is asked."""
+    says that the bytes are not one batch, which is found before any log is asked. `offsets` are the
+    first and last that a leader sent, where they are at fault."""
 
     error: ErrorCode
     message: str
     record_errors: list[tuple[int, str | None]] = field(default_factory=list)
     is_no_batch: bool = False
+    offsets: tuple[int, int] = (-1, -1)
 
     @property
     def names_log_start(self) -> bool:

@@ -1,7 +1,7 @@
 """Which segments of a log have had their time: retention by time and by size, and the log start.
 
-Pure: facts about segments in, a number of segments out, counted from the oldest. Owns no state,
-never removes anything (`storage.log.recoverable_log` does) and never looks at a record.
+Facts about segments in, a number of segments out, counted from the oldest; the two functions of a
+log at the end remove those, after `file.delete.delay.ms`. Owns no state, never looks at a record.
 
 Kafka's class: `UnifiedLog.deleteOldSegments` 4.3 and the predicates under it. As there, time means
 the largest timestamp of a segment's records, so one record from the future keeps its segment, and
@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 from storage.log.log_segment import LogSegment
 from storage.log.segment_names import LOG_SUFFIX
+from storage.log.unified_log import UnifiedLog
 
 
 class RetentionConfig(Protocol):
@@ -134,3 +136,38 @@ def _timestamp_of(segment: LogSegment) -> int:
     if largest >= 0:
         return largest
     return segment.filesystem.modified_ms(segment.path(LOG_SUFFIX))
+
+
+def delete_old_segments(log: UnifiedLog, now_ms: int) -> Breaches:
+    """Remove what had its time. The log start moves to the first segment that stays: a new one,
+    where all had their time. Gives what went, and why. Raises LogDirFailure."""
+    segments = list(log.segments)
+    try:
+        found = breaches(
+            ages_of(segments, log.log_end_offset),
+            log.config,
+            log.log_start_offset,
+            log.high_watermark,
+            now_ms,
+        )
+    except OSError as error:
+        raise log.failed("retention", error) from error
+    if found.total == len(segments):
+        log.roll(now_ms)
+    if found.total:
+        log.remove_oldest(segments[: found.total])
+        log.increment_log_start_offset(log.segments.first.base_offset)
+    return found
+
+
+def delete_segments_before_log_start(log: UnifiedLog) -> int:
+    """Remove the segments that lie wholly before the log start; gives how many. Raises
+    LogDirFailure."""
+    doomed = []
+    for segment, following in pairwise(log.segments):
+        if following.base_offset > log.log_start_offset:
+            break
+        doomed.append(segment)
+    if doomed:
+        log.remove_oldest(doomed)
+    return len(doomed)

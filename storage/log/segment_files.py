@@ -24,15 +24,17 @@ from storage.log.segment_names import (
 class SegmentFiles:
     """See the module."""
 
-    __slots__ = ("_files", "_indexes_unsynced", "_transactions_unsynced", "file")
+    __slots__ = ("_files", "_indexes_unsynced", "_transactions_unsynced", "directory", "file")
 
     base_offset: int
-    directory: str
     filesystem: Filesystem
     offset_index: OffsetIndex
     time_index: TimeIndex
 
-    def _begin_files(self, files: ClosedFiles | None, *, closed: bool, create: bool) -> None:
+    def _begin_files(
+        self, directory: str, files: ClosedFiles | None, *, closed: bool, create: bool
+    ) -> None:
+        self.directory = directory
         self._files = files if files is not None else ClosedFiles()
         self._indexes_unsynced = self._transactions_unsynced = False
         path = self.path(LOG_SUFFIX)
@@ -75,8 +77,9 @@ class SegmentFiles:
             file.release()
             self.file = ClosedFile(files, self.filesystem, file.path, file.size, None)
 
-    def moved(self) -> None:
+    def moved(self, directory: str) -> None:
         """Its folder has another name, by which what is closed is opened from now on."""
+        self.directory = directory
         self.release_closed()
         file = self.file
         if type(file) is ClosedFile:

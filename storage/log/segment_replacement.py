@@ -38,7 +38,8 @@ _DIGITS = len(offset_name(0))
 def replace_segments(
     filesystem: Filesystem, local: LocalLog, config: LogConfig, group: CleanedGroup
 ) -> None:
-    """Take the group's segment in, and set the old ones aside. Raises OSError."""
+    """Take the group's segment in, set the old ones aside, and remove the snapshots of borders that
+    are none any more. Raises OSError."""
     base_offset = group.sources[0]
     path = f"{local.directory}/{offset_name(base_offset)}"
     old = [one for one in local.segments if one.base_offset in group.sources]
@@ -61,6 +62,8 @@ def replace_segments(
     assert segment.size == group.size, f"{path}.log has {segment.size} bytes, not {group.size}"
     segment.open_cleaned(group.max_timestamp, group.offset_of_max_timestamp)
     local.segments.add(segment)
+    for merged in group.sources[1:]:
+        local.snapshots.remove_at(merged)
 
 
 def remove_cleaned(filesystem: Filesystem, directory: str, keep: tuple[str, ...] = ()) -> None:

@@ -9,6 +9,7 @@ thousand times its size. Kafka: `UnifiedLog.fetchOffsetByTimestamp`,
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from protocol.frame_memory import Allocate
 from protocol.record_batch import RecordBatchHeader, read_header
@@ -20,12 +21,50 @@ from storage.log.log_segment import LogSegment
 from storage.log.log_segments import LogSegments
 from storage.log.segment_names import TIME_INDEX_SUFFIX
 from storage.log.sliced_work import Steps
+from storage.log.unified_log import UnifiedLog
 
 SLICE_RECORDS = 1000
 """Records that are looked at between two turns of the loop."""
 
 Candidate = tuple[int, memoryview]
 """A timestamp, and the first batch that may have a record at or after it."""
+
+
+LATEST_TIMESTAMP = -1
+EARLIEST_TIMESTAMP = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL_TIMESTAMP = -4
+LATEST_TIERED_TIMESTAMP = -5
+EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
+
+
+def look_up_by_time(log: UnifiedLog, timestamp: int) -> Steps[TimestampAndOffset | None]:
+    """ListOffsets: -1 the log's end, -2 and -4 its start, -3 the record with the largest
+    timestamp, -5 and -6 nothing (no tiered storage), else the first record at or after it.
+
+    None where no record matches. Raises CorruptBatch, or LogDirFailure.
+    The caller bounds the result by the high watermark or the last stable offset, and answers
+    the latest offset with its own leader epoch.
+    """
+    start = log.log_start_offset
+    if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
+        return TimestampAndOffset(-1, start, log.leader_epochs.epoch_for(start))
+    if timestamp == LATEST_TIMESTAMP:
+        return TimestampAndOffset(-1, log.log_end_offset, log.leader_epochs.latest)
+    if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
+        return TimestampAndOffset(-1, -1, -1)
+    find = partial(_candidate, log, timestamp)
+    return (yield from look_up(find, start, log.environment.allocate))
+
+
+def _candidate(log: UnifiedLog, timestamp: int, start_offset: int) -> Candidate | None:
+    start_offset = max(start_offset, log.log_start_offset)
+    try:
+        if timestamp == MAX_TIMESTAMP:
+            return batch_of_max_timestamp(log.segments, start_offset)
+        return batch_by_timestamp(log.segments, timestamp, start_offset)
+    except OSError as error:
+        raise log.failed("look-up by time", error) from error
 
 
 def look_up(

@@ -1,50 +1,54 @@
 """One partition's log: the leader appends, followers copy, readers get slices of its files.
 
-Owns: the assignment of offsets, and the two ways in and the ways out; what is plain takes the short
-way of `storage.log.plain_append`. The files under it, and the
-offsets that bound it, are `storage.log.recoverable_log`'s; who may append, as far as producers and
-transactions go, and which of them were aborted, `storage.log.transactional_log`'s.
+Owns: the assignment of offsets, and the offsets that bound the log (log start, high watermark, log
+end); rolling, truncation, deletion. It keeps its parts in step: the segments in their folder
+(`local_log`), leader epochs (`leader_epoch_cache`), producers and their snapshots
+(`producer_state`, `producer_snapshot`), and what is on disk for sure (`flusher`). Nearly every
+append takes the short way of `plain_append`.
 
-Never: knows who the leader is, waits, or reads a clock: time comes with each call.
+Never: knows who the leader is, waits, or asks a transaction coordinator.
 
-After a disk failure appends and reads answer KAFKA_STORAGE_ERROR, look-ups raise `LogDirFailure`.
+A disk that fails takes the log directory offline (`log_dir_failure`): appends and reads answer
+KAFKA_STORAGE_ERROR, what has no error code to answer with raises `LogDirFailure`.
 
-Kafka's class: `UnifiedLog` 4.3. KIP-98 (idempotence), KIP-101 (epochs), KIP-734 (max timestamp).
+Kafka's class: `UnifiedLog` 4.3. KIP-98 and KIP-360 (idempotence, transactions), KIP-101 (epochs),
+KIP-107 (log start), KIP-734 (max timestamp), KIP-890 (guards).
 """
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from struct import Struct
 
 from protocol.control_records import read_transaction_marker
 from protocol.errors import ErrorCode
-from protocol.record_batch import (
-    CorruptBatch,
-    RecordBatchHeader,
-    crc_is_valid,
-    iterate_batches,
-    patch_base_offset_and_epoch,
-)
-from storage.log.fetch_data import NO_RECORDS, FetchDataInfo, TimestampAndOffset
+from protocol.record_batch import CorruptBatch, RecordBatchHeader, patch_base_offset_and_epoch
+from storage.filesystem import BytesLike
+from storage.log.cleaned_group import CleanedGroup
+from storage.log.copied_batches import batches_to_copy
+from storage.log.fetch_data import NO_RECORDS, EpochEndOffset, FetchDataInfo
+from storage.log.flusher import Flushed, Flusher
+from storage.log.local_log import LocalLog
 from storage.log.log_append_info import AppendOrigin, LogAppendInfo
-from storage.log.log_dir_failure import LogDirFailure
+from storage.log.log_dir_failure import LogDirFailure, is_lack_of_descriptors
 from storage.log.log_environment import LogEnvironment
-from storage.log.log_validator import Look, LookedAt, look_before_append, validate
+from storage.log.log_loader import LogLoader
+from storage.log.log_segment import LogSegment
+from storage.log.log_segments import LogSegments
+from storage.log.log_validator import LookedAt, may_take_unseen, validate
 from storage.log.plain_append import PlainAppend
-from storage.log.refusal import Refusal
-from storage.log.sliced_work import Steps, in_one_go
-from storage.log.time_lookup import Candidate, batch_by_timestamp, batch_of_max_timestamp, look_up
-from storage.log.transactional_log import OFFLINE
+from storage.log.producer_rebuild import rebuild_producers
+from storage.log.producer_state import BatchMetadata, ProducerStateEntry
+from storage.log.recovery_report import RecoveryReport
+from storage.log.refusal import LONG_MAX, Refusal
+from storage.log.segment_replacement import replace_segments
+from storage.log.transaction_index import AbortedTxn
 from storage.log.verification_state import VerificationGuard
+from storage.log_config import LogConfig
+from storage.topic_partition import TopicPartition
 
-LATEST_TIMESTAMP = -1
-EARLIEST_TIMESTAMP = -2
-MAX_TIMESTAMP = -3
-EARLIEST_LOCAL_TIMESTAMP = -4
-LATEST_TIERED_TIMESTAMP = -5
-EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
-
+OFFLINE = Refusal(ErrorCode.KAFKA_STORAGE_ERROR, "The log directory is offline.")
 _OUT_OF_RANGE = FetchDataInfo(b"", error=ErrorCode.OFFSET_OUT_OF_RANGE)
 _STORAGE_ERROR = FetchDataInfo(b"", error=ErrorCode.KAFKA_STORAGE_ERROR)
 _CORRUPT = FetchDataInfo(b"", error=ErrorCode.CORRUPT_MESSAGE)
@@ -54,7 +58,135 @@ _MAX_TIMESTAMP_AT = 35
 
 
 class UnifiedLog(PlainAppend):
-    """One partition's log. Offsets are record offsets; all calls come from one thread."""
+    """The folder of one partition, open. Offsets are record offsets; one thread calls it."""
+
+    def __init__(
+        self,
+        environment: LogEnvironment,
+        log_dir: str,
+        directory: str,
+        partition: TopicPartition,
+        config: LogConfig,
+        *,
+        topic_id: bytes | None = None,
+        clean: bool = True,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        report: RecoveryReport | None = None,
+    ) -> None:
+        """Open the folder `directory` of `log_dir`, which exists. Raises OSError.
+
+        Touches nothing that is shared, so that it may run on another thread; `report` is filled
+        meanwhile. `clean` is whether the last stop left its marker; `recovery_point` and
+        `log_start_offset` come from the checkpoints of the log directory.
+        """
+        self.environment = environment
+        self.log_dir = log_dir
+        self.partition = partition
+        self.topic_id = topic_id
+        self.offline = False
+        self.is_replicated = False
+        """Whether acks=all waits for other brokers: then the disk begins early with what comes."""
+        self.being_cleaned = False
+        """While set, retention leaves the segments to the cleaner, which has them in hand."""
+        loader = LogLoader(
+            environment,
+            directory,
+            partition,
+            config,
+            clean=clean,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+            report=report,
+        )
+        loader.load()
+        self._take_loaded(loader, directory, config)
+        self._take_config(config)
+
+    def _take_loaded(self, loader: LogLoader, directory: str, config: LogConfig) -> None:
+        self.leader_epochs = loader.epochs
+        self.producer_state = loader.producers
+        self._transactions = loader.producers.transactions
+        self.recovery: RecoveryReport = loader.report
+        files = (loader.segments, loader.snapshots, loader.epochs)
+        self._local = LocalLog(self.environment, directory, config, *files, self.failed)
+        self.flusher = Flusher(
+            self.environment,
+            self._local,
+            self.leader_epochs,
+            self.producer_state,
+            lambda: self.log_end_offset,
+            self.failed,
+            loader.recovery_point,
+        )
+        self._active: LogSegment = loader.segments.active
+        self.log_start_offset = loader.log_start_offset
+        self.log_end_offset = loader.next_offset
+        self.high_watermark = loader.log_start_offset
+        self.has_aborted = loader.has_aborted
+        """Whether any segment has a transaction index."""
+
+    def _take_config(self, config: LogConfig) -> None:
+        self.config = config
+        self.looks_at_records = not may_take_unseen(config)
+        self._takes_plain = not self.looks_at_records and config.flush_messages == LONG_MAX
+        self._timestamp_max = -1  # of a batch that is not in the future; known by the next append
+        self._max_message_bytes = min(config.max_message_bytes, config.segment_size_bytes)
+        self._after_max_ms = config.message_timestamp_after_max_ms
+        self._counts_messages = config.flush_messages != LONG_MAX
+
+    def update_config(self, config: LogConfig) -> None:
+        """The topic's configs changed: the active segment follows the new ones at once."""
+        self._take_config(config)
+        self._local.update_config(config)
+
+    # ---- what bounds the log, and what it has ---------------------------------------------------
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The bound of read_committed readers: below it every transaction is over, and its marker
+        is below the high watermark."""
+        return self._transactions.stable_offset(self.log_start_offset, self.high_watermark)
+
+    @property
+    def directory(self) -> str:
+        """The log's folder; renamed when the log is deleted."""
+        return self._local.directory
+
+    @property
+    def latest_epoch(self) -> int:
+        """The leader epoch of the last batch or election known here; -1 if none."""
+        return self.leader_epochs.latest
+
+    @property
+    def producers(self) -> list[ProducerStateEntry]:
+        """The producers that are not expired, for DescribeProducers."""
+        return list(self.producer_state.entries.values())
+
+    @property
+    def segments(self) -> LogSegments:
+        """For reading: what changes them goes by the methods here."""
+        return self._local.segments
+
+    def update_high_watermark(self, offset: int) -> int:
+        """Set the high watermark, kept between log start and log end; gives the value taken."""
+        taken = min(max(offset, self.log_start_offset), self.log_end_offset)
+        self.high_watermark = taken
+        return taken
+
+    def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:
+        """A new leader's epoch begins (KAFKA-7415: also where it writes nothing).
+
+        Raises LogDirFailure.
+        """
+        if self.offline:  # nothing is written to a disk that failed
+            raise LogDirFailure(self.log_dir, f"{self.partition} is offline")
+        with self._failing("writing leader epochs"):
+            self.leader_epochs.assign(leader_epoch, start_offset)
+
+    def end_offset_for_epoch(self, leader_epoch: int) -> EpochEndOffset:
+        """Where `leader_epoch`, or the largest one before it, ended in this log (KIP-101)."""
+        return self.leader_epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
     # ---- append --------------------------------------------------------------------------------
 
@@ -92,51 +224,34 @@ class UnifiedLog(PlainAppend):
     ) -> LogAppendInfo:
         """Every check, in Kafka's order, and every way in which a batch is changed."""
         if self.offline:
-            return self._refused(OFFLINE)
+            return self.refused(OFFLINE)
         if records.readonly:
             records = memoryview(bytearray(records))
         name = str(self.partition)
         checked = validate(records, self.config, origin, now_ms, name, looked_at)
         if isinstance(checked, Refusal):
-            return self._refused(checked)
+            return self.refused(checked)
         records, batches = checked.records, checked.batches
-        if len(records) > self.config.segment_size_bytes:
-            return self._refused(
-                Refusal(
-                    ErrorCode.RECORD_LIST_TOO_LARGE,
-                    f"Message batch size is {len(records)} bytes in append to partition "
-                    f"{self.partition}, which exceeds the maximum configured segment size of "
-                    f"{self.config.segment_size_bytes}.",
-                )
-            )
-        answer = self._check_producers(batches, origin, guard)
-        if answer is not None:
-            return answer
         first = offset = self.log_end_offset
+        from_client = origin is AppendOrigin.CLIENT
+        answer = self.producer_state.judge(batches, first, from_client=from_client, guard=guard)
+        if isinstance(answer, BatchMetadata):
+            stamp, start = answer.timestamp, self.log_start_offset
+            return LogAppendInfo(
+                answer.first_offset, answer.last_offset, stamp, stamp, start, duplicate=True
+            )
+        if answer is not None:
+            return self.refused(Refusal(answer.code, answer.message or ""))
         for position, header in batches:
             patch_base_offset_and_epoch(records, position, offset, leader_epoch)
             offset += header.last_offset_delta + 1
         try:
             self.leader_epochs.assign(leader_epoch, first)
-            self._write(records, batches, first, offset - 1, now_ms)
+            max_timestamp = self._write(records, batches, first, offset - 1, now_ms)
         except OSError as error:
             return self._append_failed(error)
-        info = LogAppendInfo(
-            first,
-            offset - 1,
-            max(header.max_timestamp for _, header in batches),
-            checked.log_append_time,
-            self.log_start_offset,
-            len(records),
-        )
-        return self._count_messages(info) if self._counts_messages else info
-
-    def look_before_append(self, records: memoryview, now_ms: int) -> Look | None:
-        """See `storage.log.log_validator`."""
-        if not self.looks_at_records:
-            return None
-        allocate = self._environment.allocate
-        return look_before_append(records, self.config, now_ms, str(self.partition), allocate)
+        size, stamp = len(records), checked.log_append_time
+        return self._appended(first, offset - 1, max_timestamp, size, stamp)
 
     def append_as_follower(self, records: memoryview, leader_epoch: int) -> LogAppendInfo:
         """Append what the leader sent, offsets and all: whole batches, a partial tail left out.
@@ -149,73 +264,52 @@ class UnifiedLog(PlainAppend):
         if info is not None:
             return info
         if self.offline:
-            return self._refused(OFFLINE)
-        batches = self._follower_batches(records, leader_epoch)
-        if isinstance(batches, LogAppendInfo):
-            return batches
+            return self.refused(OFFLINE)
+        start, end = self.log_start_offset, self.log_end_offset
+        batches = batches_to_copy(records, leader_epoch, self.partition, start, end)
+        if isinstance(batches, Refusal):
+            return self.refused(batches)
         if not batches:
-            return LogAppendInfo(-1, self.log_end_offset - 1, -1, -1, self.log_start_offset)
+            return LogAppendInfo(-1, end - 1, -1, -1, start)
         first, last = batches[0][1].base_offset, batches[-1][1].last_offset
         size = batches[-1][0] + batches[-1][1].size_in_bytes
-        start = self.log_start_offset
         try:
-            if first < self.log_end_offset:
+            if first < end:
                 self.truncate_fully_and_start_at(first)
             for _, header in batches:
                 if header.partition_leader_epoch != self.leader_epochs.latest:
                     self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
-            now_ms = self._environment.scheduler.wall_ms()
-            self._write(records[:size], batches, first, last, now_ms)
+            now_ms = self.environment.scheduler.wall_ms()
+            max_timestamp = self._write(records[:size], batches, first, last, now_ms)
         except OSError as error:
             return self._append_failed(error)
         except LogDirFailure as failure:
-            return self._refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
+            return self.refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
         self.log_start_offset = start
-        max_timestamp = max(header.max_timestamp for _, header in batches)
-        info = LogAppendInfo(first, last, max_timestamp, -1, self.log_start_offset, size)
-        return self._count_messages(info) if self._counts_messages else info
+        return self._appended(first, last, max_timestamp, size)
 
-    def _follower_batches(
-        self, records: memoryview, leader_epoch: int
-    ) -> list[tuple[int, RecordBatchHeader]] | LogAppendInfo:
-        """The whole batches to copy, or why none may be."""
-        batches: list[tuple[int, RecordBatchHeader]] = []
-        end = self.log_end_offset
+    def append_marker(
+        self,
+        batch: BytesLike,
+        leader_epoch: int,
+        now_ms: int,
+        written: Callable[[], AbortedTxn | None],
+    ) -> LogAppendInfo:
+        """Append the control batch that `storage.log.end_transaction` made for the log's end;
+        `written()` tells the producers."""
+        offset, size = self.log_end_offset, len(batch)
         try:
-            for position, header in iterate_batches(records, allow_partial_tail=True):
-                if header.partition_leader_epoch > leader_epoch:
-                    break
-                if not crc_is_valid(records, position, header):
-                    raise CorruptBatch(f"the batch at offset {header.base_offset} has a wrong CRC")
-                if header.is_control and header.has_producer_id:
-                    read_transaction_marker(records, position)  # raises, where it is damaged
-                if header.base_offset < end and (batches or not self._begins_inside(header)):
-                    return self._unexpected_offset(header, end)
-                batches.append((position, header))
-                end = header.next_offset
-        except CorruptBatch as damage:
-            return self._refused(Refusal(ErrorCode.CORRUPT_MESSAGE, str(damage)))
-        return batches
-
-    def _begins_inside(self, header: RecordBatchHeader) -> bool:
-        """Whether this log is empty and begins inside the batch.
-
-        A log start that DeleteRecords moved lies where it likes, and a follower that starts there
-        is sent the whole batch (KAFKA-6975; Kafka's `Partition.doAppendRecordsToFollower`).
-        """
-        end = self.log_end_offset
-        return end == self.log_start_offset and header.last_offset >= end
-
-    def _unexpected_offset(self, header: RecordBatchHeader, end: int) -> LogAppendInfo:
-        info = self._refused(
-            Refusal(
-                ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"Unexpected offset in append to {self.partition}. First offset "
-                f"{header.base_offset} is less than the next offset {end}.",
-            )
-        )
-        info.first_offset, info.last_offset = header.base_offset, header.last_offset
-        return info
+            if leader_epoch != self.leader_epochs.latest:
+                self.leader_epochs.assign(leader_epoch, offset)
+            segment = self._active
+            if segment.is_full(offset, now_ms, size, now_ms):
+                segment = self._roll(now_ms, offset)
+            segment.note(offset, now_ms, segment.append(batch), size)
+            self.log_end_offset = offset + 1
+            self._note_aborted(written())
+        except OSError as error:
+            return self._append_failed(error)
+        return self._appended(offset, offset, now_ms, size)
 
     def _write(
         self,
@@ -224,8 +318,9 @@ class UnifiedLog(PlainAppend):
         first_offset: int,
         last_offset: int,
         now_ms: int,
-    ) -> None:
-        """Write checked batches, whose offsets begin at `first_offset` where we assigned them."""
+    ) -> int:
+        """Write checked batches, whose offsets begin at `first_offset` where we assigned them;
+        gives their largest timestamp."""
         segment = self._active
         max_timestamp = max(header.max_timestamp for _, header in batches)
         if segment.is_full(last_offset, max_timestamp, len(records), now_ms):
@@ -239,13 +334,93 @@ class UnifiedLog(PlainAppend):
                 last, header.max_timestamp, start + position, header.size_in_bytes
             )
             if header.has_producer_id:
+                # CorruptBatch never: the CRC is right, and a leader wrote the marker.
+                marker = read_transaction_marker(records, position) if header.is_control else None
                 if base != header.base_offset:
                     header = header._replace(base_offset=base)
-                self._note_producer(records, position, header)
+                self._note_aborted(self.producer_state.replay(header, marker))
             offset = last + 1
         self.log_end_offset = last_offset + 1
         if has_entry:
             self._local.prepare_disk(early=self.is_replicated)
+        return max_timestamp
+
+    def write_plain(self, records: memoryview, size: int, last: int, max_timestamp: int) -> bool:
+        """Write one batch at the end of the segment, which has room. False: the disk failed."""
+        segment = self._active
+        file = segment.file
+        position = file.size
+        try:
+            file.append(records)
+        except OSError as error:
+            self.failed("append", error)
+            return False
+        self.log_end_offset = last + 1
+        if segment.note(last, max_timestamp, position, size):
+            self._index_grew()
+        return True
+
+    def settle_plain(self, last: int, max_timestamp: int, position: int, size: int) -> None:
+        """The log knows of one batch that was written at the end of the segment."""
+        self.log_end_offset = last + 1
+        if self._active.note(last, max_timestamp, position, size):
+            self._index_grew()
+
+    def _index_grew(self) -> None:
+        self._timestamp_max = self.environment.scheduler.wall_ms() + self._after_max_ms
+        self._local.prepare_disk(early=self.is_replicated)
+
+    def _note_aborted(self, transaction: AbortedTxn | None) -> None:
+        if transaction is not None:
+            self.has_aborted = True
+            try:
+                self._local.note_aborted(transaction)
+            except OSError:
+                self.offline = True  # the marker is written, and what it ended is known to nobody
+                raise
+
+    def _appended(
+        self, first: int, last: int, max_timestamp: int, size: int, log_append_time: int = -1
+    ) -> LogAppendInfo:
+        """`flush.messages`: fsync before the answer, as its meaning is (not the default)."""
+        if self._counts_messages:
+            try:
+                self.flusher.appended(last - first + 1, self.config.flush_messages)
+            except LogDirFailure as failure:
+                return self.refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
+        start = self.log_start_offset
+        return LogAppendInfo(first, last, max_timestamp, log_append_time, start, size)
+
+    def refused(self, refusal: Refusal) -> LogAppendInfo:
+        """Nothing is appended, and why."""
+        return LogAppendInfo.refused(refusal, self.log_start_offset)
+
+    def _append_failed(self, error: OSError) -> LogAppendInfo:
+        failure = self.failed("append", error)
+        return self.refused(Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
+
+    def failed(self, doing: str, error: OSError, *, torn: bool = False) -> LogDirFailure:
+        """The disk failed; gives the exception, for a caller that has to raise. `torn`: the log in
+        memory is not the one on disk any more, whatever the error was; it is out of service until
+        the next start."""
+        self.offline = self.offline or torn or not is_lack_of_descriptors(error)
+        return self.environment.failures.fail(self.log_dir, f"{doing} of {self.partition}", error)
+
+    @contextmanager
+    def _failing(self, doing: str, *, torn: bool = False) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self.failed(doing, error, torn=torn) from error
+
+    def start_verification(
+        self, producer_id: int, sequence: int, producer_epoch: int, supports_epoch_bump: bool
+    ) -> VerificationGuard | None:
+        """See `ProducerStateManager`."""
+        now_ms = self.environment.scheduler.wall_ms()
+        return self.producer_state.start_verification(
+            producer_id, sequence, producer_epoch, supports_epoch_bump, now_ms
+        )
 
     # ---- read ----------------------------------------------------------------------------------
 
@@ -275,61 +450,150 @@ class UnifiedLog(PlainAppend):
             if start_offset >= active.base_offset:
                 bound = None if upper_offset == end else upper_offset
                 return active.read(start_offset, max_bytes, bound, min_one_message) or NO_RECORDS
-            return self._read_closed(start_offset, max_bytes, upper_offset, min_one_message)
+            segments = self._local.segments
+            return segments.read(start_offset, max_bytes, upper_offset, min_one_message)
         except CorruptBatch:
             return _CORRUPT
         except OSError as error:
-            self._failed("read", error)
+            self.failed("read", error)
             return _STORAGE_ERROR
 
-    def _read_closed(
-        self, start_offset: int, max_bytes: int, upper_offset: int, min_one_message: bool
-    ) -> FetchDataInfo:
-        segments = self._local.segments
-        ceiling = segments.floor(upper_offset)
-        for segment in segments.read_from(start_offset):
-            if segment.base_offset >= upper_offset:
-                break
-            segments.warm(segment)
-            bound = upper_offset if segment is ceiling else None
-            info = segment.read(start_offset, max_bytes, bound, min_one_message)
-            if info is not None:  # None: compaction took the end of this segment
-                return info
-        return NO_RECORDS
+    # ---- cutting -------------------------------------------------------------------------------
 
-    def fetch_offset_by_timestamp(
-        self, timestamp: int, leader_epoch: int = -1
-    ) -> TimestampAndOffset | None:
-        """`look_up_by_time` in one go."""
-        return in_one_go(self.look_up_by_time(timestamp))
+    def truncate_to(self, offset: int) -> bool:
+        """Cut the log from `offset` on; a batch that holds it goes whole. False: nothing to cut.
 
-    def look_up_by_time(self, timestamp: int) -> Steps[TimestampAndOffset | None]:
-        """ListOffsets: -1 the log's end, -2 and -4 its start, -3 the record with the largest
-        timestamp, -5 and -6 nothing (no tiered storage), else the first record at or after it.
-
-        None where no record matches. Raises CorruptBatch, or LogDirFailure.
-        The caller bounds the result by the high watermark or the last stable offset, and answers
-        the latest offset with its own leader epoch.
+        The log start does not go back, though a batch that held it is gone.
+        Raises LogDirFailure.
         """
-        start = self.log_start_offset
-        if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
-            return TimestampAndOffset(-1, start, self.leader_epochs.epoch_for(start))
-        if timestamp == LATEST_TIMESTAMP:
-            return TimestampAndOffset(-1, self.log_end_offset, self.leader_epochs.latest)
-        if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
-            return TimestampAndOffset(-1, -1, -1)
-        find = partial(self._batch_by_time, timestamp)
-        return (yield from look_up(find, start, self._environment.allocate))
+        with self._failing("truncation", torn=True):
+            if offset >= self.log_end_offset:
+                self.leader_epochs.truncate_from_end(offset, durably=False)  # KAFKA-10706
+                return False
+            if offset < self._local.segments.first.base_offset:
+                self.truncate_fully_and_start_at(offset)
+                return True
+            self.flusher.cut(offset)
+            end = self._local.truncate_to(offset)
+            self._set_end(max(end, min(offset, self.log_start_offset)))
+            self._rebuild_producers()
+        return True
 
-    def _batch_by_time(self, timestamp: int, start_offset: int) -> Candidate | None:
-        segments = self._local.segments
-        start_offset = max(start_offset, self.log_start_offset)
-        try:
-            if timestamp == MAX_TIMESTAMP:
-                return batch_of_max_timestamp(segments, start_offset)
-            return batch_by_timestamp(segments, timestamp, start_offset)
-        except OSError as error:
-            raise self._failed("look-up by time", error) from error
+    def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
+        """Drop everything; the log goes on at `offset`. Raises LogDirFailure."""
+        with self._failing("truncation", torn=True):
+            self.flusher.cut(offset)
+            self._local.truncate_fully(offset, self.environment.scheduler.wall_ms())
+            self.leader_epochs.clear()
+            self.producer_state.clear(offset)
+            self.log_start_offset = offset if log_start_offset is None else log_start_offset
+            self._set_end(offset)
 
+    def _set_end(self, offset: int) -> None:
+        self._active = self._local.segments.active
+        self.log_end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.flusher.cut(offset)
+        self.update_high_watermark(self.high_watermark)
+        self.leader_epochs.truncate_from_end(offset)
 
-__all__ = ["LogEnvironment", "UnifiedLog"]
+    def _rebuild_producers(self) -> None:
+        if not self.producer_state.entries:  # nothing to forget, and no need to read the log for it
+            self.producer_state.clear(self.log_end_offset)
+            return
+        start, end = self.log_start_offset, self.log_end_offset
+        now_ms = self.environment.scheduler.wall_ms()
+        local = self._local
+        rebuild_producers(local.segments, self.producer_state, local.snapshots, start, end, now_ms)
+
+    def increment_log_start_offset(self, offset: int) -> ErrorCode:
+        """DeleteRecords and a leader's log start: what lies before `offset` is gone for readers.
+
+        OFFSET_OUT_OF_RANGE beyond the high watermark; NONE, without effect, before the log start.
+        """
+        if self.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        if offset > self.high_watermark:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            try:
+                self.leader_epochs.truncate_from_start(offset)
+            except OSError as error:
+                self.failed("moving the log start", error)
+                return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NONE
+
+    def remove_oldest(self, segments: list[LogSegment]) -> None:
+        """Remove the oldest segments, after `file.delete.delay.ms`. Raises LogDirFailure."""
+        with self._failing("deletion of segments"):
+            self._local.remove_oldest(segments)
+
+    def replace_segments(self, group: CleanedGroup) -> None:
+        """Take a cleaned segment in place of its sources, which are all there as they were.
+
+        Its names are durable once the folder is synced. Raises LogDirFailure.
+        """
+        with self._failing("replacing segments"):
+            replace_segments(self.environment.filesystem, self._local, self.config, group)
+
+    # ---- durability ----------------------------------------------------------------------------
+
+    @property
+    def recovery_point(self) -> int:
+        """Up to where the log is on disk for sure."""
+        return self.flusher.recovery_point
+
+    def flush(self, done: Flushed | None = None) -> None:
+        """See `Flusher`."""
+        self.flusher.flush(done)
+
+    def close(self) -> None:
+        """A clean end: everything on disk and fsynced. Raises LogDirFailure."""
+        self.flusher.close()
+
+    def give_back_unused_room(self) -> None:
+        """Let others have what the log holds of the disk, if it took nothing since the last call.
+        Raises LogDirFailure."""
+        with self._failing("giving back room"):
+            self._local.give_back_unused_room(self.log_end_offset)
+
+    def roll(self, now_ms: int | None = None) -> None:
+        """Begin a new segment at the log's end. Raises LogDirFailure."""
+        if now_ms is None:
+            now_ms = self.environment.scheduler.wall_ms()
+        with self._failing("roll"):
+            self._roll(now_ms, self.log_end_offset)
+
+    def _roll(self, now_ms: int, base_offset: int) -> LogSegment:
+        old = self._active
+        self._active = self._local.roll(base_offset, now_ms)
+        if self._active is not old:
+            self._local.snapshots.take(self.producer_state, base_offset)
+            # The old segment's indexes are new on disk, also where its data was flushed before.
+            self.flusher.flush(from_offset=old.base_offset)
+        return self._active
+
+    # ---- the folder ----------------------------------------------------------------------------
+
+    def learn_topic_id(self, topic_id: bytes) -> None:
+        """The folder had no file that names the topic, and has one now."""
+        self.topic_id = topic_id
+
+    def set_being_cleaned(self, being_cleaned: bool) -> None:
+        """The cleaner takes the segments in hand, or is done with them."""
+        self.being_cleaned = being_cleaned
+
+    def go_offline(self) -> None:
+        """The log directory failed: nothing is taken or given any more."""
+        self.offline = True
+
+    def retire(self) -> None:
+        """The log was set aside: it takes and gives nothing; slices in flight stay good."""
+        self.go_offline()
+        self._local.let_go()
+
+    def rename(self, directory: str) -> None:
+        """Give the folder another name (a deleted log is renamed first). Raises LogDirFailure."""
+        with self._failing("rename"):
+            self._local.rename(directory)

@@ -140,7 +140,7 @@ def clean_with_ottla(folder: Path) -> int:
     )
     ports = environment(LocalFilesystem())  # type: ignore[arg-type]
     log = open_log(config=config, ports=ports, directory=str(folder), clean=False)
-    log.flush_now()
+    log.flusher.flush_now()
     log.update_high_watermark(log.log_end_offset)
 
     class Logs:

@@ -13,6 +13,7 @@ import pytest
 from confluent_kafka import Producer
 
 from storage.filesystem import LocalFilesystem
+from storage.log.aborted_lookup import collect_aborted
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.transaction_index import AbortedTxn
@@ -104,7 +105,7 @@ def test_a_folder_that_kafka_closed_is_trusted_as_it_is(kafka_folder: Path, tmp_
     folder = tmp_path / f"{TOPIC}-0"
     shutil.copytree(kafka_folder, folder)
     log = open_log(folder, clean=True)
-    assert len(log.segment_base_offsets) > 1
+    assert len(log.segments.base_offsets) > 1
     assert log.log_end_offset == 15_000
     assert not log.recovery.did_something, log.recovery
     log.close()
@@ -148,10 +149,10 @@ def test_what_kafka_says_of_transactions_is_taken_as_it_is(transactions: Path) -
     written = contents(transactions)
     log = open_log(transactions, clean=True, topic=TRANSACTIONS)
     assert not log.recovery.did_something, log.recovery
-    assert len(log.segment_base_offsets) > 1
+    assert len(log.segments.base_offsets) > 1
     aborted = told(log)
     assert len(aborted) == 20
-    assert log.collect_aborted(0, log.log_end_offset) == aborted
+    assert collect_aborted(log, 0, log.log_end_offset) == aborted
     log.update_high_watermark(log.log_end_offset)
     # What is open began after the last end of each producer's transactions.
     opened = [one.current_txn_first_offset for one in log.producers]

@@ -15,6 +15,7 @@ from protocol.records import Record, build_batch, iterate_records
 from storage.cleaning.cleaner_ports import CleanerSettings
 from storage.cleaning.inline_cleaner import InlineRunner
 from storage.cleaning.log_cleaner import LogCleaner
+from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_environment import LogEnvironment
 from storage.log.transaction_index import AbortedTxn, decode_transactions
 from storage.log.unified_log import UnifiedLog
@@ -108,7 +109,7 @@ class CompactedLife:
         what()
 
     def flush(self) -> None:
-        self.log.flush_now()
+        self.log.flusher.flush_now()
         self.recovery_point = self.log.recovery_point
 
     def pass_time(self) -> None:
@@ -174,8 +175,8 @@ class CompactedLife:
         producer_id = self.chance.choice(list(self.open_transactions))
         entries = self.open_transactions.pop(producer_id)
         commit = self.chance.random() < 0.5
-        info = self.log.append_end_txn_marker(
-            producer_id, 0, 0, commit, self.epoch, self.wall_ms(), 0
+        info = append_end_txn_marker(
+            self.log, producer_id, 0, 0, commit, self.epoch, self.wall_ms(), 0
         )
         assert not info.error, info.error_message
         self.log.update_high_watermark(self.log.log_end_offset)

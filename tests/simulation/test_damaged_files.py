@@ -15,6 +15,8 @@ import pytest
 from protocol.errors import ErrorCode
 from protocol.record_batch import crc_is_valid, iterate_batches
 from storage.directories.log_manager import LogManager, LogManagerSettings
+from storage.log.aborted_lookup import collect_aborted
+from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
@@ -80,7 +82,7 @@ def fill(log: UnifiedLog, first: int, last: int) -> None:
         assert info.error is ErrorCode.NONE, info
         if fields:
             commit = number % 8 != 0
-            ended = log.append_end_txn_marker(7, 0, 0, commit, number // 10, NOW_MS, 0)
+            ended = append_end_txn_marker(log, 7, 0, 0, commit, number // 10, NOW_MS, 0)
             assert ended.error is ErrorCode.NONE
     log.update_high_watermark(log.log_end_offset)
 
@@ -131,8 +133,8 @@ class World:
                     fill(log, 61, 66)
                 self.records = {log.partition.topic: dict(batches_of(log)) for log in logs}
                 self.ends = {log.partition.topic: log.log_end_offset for log in logs}
-                self.aborted = logs[1].collect_aborted(0, logs[1].log_end_offset)
-                assert len(logs[1].segment_base_offsets) > 5 < len(self.aborted)
+                self.aborted = collect_aborted(logs[1], 0, logs[1].log_end_offset)
+                assert len(logs[1].segments.base_offsets) > 5 < len(self.aborted)
             if not first or clean:
                 assert manager.close(4)
             else:
@@ -195,7 +197,7 @@ def check(filesystem: MemoryFilesystem, world: World, touched: str) -> None:
 
 def check_aborted(log: UnifiedLog, world: World, found: dict[int, bytes]) -> None:
     """A record of an aborted transaction that can be read is still known as one."""
-    known = {(one.first_offset, one.last_offset) for one in log.collect_aborted(0, 10_000)}
+    known = {(one.first_offset, one.last_offset) for one in collect_aborted(log, 0, 10_000)}
     for one in world.aborted:
         if one.first_offset in found and one.last_offset in found:
             assert (one.first_offset, one.last_offset) in known, one

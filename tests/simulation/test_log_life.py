@@ -17,10 +17,18 @@ from protocol.records import iterate_records
 from storage.log import next_segment
 from storage.log.closed_files import UNLIMITED
 from storage.log.file_records import FileRecords
+from storage.log.retention import delete_segments_before_log_start
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.storage.harness import NOW_MS, batch, environment, open_log, read_all
+from tests.unit.storage.harness import (
+    NOW_MS,
+    batch,
+    environment,
+    offset_by_time,
+    open_log,
+    read_all,
+)
 
 SEEDS = range(60)
 STEPS = 120
@@ -114,7 +122,7 @@ class Life:
         target = self.chance.randint(self.start, self.start + (self.end - self.start) // 4)
         assert self.log.increment_log_start_offset(target) is ErrorCode.NONE
         self.start = max(self.start, target)
-        self.log.delete_segments_before_log_start()
+        delete_segments_before_log_start(self.log)
 
     def new_epoch(self) -> None:
         self.epoch += 1
@@ -199,7 +207,7 @@ class Life:
             (max(offset, self.start) for offset, _, _, timestamp, _ in held if timestamp >= asked),
             None,
         )
-        found = self.log.fetch_offset_by_timestamp(asked)
+        found = offset_by_time(self.log, asked)
         assert (found.offset if found else None) == expected
 
 

@@ -17,6 +17,7 @@ from broker.transactions import producer_identity, transaction_decisions
 from broker.transactions.marker_sender import MarkerSender, _Held
 from broker.transactions.transaction_shard import TransactionShard
 from protocol.errors import ErrorCode
+from storage.log import aborted_lookup
 from storage.log.unified_log import UnifiedLog
 from tests.simulation.cluster_mutants import Story
 from tests.simulation.mutants import Mutant, table_of
@@ -72,7 +73,7 @@ def readers_do_not_wait_for_the_end() -> Iterator[None]:
 @contextmanager
 def nobody_is_told_what_was_aborted() -> Iterator[None]:
     """The list of aborted transactions is always empty."""
-    with patch.object(UnifiedLog, "collect_aborted", lambda self, start_offset, end_offset: []):
+    with patch.object(aborted_lookup, "collect_aborted", lambda log, start_offset, end_offset: []):
         yield
 
 

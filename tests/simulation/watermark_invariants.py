@@ -91,10 +91,10 @@ class WatermarksDoNotGoBack(Invariant):
             now = [log.log_start_offset, log.high_watermark, log.last_stable_offset]
             if now == before:
                 continue
-            if log.truncations != self._truncations.get((broker.address, place), 0):
+            if log.flusher.truncations != self._truncations.get((broker.address, place), 0):
                 # A log that was opened with a marker above its high watermark does not know that
                 # the marker is not committed (as in Kafka); the cut takes it away.
-                self._truncations[(broker.address, place)] = log.truncations
+                self._truncations[(broker.address, place)] = log.flusher.truncations
                 before[2] = min(before[2], now[2])
             if not now[0] <= now[2] <= now[1] <= log.log_end_offset or any(
                 new < old for old, new in zip(before, now, strict=True)

@@ -27,7 +27,7 @@ from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import LocalFilesystem
 from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import LogDirFailureChannel
-from storage.log.unified_log import LogEnvironment
+from storage.log.log_environment import LogEnvironment
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
 NODE_ID = 1

@@ -98,7 +98,7 @@ class Bench:
     def roll(self) -> None:
         """All that was written may be cleaned."""
         self.log.roll()
-        self.log.flush_now()
+        self.log.flusher.flush_now()
         self.log.update_high_watermark(self.log.log_end_offset)
 
     def clean(self) -> CleanResult:

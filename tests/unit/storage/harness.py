@@ -9,8 +9,11 @@ from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
 from protocol.records import Record, build_batch
 from storage.filesystem import Filesystem
+from storage.log.fetch_data import TimestampAndOffset
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
+from storage.log.sliced_work import in_one_go
+from storage.log.time_lookup import look_up_by_time
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition
@@ -125,3 +128,8 @@ def append(log: UnifiedLog, count: int = 1, *, epoch: int = 0, times: int = 1) -
 def bases(log: UnifiedLog) -> list[int]:
     """The base offsets of all batches."""
     return [header.base_offset for _, header in iterate_batches(read_all(log))]
+
+
+def offset_by_time(log: UnifiedLog, timestamp: int) -> TimestampAndOffset | None:
+    """What ListOffsets finds, in one go."""
+    return in_one_go(look_up_by_time(log, timestamp))

@@ -49,7 +49,7 @@ def sizes(result: DescribeLogDirsResult) -> dict[tuple[str, int], int]:
 def test_every_log_with_its_size(replicas: Replicas, tmp_path: Path, version: int) -> None:
     result = describe(replicas, None, version)
     assert (result.error_code, result.log_dir) == (0, str(tmp_path))
-    written = replicas.partition("a", 1).log.size_bytes
+    written = replicas.partition("a", 1).log.segments.size_bytes
     assert written > 100
     assert sizes(result) == {("a", 0): 0, ("a", 1): written, ("b", 0): 0}
     if version >= 4:

@@ -383,4 +383,4 @@ def test_what_goes_out_is_counted(fetch: Fetch) -> None:
     partition = fetch.replicas.create("t")
     fetch.replicas.append("t", b"a")
     fetch.send({("t", 0): 0})
-    assert partition.counts.bytes_out == partition.log.size_bytes
+    assert partition.counts.bytes_out == partition.log.segments.size_bytes

@@ -17,6 +17,7 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from storage.log.aborted_lookup import collect_aborted
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
@@ -97,7 +98,7 @@ def test_each_producers_transaction_ends_in_the_partitions_named(
     ) == {7: [("t", 0, 0), ("t", 1, 0)], 8: [("t", 0, 0)]}
     log = replicas.partition("t").log
     assert log.last_stable_offset == log.log_end_offset == 4
-    assert [one.producer_id for one in log.collect_aborted(0, 4)] == [8]
+    assert [one.producer_id for one in collect_aborted(log, 0, 4)] == [8]
     assert {one.coordinator_epoch for one in log.producers} == {3}
 
 

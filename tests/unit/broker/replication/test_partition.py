@@ -112,7 +112,7 @@ def test_a_leader_epoch_that_goes_back_is_a_broken_invariant(replicas: Replicas)
 def test_what_goes_in_is_counted(replicas: Replicas) -> None:
     partition = replicas.create("t")
     replicas.append("t", b"a", b"b")
-    size = partition.log.size_bytes
+    size = partition.log.segments.size_bytes
     counts = partition.counts
     assert (counts.messages_in, counts.bytes_in, counts.total_produce_requests) == (2, size, 1)
     partition.append_as_leader(memoryview(bytearray(70)), 1, 0)

@@ -170,7 +170,7 @@ def test_a_follower_far_behind_the_log_start_begins_anew() -> None:
     assert leader.partition().delete_records(25)[0] == 0
     cluster.restart(2)
     cluster.run(4000)
-    assert cluster.brokers[2].partition().log.segment_base_offsets == [25]
+    assert cluster.brokers[2].partition().log.segments.base_offsets == [25]
     cluster.assert_equal_logs()
 
 

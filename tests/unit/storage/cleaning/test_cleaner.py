@@ -8,13 +8,14 @@ import pytest
 
 from storage.cleaning.cleaner import clean
 from storage.cleaning.cleaner_job import CleaningFailed, CleanJob
+from storage.log.end_transaction import append_end_txn_marker
 from storage.log.transaction_index import AbortedTxn, decode_transactions
 from tests.unit.storage.cleaning_fixture import COMPACTED, Bench
 from tests.unit.storage.harness import DIRECTORY
 
 
 def end_transaction(bench: Bench, *, commit: bool) -> int:
-    info = bench.log.append_end_txn_marker(7, 0, 0, commit, 0, bench.scheduler.wall_ms(), 0)
+    info = append_end_txn_marker(bench.log, 7, 0, 0, commit, 0, bench.scheduler.wall_ms(), 0)
     assert not info.error
     return info.last_offset
 
@@ -135,7 +136,7 @@ def test_small_neighbours_become_one_segment_and_none_grows_too_large() -> None:
         bench.write((b"key %d" % number, b"v" * 300))
         bench.roll()
     bench.clean()
-    assert bench.log.segment_base_offsets == [0, 2, 4, 6, 8, 10, 12]
+    assert bench.log.segments.base_offsets == [0, 2, 4, 6, 8, 10, 12]
     assert all(one.size <= COMPACTED.segment_bytes for one in bench.log.segments)
     assert len(bench.left()) == 12
 

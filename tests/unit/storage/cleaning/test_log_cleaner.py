@@ -35,7 +35,7 @@ def test_a_round_replaces_the_segments_and_says_how_far_it_came() -> None:
     assert bench.log.being_cleaned and bench.cleaner.is_cleaning(PARTITION)
     bench.runner.run()
     assert not bench.log.being_cleaned and not bench.cleaner.is_cleaning(PARTITION)
-    assert bench.log.segment_base_offsets == [0, 3]
+    assert bench.log.segments.base_offsets == [0, 3]
     assert bench.left() == [(2, b"k", b"2")]
     assert bench.cleaner.first_dirty_offset(bench.log) == 3
     assert (bench.swaps, cleaned_files(bench)) == (1, [])
@@ -114,9 +114,9 @@ def test_a_round_that_came_too_late_changes_nothing(meanwhile: Callable[[Bench],
     bench = dirty(Bench())
     bench.cleaner.look()
     meanwhile(bench)
-    bases, left = bench.log.segment_base_offsets, bench.left()
+    bases, left = bench.log.segments.base_offsets, bench.left()
     bench.runner.run()
-    assert (bench.log.segment_base_offsets, bench.left()) == (bases, left)
+    assert (bench.log.segments.base_offsets, bench.left()) == (bases, left)
     assert cleaned_files(bench) == []
     assert not bench.log.being_cleaned and bench.swaps == 0
     assert bench.cleaner.uncleanable == {}
@@ -194,7 +194,7 @@ def test_after_the_stop_nothing_is_taken_in() -> None:
     bench.runner.run()
     bench.scheduler.run_for(5_000)
     assert bench.runner.stopped and bench.runner.waiting == []
-    assert bench.log.segment_base_offsets == [0, 1, 2, 3]
+    assert bench.log.segments.base_offsets == [0, 1, 2, 3]
 
 
 def test_it_does_nothing_where_it_is_turned_off() -> None:
@@ -226,13 +226,13 @@ def test_other_settings_end_the_round_that_is_under_way_and_the_wait_before_the_
     bench.cleaner.update_settings(CleanerSettings(log_cleaner_backoff_ms=50))
     bench.runner.run()
     bench.scheduler.run_for(0)
-    assert bench.log.segment_base_offsets == [0, 1, 2, 3]
+    assert bench.log.segments.base_offsets == [0, 1, 2, 3]
     bench.scheduler.run_for(60)
     assert len(bench.runner.waiting) == 1
     bench.cleaner.update_settings(CleanerSettings(log_cleaner_backoff_ms=50))
     bench.runner.run()
     bench.scheduler.run_for(0)
-    assert bench.log.segment_base_offsets != [0, 1, 2, 3]
+    assert bench.log.segments.base_offsets != [0, 1, 2, 3]
 
 
 def test_after_an_unclean_start_it_has_the_log_fsynced_first() -> None:

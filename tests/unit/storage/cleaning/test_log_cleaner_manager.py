@@ -52,9 +52,9 @@ def test_nothing_beyond_the_watermark_the_last_fsync_or_the_minimal_lag() -> Non
     bench.log.update_high_watermark(2)
     assert look(bench, manager).first_uncleanable_offset == 2
     bench.log.update_high_watermark(3)
-    bench.log._flusher.recovery_point = 1
+    bench.log.flusher.recovery_point = 1
     assert look(bench, manager).first_uncleanable_offset == 1
-    bench.log._flusher.recovery_point = 3
+    bench.log.flusher.recovery_point = 3
     bench.change(min_compaction_lag_ms=bench.scheduler.wall_ms() - NOW_MS + 1)
     assert look(bench, manager).cleanable_bytes == 0
     bench.scheduler.run_for(10)

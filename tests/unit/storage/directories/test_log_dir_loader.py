@@ -23,7 +23,7 @@ from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
-from tests.unit.storage.harness import NOW_MS, Jobs, batch, read_all
+from tests.unit.storage.harness import NOW_MS, Jobs, batch, offset_by_time, read_all
 
 TOPIC_ID = bytes(range(16))
 CONFIG = LogConfig(segment_bytes=2000, index_interval_bytes=200, file_delete_delay_ms=0)
@@ -106,7 +106,7 @@ class World:
         self.records = read_all(log, 6)
         self.epochs = log.leader_epochs.entries
         self.end = log.log_end_offset
-        bases = log.segment_base_offsets
+        bases = log.segments.base_offsets
         self.names = {
             "active": f"{bases[-1]:020d}",
             "closed": f"{bases[1]:020d}",
@@ -133,7 +133,7 @@ def check(filesystem: MemoryFilesystem, world: World) -> None:
     wanted = [start for _, start in world.epochs if start > 5]
     assert [start for _, start in log.leader_epochs.entries if start > 5] == wanted
     for number in range(5, 65, 7):
-        found = log.fetch_offset_by_timestamp(NOW_MS + number)
+        found = offset_by_time(log, NOW_MS + number)
         assert found is not None and found.offset == 2 * number
         read = log.read(2 * number + 1, 1)
         data = read.records if isinstance(read.records, bytes) else read.records.read()

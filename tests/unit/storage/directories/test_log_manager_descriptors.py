@@ -7,10 +7,12 @@ from contextlib import suppress
 
 import pytest
 
+from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_dir_failure import LogDirFailure
+from storage.log.retention import delete_old_segments
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.storage.harness import NOW_MS, batch, read_all
+from tests.unit.storage.harness import NOW_MS, batch, offset_by_time, read_all
 from tests.unit.storage.log_manager_fixture import (
     SMALL,
     TOPIC_ID,
@@ -33,18 +35,18 @@ def live(node: Node) -> None:
             log.append_as_leader(batch(b"v" * 50), 0, NOW_MS)
         sent = batch(b"v", producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True)
         log.append_as_leader(sent, 0, NOW_MS)
-        log.append_end_txn_marker(7, 0, 0, False, 0, NOW_MS, 0)
+        append_end_txn_marker(log, 7, 0, 0, False, 0, NOW_MS, 0)
         log.update_high_watermark(log.log_end_offset)
         log.read(offset, 1 << 20)
         log.flush()
         with suppress(LogDirFailure):
-            log.fetch_offset_by_timestamp(NOW_MS)
+            offset_by_time(log, NOW_MS)
         with suppress(LogDirFailure):
             log.truncate_to(max(log.log_end_offset - 5, 0))
         log.increment_log_start_offset(min(12, log.high_watermark))
         log.update_config(LogConfig(segment_bytes=1000, retention_bytes=2000))
         with suppress(LogDirFailure):
-            log.delete_old_segments(NOW_MS)
+            delete_old_segments(log, NOW_MS)
     manager.upkeep.checkpoint_recovery_points()
     manager.upkeep.checkpoint_high_watermarks()
     moved = manager.get(("t", 0))

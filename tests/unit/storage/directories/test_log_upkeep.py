@@ -75,9 +75,9 @@ def test_old_segments_go_at_the_check_and_their_files_after_the_delay() -> None:
     log = node.fill(3, age_ms=61_000)
     node.fill(1)
     node.scheduler.run_for(499)
-    assert log.segment_base_offsets == [0, 10, 20, 30]
+    assert log.segments.base_offsets == [0, 10, 20, 30]
     node.scheduler.run_for(2)
-    assert log.segment_base_offsets == [30]
+    assert log.segments.base_offsets == [30]
     assert log.log_start_offset == 30
     assert [one[1] for one in node.retained] == [Breaches(time=3)]
     assert log.read(29, 100).error is ErrorCode.OFFSET_OUT_OF_RANGE
@@ -92,7 +92,7 @@ def test_a_log_that_had_its_time_whole_goes_on_empty_where_it_ended() -> None:
     log = node.fill(2, age_ms=61_000)
     node.scheduler.run_for(CHECK_MS)
     assert (log.log_start_offset, log.log_end_offset) == (20, 20)
-    assert log.segment_base_offsets == [20]
+    assert log.segments.base_offsets == [20]
     assert log.leader_epochs.entries in ([], [(0, 20)])
     info = log.append_as_leader(batch(b"v"), 0, node.scheduler.wall_ms())
     assert info.first_offset == 20
@@ -122,11 +122,11 @@ def test_what_is_not_committed_stays() -> None:
 def test_deleted_records_free_the_disk_and_stay_deleted() -> None:
     node = Node(LogConfig(file_delete_delay_ms=0))
     log = node.fill(4)
-    size = log.size_bytes
+    size = log.segments.size_bytes
     assert log.increment_log_start_offset(25) is ErrorCode.NONE
     node.scheduler.run_for(CHECK_MS)
-    assert log.segment_base_offsets == [20, 30]
-    assert log.size_bytes == size // 2
+    assert log.segments.base_offsets == [20, 30]
+    assert log.segments.size_bytes == size // 2
     assert node.names() == [f"{20:020d}.log", f"{30:020d}.log"]
     assert log.log_start_offset == 25
     assert log.leader_epochs.entries == [(0, 25)]
@@ -153,16 +153,16 @@ def test_compacted_logs(policy: tuple[str, ...]) -> None:
     log.increment_log_start_offset(10)
     node.scheduler.run_for(CHECK_MS)
     assert log.log_start_offset == (30 if "delete" in policy else 10)
-    assert log.segment_base_offsets[0] == log.log_start_offset
+    assert log.segments.base_offsets[0] == log.log_start_offset
 
 
 def test_a_log_that_the_cleaner_has_in_hand_is_left_alone() -> None:
     node = Node(LogConfig(retention_ms=1))
     log = node.fill(3, age_ms=60_000)
-    log.being_cleaned = True
+    log.set_being_cleaned(True)
     node.scheduler.run_for(CHECK_MS)
     assert log.log_start_offset == 0
-    log.being_cleaned = False
+    log.set_being_cleaned(False)
     node.scheduler.run_for(CHECK_MS)
     assert log.log_start_offset == 30
 

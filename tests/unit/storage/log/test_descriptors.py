@@ -76,7 +76,7 @@ def opened(folder: Path, environment: LogEnvironment, number: int, **how: object
 
 
 def rolled(log: UnifiedLog) -> None:
-    while len(log.segment_base_offsets) < SEGMENTS:
+    while len(log.segments.base_offsets) < SEGMENTS:
         append(log)
 
 

@@ -42,7 +42,7 @@ def test_rolls_in_quick_succession_sync_each_segment_a_few_times_only() -> None:
     filesystem.sync_dir("/data")
     jobs.held = True
     append(log, 3, times=300)
-    assert len(log.segment_base_offsets) > 50 and len(jobs.waiting) > 50
+    assert len(log.segments.base_offsets) > 50 and len(jobs.waiting) > 50
     synced: list[str] = []
     sync = MemoryFile.sync
     with pytest.MonkeyPatch.context() as patch:
@@ -50,7 +50,7 @@ def test_rolls_in_quick_succession_sync_each_segment_a_few_times_only() -> None:
         jobs.run()
     most = Counter(path for path in synced if path.endswith(".log")).most_common(1)[0][1]
     assert most <= 2, "a flush syncs what the flushes before it, still under way, have in hand"
-    assert log.recovery_point == log.segment_base_offsets[-1]
+    assert log.recovery_point == log.segments.base_offsets[-1]
     log.flush()
     jobs.run()
     filesystem.lose_power(random.Random(1))
@@ -91,7 +91,7 @@ def test_a_flush_after_a_truncation_counts_on_none_from_before_it() -> None:
         patch.setattr(MemoryFile, "sync", lambda file: synced.append(file.path))
         jobs.run_one(waiting)
     whole = {path for path in synced if path.endswith(".log")}
-    assert len(whole) == len(log.segment_base_offsets)
+    assert len(whole) == len(log.segments.base_offsets)
 
 
 def test_flush_ms() -> None:
@@ -100,13 +100,13 @@ def test_flush_ms() -> None:
     log = open_log(config=LogConfig(flush_ms=1000), ports=ports)
     append(log, 3)
     ports.scheduler.run_for(999)
-    log.flush_if_due()
+    log.flusher.flush_if_due(log.config.flush_ms)
     assert log.recovery_point == 0
     ports.scheduler.run_for(1)
-    log.flush_if_due()
+    log.flusher.flush_if_due(log.config.flush_ms)
     assert log.recovery_point == 3
     append(log, 3)
-    log.flush_if_due()
+    log.flusher.flush_if_due(log.config.flush_ms)
     assert log.recovery_point == 3
 
 

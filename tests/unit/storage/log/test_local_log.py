@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from storage.log.leader_epoch_cache import LeaderEpochCache
 from storage.log.local_log import LocalLog
 from storage.log.log_segment import LogSegment
 from storage.log.log_segments import LogSegments
+from storage.log.producer_snapshot import ProducerSnapshots
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
@@ -33,7 +35,8 @@ def local_log(
         scheduler=scheduler or SimScheduler(),
         random_below=lambda below: below - 1,
     )
-    return LocalLog(ports, LOG, config, segments, failed)
+    snapshots, epochs = ProducerSnapshots(filesystem, LOG), LeaderEpochCache(filesystem, LOG)
+    return LocalLog(ports, LOG, config, segments, snapshots, epochs, failed)
 
 
 def add(log: LocalLog, base: int) -> None:

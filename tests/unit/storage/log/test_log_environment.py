@@ -21,4 +21,4 @@ def test_a_log_apart_waits_for_no_descriptor_that_others_have_taken() -> None:
         append(log, times=20)
     assert logs[0].read(0, 1_000).error is ErrorCode.KAFKA_STORAGE_ERROR
     assert not logs[0].offline
-    assert len(read_all(logs[1])) == logs[1].size_bytes
+    assert len(read_all(logs[1])) == logs[1].segments.size_bytes

@@ -13,7 +13,15 @@ from protocol.records import iterate_records
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem
-from tests.unit.storage.harness import DIRECTORY, NOW_MS, batch, environment, open_log, read_all
+from tests.unit.storage.harness import (
+    DIRECTORY,
+    NOW_MS,
+    batch,
+    environment,
+    offset_by_time,
+    open_log,
+    read_all,
+)
 
 SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=100)
 LOG = f"{DIRECTORY}/{0:020d}.log"
@@ -51,7 +59,7 @@ def check_whole(log: UnifiedLog, end: int) -> None:
     assert offsets == list(range(end))
     assert sum(producer.last_sequence for producer in log.producers) == max(end - 1, 0)
     for offset in range(end):
-        found = log.fetch_offset_by_timestamp(NOW_MS + offset - offset % 2)
+        found = offset_by_time(log, NOW_MS + offset - offset % 2)
         assert found is not None and found.offset == offset - offset % 2
 
 
@@ -71,7 +79,7 @@ def test_process_death_loses_nothing() -> None:
     filesystem, log = filled()
     filesystem.kill()
     again = open_log(filesystem, SMALL, clean=False)
-    assert again.recovery.segments_scanned == len(log.segment_base_offsets)
+    assert again.recovery.segments_scanned == len(log.segments.base_offsets)
     assert again.recovery.bytes_cut == 0
     check_whole(again, 60)
     assert again.leader_epochs.entries == [(0, 0), (1, 30)]
@@ -115,14 +123,14 @@ def test_a_tail_of_garbage_is_cut(garbage: bytes) -> None:
 
 def test_a_torn_segment_ends_the_log_and_later_ones_go() -> None:
     filesystem, log = filled()
-    second = log.segment_base_offsets[1]
+    second = log.segments.base_offsets[1]
     filesystem.kill()
     path = f"{DIRECTORY}/{second:020d}.log"
     filesystem.open(path).truncate(filesystem.size(path) - 1)
     again = open_log(filesystem, SMALL, clean=False)
-    assert again.segment_base_offsets == [0, second]
-    assert again.recovery.segments_removed == len(log.segment_base_offsets) - 2
-    check_whole(again, log.segment_base_offsets[2] - 2)
+    assert again.segments.base_offsets == [0, second]
+    assert again.recovery.segments_removed == len(log.segments.base_offsets) - 2
+    check_whole(again, log.segments.base_offsets[2] - 2)
     names = filesystem.list_dir(DIRECTORY)
     assert not [n for n in names if n.endswith(".snapshot") and int(n[:20]) > again.log_end_offset]
 
@@ -133,8 +141,8 @@ def test_a_tail_lost_at_a_batch_border_ends_the_log_too() -> None:
     first_batch = read_header(filesystem.read(LOG)).size_in_bytes
     filesystem.open(LOG).truncate(filesystem.size(LOG) - first_batch)
     again = open_log(filesystem, SMALL, clean=False)
-    assert again.segment_base_offsets == [0]
-    check_whole(again, log.segment_base_offsets[1] - 2)
+    assert again.segments.base_offsets == [0]
+    check_whole(again, log.segments.base_offsets[1] - 2)
 
 
 def test_gaps_between_segments_of_a_compacted_log_are_no_damage() -> None:
@@ -189,7 +197,7 @@ def test_epochs_before_a_log_start_that_a_crash_took_back_are_known_again() -> N
     filesystem, log = filled()
     log.update_high_watermark(60)
     assert log.increment_log_start_offset(40) is ErrorCode.NONE
-    recovery_point = log.segment_base_offsets[-1]
+    recovery_point = log.segments.base_offsets[-1]
     filesystem.kill()
     again = open_log(filesystem, SMALL, clean=False, recovery_point=recovery_point)
     assert again.log_start_offset == 0
@@ -227,7 +235,7 @@ def test_leftovers_of_half_done_work_are_removed() -> None:
 
 def test_the_log_start_is_what_checkpoint_and_first_segment_say() -> None:
     filesystem, log = filled()
-    second = log.segment_base_offsets[1]
+    second = log.segments.base_offsets[1]
     log.close()
     assert open_log(filesystem, SMALL, log_start_offset=5).log_start_offset == 5
     filesystem.remove(LOG)
@@ -242,7 +250,7 @@ def test_a_log_that_lost_everything_after_its_start_begins_there() -> None:
     filesystem.open(LOG).truncate(0)
     again = open_log(filesystem, SMALL, clean=False, log_start_offset=9)
     assert (again.log_start_offset, again.log_end_offset) == (9, 9)
-    assert again.segment_base_offsets == [9]
+    assert again.segments.base_offsets == [9]
     info = again.append_as_leader(batch(b"v"), 2, NOW_MS)
     assert info.first_offset == 9
 

@@ -65,7 +65,7 @@ def test_it_is_made_at_half_and_the_roll_takes_it(node: Node) -> None:
     node.append(1)
     assert (node.made, node.is_there) == (1, True)
     node.append(2)
-    assert node.log.segment_base_offsets == [0, 4]
+    assert node.log.segments.base_offsets == [0, 4]
     assert (node.made, node.is_there) == (1, False)
     opened = [path for call, path in node.disk.calls if call == "open" and path.endswith(".log")]
     assert opened == [f"{node.log.directory}/{0:020d}.log"], "the second was not made by the roll"
@@ -106,11 +106,11 @@ def test_nothing_is_taken_of_a_disk_that_is_nearly_full(node: Node) -> None:
 def test_a_roll_does_not_wait_for_it(node: Node) -> None:
     node.jobs.held = True
     node.append(9)
-    assert node.log.segment_base_offsets == [0, 4, 8]
+    assert node.log.segments.base_offsets == [0, 4, 8]
     node.jobs.run()
     assert (node.made, node.is_there) == (1, True)
     node.append(4)
-    assert node.log.segment_base_offsets == [0, 4, 8, 12]
+    assert node.log.segments.base_offsets == [0, 4, 8, 12]
     assert not node.is_there
 
 
@@ -164,7 +164,7 @@ def test_an_idle_log_gives_it_back(node: Node) -> None:
     node.log.give_back_unused_room()
     assert not node.is_there
     node.append(9)
-    assert node.log.segment_base_offsets == [0, 4, 8]
+    assert node.log.segments.base_offsets == [0, 4, 8]
 
 
 def test_a_segment_with_room_gives_it_back_where_no_next_one_was_made(
@@ -242,7 +242,7 @@ def test_a_segment_that_ends_early_gives_back(
     for _ in range(9):
         assert not log.append_as_leader(batch(b"x" * (MIB - 1_000)), 0, NOW_MS).error
     second = Path(f"{folder}/{8:020d}.log")
-    assert log.segment_base_offsets == [0, 8]
+    assert log.segments.base_offsets == [0, 8]
     assert allocated(second) >= 8 * MIB, "it was made ahead"
     log.roll()
     assert allocated(second) < 2 * MIB

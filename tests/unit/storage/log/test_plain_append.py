@@ -11,11 +11,20 @@ from hypothesis import strategies as st
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.record_batch import TimestampType
+from storage.log import unified_log
 from storage.log.log_append_info import LogAppendInfo
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.storage.harness import NOW_MS, bases, batch, environment, open_log, read_all
+from tests.unit.storage.harness import (
+    NOW_MS,
+    bases,
+    batch,
+    environment,
+    offset_by_time,
+    open_log,
+    read_all,
+)
 
 CONFIG = LogConfig(segment_bytes=700, index_interval_bytes=150)
 
@@ -25,12 +34,12 @@ def state_of(log: UnifiedLog) -> Any:
     return (
         log.log_start_offset,
         log.log_end_offset,
-        log.segment_base_offsets,
+        log.segments.base_offsets,
         log.leader_epochs.entries,
         [[getattr(one, slot) for slot in one.__slots__] for one in log.producers],
         read_all(log),
         [(one.max_timestamp, one.largest_timestamp(), one.size) for one in log.segments],
-        [log.fetch_offset_by_timestamp(NOW_MS + moment) for moment in (-5, 0, 3, 50)],
+        [offset_by_time(log, NOW_MS + moment) for moment in (-5, 0, 3, 50)],
     )
 
 
@@ -113,7 +122,7 @@ def test_what_follows_the_end_is_copied_in_one_go(
 ) -> None:
     log = open_log()
     log.append_as_follower(batch(b"first", leader_epoch=2), 2)
-    monkeypatch.setattr(log, "_follower_batches", None)  # a call of it fails
+    monkeypatch.setattr(unified_log, "batches_to_copy", None)  # a call of it fails
     info = log.append_as_follower(
         batch(b"a", b"b", base_offset=1, leader_epoch=2, compression=codec), 2
     )
@@ -124,7 +133,7 @@ def test_a_known_producer_goes_on_in_one_go(monkeypatch: pytest.MonkeyPatch) -> 
     log = open_log()
     fields: dict[str, Any] = {"leader_epoch": 0, "producer_id": 7, "producer_epoch": 0}
     log.append_as_follower(batch(b"a", b"b", base_sequence=2**31 - 2, **fields), 0)
-    monkeypatch.setattr(log, "_follower_batches", None)
+    monkeypatch.setattr(unified_log, "batches_to_copy", None)
     info = log.append_as_follower(batch(b"c", b"d", base_offset=2, base_sequence=0, **fields), 0)
     assert info.last_offset == 3
     assert [(one.last_sequence, one.last_offset) for one in log.producers] == [(1, 3)]
@@ -214,9 +223,9 @@ def test_the_first_half_writes_and_the_second_tells_the_log() -> None:
     place = batch(b"b", b"c")
     prepared = log.prepare_plain(place, 0)
     assert prepared is not None
-    written = log.size_bytes
+    written = log.segments.size_bytes
     assert prepared.write() == 2
-    assert (log.log_end_offset, log.size_bytes) == (2, written + len(place))
+    assert (log.log_end_offset, log.segments.size_bytes) == (2, written + len(place))
     prepared.settle()
     assert log.log_end_offset == 4
     assert bases(log) == [0, 1, 2]

@@ -81,9 +81,9 @@ def test_every_damaged_byte_is_noticed() -> None:
 def test_a_snapshot_is_taken_once_an_offset() -> None:
     filesystem = MemoryFilesystem()
     found = snapshots(filesystem)
-    found.take(producers_at(10, entry(1)))
+    found.take(producers_at(10, entry(1)), 10)
     writes = len(filesystem.calls)
-    found.take(producers_at(10, entry(1)))
+    found.take(producers_at(10, entry(1)), 10)
     assert len(filesystem.calls) == writes
     assert filesystem.list_dir("/log") == ["00000000000000000010.snapshot"]
     assert found.path_at(10) == "/log/00000000000000000010.snapshot"
@@ -95,7 +95,7 @@ def test_the_latest_good_snapshot_is_loaded_and_bad_ones_go() -> None:
     filesystem = MemoryFilesystem()
     found = snapshots(filesystem)
     for offset in (10, 20, 30, 40):
-        found.take(producers_at(offset, entry(offset)))
+        found.take(producers_at(offset, entry(offset)), offset)
     path = found.path_at(30)
     assert path is not None
     filesystem.replace_atomically(path, b"\0" * 60)
@@ -114,7 +114,7 @@ def test_without_a_snapshot_the_state_begins_at_zero() -> None:
 
 def test_expired_producers_are_not_restored() -> None:
     found = snapshots(MemoryFilesystem())
-    found.take(producers_at(10, entry(1), entry(2, txn=3)))
+    found.take(producers_at(10, entry(1), entry(2, txn=3)), 10)
     producers = producers_at(0)
     found.load_latest(producers, 10, NOW_MS + 1000)
     assert list(producers.entries) == [2]
@@ -123,7 +123,7 @@ def test_expired_producers_are_not_restored() -> None:
 def test_which_snapshots_stay() -> None:
     found = snapshots(MemoryFilesystem())
     for offset in (0, 10, 20, 30, 40, 50):
-        found.take(producers_at(offset))
+        found.take(producers_at(offset), offset)
     found.remove_outside(0, 40)
     assert found.offsets == [10, 20, 30, 40]
     found.keep_only([20])
@@ -140,7 +140,7 @@ def test_other_names_are_no_snapshots() -> None:
 
 def test_a_snapshot_restores_what_continues_the_producer() -> None:
     found = snapshots(MemoryFilesystem())
-    found.take(producers_at(30, entry(7, sequence=9)))
+    found.take(producers_at(30, entry(7, sequence=9)), 30)
     producers = producers_at(0)
     found.load_latest(producers, 30, NOW_MS)
     following = read_header(batch(b"v", producer_id=7, producer_epoch=3, base_sequence=10))

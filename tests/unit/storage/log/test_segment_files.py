@@ -42,8 +42,7 @@ def test_a_folder_of_another_name_is_where_a_closed_segment_is_opened() -> None:
     segment = segment_in(filesystem, files)
     segment.become_inactive()
     filesystem.rename("/log", "/other")
-    segment.directory = "/other"
-    segment.moved()
+    segment.moved("/other")
     assert segment.locate(0) == (0, segment.size)
 
 
@@ -87,13 +86,13 @@ def test_syncs_that_are_late_keep_no_descriptors_from_readers() -> None:
 
 def test_a_roll_that_is_synced_late_keeps_no_descriptor_of_the_next_segment() -> None:
     log = open_log(config=LogConfig(segment_bytes=500), ports=environment(MemoryFilesystem()))
-    files = log._environment.descriptors.closed_files
+    files = log.environment.descriptors.closed_files
     files.room = lambda: 4
-    jobs = log._environment.blocking
+    jobs = log.environment.blocking
     assert isinstance(jobs, Jobs)
     jobs.held = True
     append(log, times=60)
-    assert len(log.segment_base_offsets) > 10 and jobs.waiting
+    assert len(log.segments.base_offsets) > 10 and jobs.waiting
     assert len(files) <= 4
     files.give_up(0)
     assert len(files) <= 2

@@ -11,7 +11,7 @@ from storage.log.fetch_data import TimestampAndOffset
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.unit.storage.harness import open_log
+from tests.unit.storage.harness import offset_by_time, open_log
 
 SMALL = LogConfig(segment_bytes=800, index_interval_bytes=150)
 
@@ -52,11 +52,11 @@ def test_the_first_record_at_or_after_a_time(
     start = data.draw(st.integers(0, log.log_end_offset - 1))
     log.increment_log_start_offset(start)
     for timestamp in asked:
-        assert log.fetch_offset_by_timestamp(timestamp) == linear(log, stamps, timestamp, start)
+        assert offset_by_time(log, timestamp) == linear(log, stamps, timestamp, start)
     log.close()
     log = open_log(filesystem, SMALL, log_start_offset=start)
     for timestamp in asked:
-        assert log.fetch_offset_by_timestamp(timestamp) == linear(log, stamps, timestamp, start)
+        assert offset_by_time(log, timestamp) == linear(log, stamps, timestamp, start)
 
 
 @settings(max_examples=60)
@@ -66,12 +66,12 @@ def test_the_first_record_of_the_largest_time(stamps: list[list[int]]) -> None:
     log = filled(filesystem, stamps)
     largest = max(stamp for batch_stamps in stamps for stamp in batch_stamps)
     expected = linear(log, stamps, largest, 0)
-    assert log.fetch_offset_by_timestamp(-3) == expected
+    assert offset_by_time(log, -3) == expected
     log.close()
-    assert open_log(filesystem, SMALL).fetch_offset_by_timestamp(-3) == expected
+    assert offset_by_time(open_log(filesystem, SMALL), -3) == expected
 
 
 def test_records_without_a_time_are_found_by_none() -> None:
     log = filled(MemoryFilesystem(), [[-1], [-1]])
-    assert log.fetch_offset_by_timestamp(0) is None
-    assert log.fetch_offset_by_timestamp(-3) is None
+    assert offset_by_time(log, 0) is None
+    assert offset_by_time(log, -3) is None

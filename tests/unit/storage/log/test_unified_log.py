@@ -26,6 +26,7 @@ from tests.unit.storage.harness import (
     batch,
     environment,
     keyed_batch,
+    offset_by_time,
     open_log,
     read_all,
 )
@@ -152,7 +153,7 @@ def test_log_append_time_is_ours() -> None:
     assert (info.log_append_time, info.max_timestamp) == (NOW_MS + 7, NOW_MS + 7)
     (record,) = iterate_records(read_all(log))
     assert record.timestamp == NOW_MS + 7
-    found = log.fetch_offset_by_timestamp(NOW_MS)
+    found = offset_by_time(log, NOW_MS)
     assert found is not None and found.timestamp == NOW_MS + 7
 
 
@@ -228,8 +229,8 @@ def test_a_read_spans_no_two_segments() -> None:
     log = open_log(config=SMALL)
     for _ in range(30):
         append(log, b"v" * 50)
-    assert len(log.segment_base_offsets) > 2
-    second = log.segment_base_offsets[1]
+    assert len(log.segments.base_offsets) > 2
+    second = log.segments.base_offsets[1]
     info = log.read(0, 10**6)
     headers = [header for _, header in iterate_batches(data_of(info))]
     assert headers[-1].last_offset == second - 1
@@ -288,29 +289,6 @@ def test_a_follower_copies_bytes_and_epochs() -> None:
     assert follower.leader_epochs.entries == leader.leader_epochs.entries == [(1, 0), (4, 4)]
 
 
-def test_a_follower_leaves_out_a_partial_tail_and_later_epochs() -> None:
-    leader, follower = open_log(), open_log()
-    for epoch in (1, 4):
-        append(leader, b"a", b"b", epoch=epoch)
-    sent = memoryview(read_all(leader))
-    assert follower.append_as_follower(sent[:-1], 9).last_offset == 1
-    follower.truncate_to(0)
-    assert follower.append_as_follower(sent, 3).last_offset == 1
-    assert follower.append_as_follower(sent[:30], 3).first_offset == -1
-    assert follower.log_end_offset == 2
-
-
-def test_a_follower_takes_no_damage_and_no_offset_it_has() -> None:
-    follower = open_log()
-    damaged = batch(b"a", leader_epoch=0)
-    damaged[66] ^= 1
-    assert follower.append_as_follower(damaged, 0).error is ErrorCode.CORRUPT_MESSAGE
-    follower.append_as_follower(batch(b"a", b"b", leader_epoch=0), 0)
-    info = follower.append_as_follower(batch(b"a", base_offset=1, leader_epoch=0), 0)
-    assert (info.error, info.first_offset) == (ErrorCode.OFFSET_OUT_OF_RANGE, 1)
-    assert follower.log_end_offset == 2
-
-
 def test_a_follower_that_begins_inside_a_batch_takes_it_whole() -> None:
     follower = open_log()
     follower.truncate_fully_and_start_at(2)
@@ -346,12 +324,12 @@ def test_list_offsets_of_the_ends() -> None:
         append(log, b"a", b"b", epoch=epoch)
     log.update_high_watermark(4)
     log.increment_log_start_offset(1)
-    assert log.fetch_offset_by_timestamp(-2) == (-1, 1, 2)
-    assert log.fetch_offset_by_timestamp(-4) == (-1, 1, 2)
-    assert log.fetch_offset_by_timestamp(-1) == (-1, 4, 5)
-    assert log.fetch_offset_by_timestamp(-5) == (-1, -1, -1)
-    assert log.fetch_offset_by_timestamp(-6) == (-1, -1, -1)
-    assert open_log().fetch_offset_by_timestamp(-3) is None
+    assert offset_by_time(log, -2) == (-1, 1, 2)
+    assert offset_by_time(log, -4) == (-1, 1, 2)
+    assert offset_by_time(log, -1) == (-1, 4, 5)
+    assert offset_by_time(log, -5) == (-1, -1, -1)
+    assert offset_by_time(log, -6) == (-1, -1, -1)
+    assert offset_by_time(open_log(), -3) is None
 
 
 def test_where_epochs_end() -> None:
@@ -402,7 +380,7 @@ def test_a_look_up_by_time_on_a_failing_disk_raises() -> None:
     append(log, b"a")
     filesystem.inject("pread")
     with pytest.raises(LogDirFailure):
-        log.fetch_offset_by_timestamp(NOW_MS)
+        offset_by_time(log, NOW_MS)
 
 
 def test_flush_messages_syncs_before_the_answer() -> None:
@@ -435,6 +413,6 @@ def test_bounds_of_time_change_while_the_log_is_open() -> None:
     assert told(NOW_MS + 2 * hour) is ErrorCode.INVALID_TIMESTAMP
     log.update_config(LogConfig(message_timestamp_type="LogAppendTime"))
     assert told(NOW_MS + 9 * hour) is ErrorCode.NONE
-    assert log.fetch_offset_by_timestamp(NOW_MS + 3 * hour) is None
-    found = log.fetch_offset_by_timestamp(NOW_MS)
+    assert offset_by_time(log, NOW_MS + 3 * hour) is None
+    found = offset_by_time(log, NOW_MS)
     assert found is not None and found.offset == 0  # of the first, which lies in the future

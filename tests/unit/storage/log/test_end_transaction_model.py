@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from storage.log.aborted_lookup import collect_aborted
+from storage.log.end_transaction import append_end_txn_marker
 from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
@@ -99,7 +101,7 @@ class Life:
         if what in ("send", "plain"):
             self.send(pid, number % 3 + 1, transactional=what == "send")
         elif what in ("commit", "abort"):
-            info = log.append_end_txn_marker(pid, 0, 0, what == "commit", 0, NOW_MS, 0)
+            info = append_end_txn_marker(log, pid, 0, 0, what == "commit", 0, NOW_MS, 0)
             assert not info.error
             ended = model.open(pid)
             if ended is not None:
@@ -146,7 +148,7 @@ class Life:
         if clean:
             self.log.close()
         self.log = open_log(
-            ports=self.log._environment,
+            ports=self.log.environment,
             config=CONFIG,
             clean=clean,
             recovery_point=min(recovery_point, self.log.log_end_offset),
@@ -167,7 +169,7 @@ class Life:
         end = log.log_end_offset
         for start, stop in ((0, end), (end // 2, end), (0, end // 2), (end // 3, end // 2)):
             if start < stop:
-                found = [one[:3] for one in log.collect_aborted(start, stop)]
+                found = [one[:3] for one in collect_aborted(log, start, stop)]
                 assert found == model.aborted(start, stop)
 
     def check_follower(self) -> None:
@@ -177,7 +179,7 @@ class Life:
         assert self.follower.last_stable_offset in self.model.last_stable_offsets()
         end = self.log.log_end_offset
         assert all_aborted(self.follower) == all_aborted(self.log)
-        assert self.follower.collect_aborted(0, end) == self.log.collect_aborted(0, end)
+        assert collect_aborted(self.follower, 0, end) == collect_aborted(self.log, 0, end)
 
 
 def all_aborted(log: UnifiedLog) -> list[AbortedTxn]:

@@ -8,6 +8,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from storage.log.log_dir_failure import LogDirFailure
+from storage.log.retention import delete_segments_before_log_start
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
@@ -88,7 +89,7 @@ def test_truncation_fully_begins_anew() -> None:
     append(log, 3, times=20)
     log.truncate_fully_and_start_at(100)
     assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (100, 100, 100)
-    assert log.segment_base_offsets == [100]
+    assert log.segments.base_offsets == [100]
     append(log, 2, epoch=1)
     assert bases(log) == [100]
     names = filesystem.list_dir(DIRECTORY)
@@ -103,7 +104,7 @@ def test_segments_that_a_truncation_takes_are_removed_elsewhere_and_later() -> N
     ports = environment(filesystem)
     log = open_log(filesystem, SMALL, ports=ports)
     append(log, 3, times=20)
-    segments = len(log.segment_base_offsets)
+    segments = len(log.segments.base_offsets)
     log.truncate_to(1)
     names = filesystem.list_dir(DIRECTORY)
     assert sum(name.endswith(".log.deleted") for name in names) == segments - 1
@@ -118,12 +119,12 @@ def test_a_crash_in_a_truncation_leaves_segments_without_a_gap() -> None:
     filesystem = MemoryFilesystem()
     log = open_log(filesystem, SMALL)
     append(log, 3, times=20)
-    before = log.segment_base_offsets
+    before = log.segments.base_offsets
     filesystem.inject("truncate")
     with pytest.raises(LogDirFailure):
         log.truncate_to(1)
     reopened = open_log(filesystem, SMALL, clean=False)
-    assert reopened.segment_base_offsets == before[: len(reopened.segment_base_offsets)]
+    assert reopened.segments.base_offsets == before[: len(reopened.segments.base_offsets)]
     assert bases(reopened) == list(range(0, reopened.log_end_offset, 3))
 
 
@@ -153,17 +154,17 @@ def test_segments_before_the_log_start_go_after_the_delay() -> None:
     object.__setattr__(ports, "scheduler", scheduler)
     log = open_log(config=SMALL, ports=ports)
     append(log, 3, times=30)
-    second, third = log.segment_base_offsets[1:3]
+    second, third = log.segments.base_offsets[1:3]
     log.update_high_watermark(90)
     log.increment_log_start_offset(third - 1)
     held = log.read(third - 1, 10)
-    assert log.delete_segments_before_log_start() == 1
-    assert log.segment_base_offsets[0] == second
+    assert delete_segments_before_log_start(log) == 1
+    assert log.segments.base_offsets[0] == second
     assert f"{0:020d}.log.deleted" in filesystem.list_dir(DIRECTORY)
     assert held.size
     scheduler.run_for(60_000)
     assert not [name for name in filesystem.list_dir(DIRECTORY) if name.endswith(".deleted")]
-    assert log.delete_segments_before_log_start() == 0
+    assert delete_segments_before_log_start(log) == 0
 
 
 def test_rolling_writes_indexes_and_a_snapshot_and_flushes() -> None:
@@ -179,7 +180,7 @@ def test_rolling_writes_indexes_and_a_snapshot_and_flushes() -> None:
     jobs.run()
     assert log.recovery_point == 30
     log.roll()
-    assert log.segment_base_offsets[-1] == 30, "an empty segment is not rolled"
+    assert log.segments.base_offsets[-1] == 30, "an empty segment is not rolled"
 
 
 @pytest.mark.parametrize(
@@ -188,7 +189,7 @@ def test_rolling_writes_indexes_and_a_snapshot_and_flushes() -> None:
         ("truncate", lambda log: log.truncate_to(1)),
         ("rename", lambda log: log.truncate_fully_and_start_at(9)),
         ("replace", lambda log: log.roll()),
-        ("sync", lambda log: log.flush_now()),
+        ("sync", lambda log: log.flusher.flush_now()),
         ("sync", lambda log: log.close()),
         ("rename", lambda log: log.rename("/data/other")),
     ],
@@ -271,12 +272,12 @@ def test_a_changed_config_holds_for_the_active_segment() -> None:
     assert too_large.error is ErrorCode.MESSAGE_TOO_LARGE
     log.update_config(LogConfig(segment_bytes=250))
     append(log, 1)
-    assert log.segment_base_offsets == [0, 3]
+    assert log.segments.base_offsets == [0, 3]
 
 
 def test_expired_producers_are_forgotten() -> None:
     log = open_log(ports=environment(MemoryFilesystem(), expiration_ms=1000))
     sent = batch(b"t", producer_id=1, producer_epoch=0, base_sequence=0)
     log.append_as_leader(sent, 0, NOW_MS)
-    assert log.remove_expired_producers(NOW_MS + 999) == 0
-    assert log.remove_expired_producers(NOW_MS + 1000) == 1
+    assert log.producer_state.remove_expired(NOW_MS + 999) == 0
+    assert log.producer_state.remove_expired(NOW_MS + 1000) == 1

@@ -7,11 +7,13 @@ import random
 import pytest
 
 from protocol.errors import ErrorCode
-from protocol.record_batch import CorruptBatch, crc_is_valid, read_header
-from storage.log.log_append_info import AppendOrigin, LogAppendInfo
+from protocol.record_batch import crc_is_valid, read_header
+from storage.log.aborted_lookup import collect_aborted
+from storage.log.end_transaction import append_end_txn_marker
+from storage.log.log_append_info import AppendOrigin
 from storage.log.log_environment import LogEnvironment
 from storage.log.segment_names import TXN_INDEX_SUFFIX
-from storage.log.transaction_index import AbortedTxn, decode_transactions
+from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
@@ -23,31 +25,15 @@ from tests.unit.storage.harness import (
     open_log,
     read_all,
 )
-
-SMALL = LogConfig(segment_bytes=300, index_interval_bytes=0)
-
-
-class Producer:
-    """A transactional producer of version 1: one epoch for all its transactions."""
-
-    def __init__(self, log: UnifiedLog, pid: int, epoch: int = 0) -> None:
-        self.log, self.pid, self.epoch, self.sequence = log, pid, epoch, 0
-
-    def send(self, count: int = 1, *, transactional: bool = True) -> LogAppendInfo:
-        sent = batch(
-            *[b"v" * 20] * count,
-            producer_id=self.pid,
-            producer_epoch=self.epoch,
-            base_sequence=self.sequence,
-            is_transactional=transactional,
-        )
-        self.sequence += count
-        return self.log.append_as_leader(sent, 0, NOW_MS)
-
-    def end(self, *, commit: bool, coordinator_epoch: int = 0, version: int = 0) -> LogAppendInfo:
-        return self.log.append_end_txn_marker(
-            self.pid, self.epoch, coordinator_epoch, commit, 0, NOW_MS, version
-        )
+from tests.unit.storage.transactional_fixture import (
+    BOTH,
+    SMALL,
+    Producer,
+    aborted_of,
+    commit_all,
+    file_of,
+    two_aborted,
+)
 
 
 class Worst(random.Random):
@@ -57,70 +43,12 @@ class Worst(random.Random):
         return a
 
 
-def commit_all(log: UnifiedLog) -> None:
-    log.update_high_watermark(log.log_end_offset)
-
-
-def file_of(log: UnifiedLog, base: int = 0) -> str:
-    return f"{log.directory}/{base:020d}{TXN_INDEX_SUFFIX}"
-
-
-def aborted_of(log: UnifiedLog) -> list[AbortedTxn]:
-    """What the files say, segment by segment."""
-    filesystem = log._environment.filesystem
-    found = []
-    for base in log.segment_base_offsets:
-        if filesystem.exists(file_of(log, base)):
-            entries = decode_transactions(filesystem.read(file_of(log, base)))
-            assert entries, "no file without an entry"
-            found += entries
-    return found
-
-
 def copy_to(leader: UnifiedLog, follower: UnifiedLog) -> None:
     """A follower takes what it misses, slice by slice."""
     while follower.log_end_offset < leader.log_end_offset:
         info = leader.read(follower.log_end_offset, 250)
         data = info.records if isinstance(info.records, bytes) else info.records.read()
         assert not follower.append_as_follower(memoryview(data), 9).error
-
-
-def two_aborted() -> UnifiedLog:
-    """Offsets 0-1 and 4 aborted (marker 6), 2-3 committed (5), 7 aborted (8), 9 open."""
-    log = open_log(config=SMALL)
-    one, two = Producer(log, 1), Producer(log, 2)
-    one.send(2)
-    two.send(2)
-    one.send()
-    two.end(commit=True)
-    one.end(commit=False)
-    two.send()
-    two.end(commit=False)
-    one.send()
-    return log
-
-
-BOTH = [AbortedTxn(1, 0, 6, 7), AbortedTxn(2, 7, 8, 9)]
-
-
-def test_aborted_transactions_are_written_with_their_segment_and_found_by_range() -> None:
-    log = two_aborted()
-    assert len(log.segment_base_offsets) > 2
-    assert aborted_of(log) == BOTH
-    assert log.collect_aborted(0, 10) == BOTH
-    assert log.collect_aborted(0, 1) == BOTH[:1]
-    assert log.collect_aborted(6, 7) == BOTH[:1]
-    assert log.collect_aborted(7, 9) == BOTH[1:]
-    assert log.collect_aborted(9, 10) == []
-
-
-def test_a_slice_tells_of_what_it_may_hold() -> None:
-    log = two_aborted()
-    commit_all(log)
-    assert log.aborted_in(0, log.read(0, 1).records) == BOTH[:1]
-    assert log.aborted_in(7, log.read(7, 1, min_one_message=True).records) == BOTH[1:]
-    assert log.aborted_in(9, log.read(9, 1000).records) == []
-    assert log.aborted_in(10, b"") == []
 
 
 @pytest.mark.parametrize(("kind", "attributes"), [("CreateTime", 48), ("LogAppendTime", 56)])
@@ -135,21 +63,6 @@ def test_a_marker_has_the_topic_s_kind_of_time(kind: str, attributes: int) -> No
     marker = read_header(data)
     assert (marker.attributes, marker.max_timestamp) == (attributes, NOW_MS)
     assert crc_is_valid(data, 0, marker)
-
-
-def test_a_marker_segments_away_is_found() -> None:
-    log = open_log(config=SMALL)
-    late, others = Producer(log, 1), Producer(log, 2)
-    late.send()
-    for _ in range(20):
-        others.send()
-        others.end(commit=True)
-    assert log.collect_aborted(0, 1) == []
-    marker = late.end(commit=False).last_offset
-    assert aborted_of(log) == [AbortedTxn(1, 0, marker, marker + 1)]
-    assert log.collect_aborted(0, 1) == [AbortedTxn(1, 0, marker, marker + 1)]
-    commit_all(log)
-    assert len(log.aborted_in(0, log.read(0, 1).records)) == 1
 
 
 def test_the_last_stable_offset_waits_for_the_marker_to_be_committed() -> None:
@@ -228,20 +141,20 @@ def test_a_log_that_verifies_wants_the_guard_it_gave_out() -> None:
     log = verifying()
     sent = batch(producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
     assert log.append_as_leader(sent, 0, NOW_MS).error is ErrorCode.INVALID_TXN_STATE
-    guard = log.maybe_start_transaction_verification(1, 0, 0, supports_epoch_bump=False)
+    guard = log.start_verification(1, 0, 0, supports_epoch_bump=False)
     Producer(log, 1).end(commit=False)  # the transaction is over before the answer came
     assert log.append_as_leader(sent, 0, NOW_MS, guard=guard).error is ErrorCode.INVALID_TXN_STATE
-    guard = log.maybe_start_transaction_verification(1, 0, 0, supports_epoch_bump=False)
+    guard = log.start_verification(1, 0, 0, supports_epoch_bump=False)
     assert not log.append_as_leader(sent, 0, NOW_MS, guard=guard).error
-    assert log.has_ongoing_transaction(1, 0)
-    assert not log.has_ongoing_transaction(1, 1)
-    assert log.maybe_start_transaction_verification(1, 1, 0, supports_epoch_bump=False) is None
+    assert log.producer_state.has_ongoing_transaction(1, 0)
+    assert not log.producer_state.has_ongoing_transaction(1, 1)
+    assert log.start_verification(1, 1, 0, supports_epoch_bump=False) is None
 
 
 def test_the_next_transaction_may_be_asked_for_before_the_marker_of_the_last() -> None:
     log = verifying()
-    guard = log.maybe_start_transaction_verification(1, 0, 1, supports_epoch_bump=True)
-    assert not log.append_end_txn_marker(1, 1, 0, True, 0, NOW_MS, transaction_version=2).error
+    guard = log.start_verification(1, 0, 1, supports_epoch_bump=True)
+    assert not append_end_txn_marker(log, 1, 1, 0, True, 0, NOW_MS, transaction_version=2).error
     sent = batch(producer_id=1, producer_epoch=1, base_sequence=0, is_transactional=True)
     assert not log.append_as_leader(sent, 0, NOW_MS, guard=guard).error
 
@@ -252,7 +165,7 @@ def test_a_coordinators_records_of_a_transaction_want_a_guard_too() -> None:
     origin = AppendOrigin.COORDINATOR
     info = log.append_as_leader(sent, 0, NOW_MS, origin=origin)
     assert info.error is ErrorCode.INVALID_TXN_STATE
-    guard = log.maybe_start_transaction_verification(1, -1, 0, supports_epoch_bump=True)
+    guard = log.start_verification(1, -1, 0, supports_epoch_bump=True)
     assert not log.append_as_leader(sent, 0, NOW_MS, origin=origin, guard=guard).error
 
 
@@ -274,15 +187,15 @@ def test_a_follower_has_the_same_state_and_files() -> None:
 @pytest.mark.parametrize("recovery_point", [0, 5, 7])
 def test_what_was_aborted_is_known_after_a_start(clean: bool, recovery_point: int) -> None:
     log = two_aborted()
-    ports = log._environment
+    ports = log.environment
     if clean:
         log.close()
     elif recovery_point == 0:
-        for base in log.segment_base_offsets:
+        for base in log.segments.base_offsets:
             ports.filesystem.remove(file_of(log, base))
     again = open_log(ports=ports, config=SMALL, clean=clean, recovery_point=recovery_point)
     assert aborted_of(again) == BOTH
-    assert again.collect_aborted(0, 10) == BOTH
+    assert collect_aborted(again, 0, 10) == BOTH
     again.update_high_watermark(10)
     assert again.last_stable_offset == 9
     assert {one.producer_id: one.coordinator_epoch for one in again.producers} == {1: 0, 2: 0}
@@ -290,38 +203,27 @@ def test_what_was_aborted_is_known_after_a_start(clean: bool, recovery_point: in
 
 def test_a_torn_transaction_index_is_made_anew() -> None:
     log = two_aborted()
-    filesystem = log._environment.filesystem
+    filesystem = log.environment.filesystem
     log.close()
-    base = next(b for b in log.segment_base_offsets if filesystem.exists(file_of(log, b)))
-    assert base != log.segment_base_offsets[-1]
+    base = next(b for b in log.segments.base_offsets if filesystem.exists(file_of(log, b)))
+    assert base != log.segments.base_offsets[-1]
     filesystem.replace_atomically(file_of(log, base), b"\0" * 21)
-    again = open_log(ports=log._environment, config=SMALL)
+    again = open_log(ports=log.environment, config=SMALL)
     assert aborted_of(again) == BOTH
     assert any("rebuilt" in note for note in again.recovery.notes)
-    assert again._snapshots.offsets, "snapshots stay as they were"
+    assert again._local.snapshots.offsets, "snapshots stay as they were"
 
 
 def test_a_closed_segment_that_lost_its_indexes_gets_all_of_them_back() -> None:
     log = two_aborted()
-    filesystem = log._environment.filesystem
+    filesystem = log.environment.filesystem
     log.close()
-    for base in log.segment_base_offsets[:-1]:
+    for base in log.segments.base_offsets[:-1]:
         for suffix in (TXN_INDEX_SUFFIX, ".index", ".timeindex"):
             filesystem.remove(f"{DIRECTORY}/{base:020d}{suffix}")
-    again = open_log(ports=log._environment, config=SMALL)
+    again = open_log(ports=log.environment, config=SMALL)
     assert aborted_of(again) == BOTH
-    assert again.collect_aborted(0, 10) == BOTH
-
-
-def test_damage_that_comes_later_is_told_to_readers() -> None:
-    log = two_aborted()
-    filesystem = log._environment.filesystem
-    base = next(b for b in log.segment_base_offsets if filesystem.exists(file_of(log, b)))
-    filesystem.replace_atomically(file_of(log, base), b"\0" * 21)
-    for segment in log.segments:
-        segment._aborted = None
-    with pytest.raises(CorruptBatch):
-        log.aborted_in(0, log.read(0, 100).records)
+    assert collect_aborted(again, 0, 10) == BOTH
 
 
 @pytest.mark.parametrize("target", range(11))
@@ -330,7 +232,7 @@ def test_a_cut_takes_back_what_was_aborted_beyond_it(target: int) -> None:
     log.truncate_to(target)
     kept = [one for one in BOTH if one.last_offset < log.log_end_offset]
     assert aborted_of(log) == kept
-    assert log.collect_aborted(0, 10) == kept
+    assert collect_aborted(log, 0, 10) == kept
     commit_all(log)
     fresh = open_log(config=SMALL)
     copy_to(two_aborted(), fresh)
