@@ -58,7 +58,7 @@ def parser_for(job: str | None) -> argparse.ArgumentParser:
         if name == job:
             _module(name).add_arguments(one)
             if name not in _WITHOUT_SPARK:
-                import_module("pipeline.session").add_arguments(one)
+                import_module("pipeline.spark.session").add_arguments(one)
             one.add_argument("--debug", action="store_true", help="errors with all they say")
     return parser
 
@@ -68,7 +68,7 @@ def _run(given: list[str]) -> int:
     asks = "-h" in given or "--help" in given
     if job is not None and job not in _WITHOUT_SPARK and not asks:
         # Before PySpark is looked for: without Java it is of no use.
-        import_module("pipeline.java").check_java()
+        import_module("pipeline.spark.java").check_java()
     options = parser_for(job).parse_args(given)
     module = _module(options.job)
     run: Callable[..., int] = module.run
@@ -76,7 +76,7 @@ def _run(given: list[str]) -> int:
         return run(options)
     # Half a minute of Spark's patience, and its JVM, for what is known in a moment.
     module.check(options)
-    spark = import_module("pipeline.session").make_session(options.job, options)
+    spark = import_module("pipeline.spark.session").make_session(options.job, options)
     try:
         return run(spark, options)
     finally:
@@ -84,7 +84,7 @@ def _run(given: list[str]) -> int:
 
 
 def _module(job: str) -> Any:
-    return import_module(f"pipeline.{job}")
+    return import_module(f"pipeline.jobs.{job}")
 
 
 def _refused(sentence: str) -> int:

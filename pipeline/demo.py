@@ -16,12 +16,12 @@ import sys
 import time
 from pathlib import Path
 
-from pipeline.connection import Connection
+from pipeline.auditing.report import WHOLE
 from pipeline.demo_processes import Background, free_ports
 from pipeline.errors import PipelineError
-from pipeline.generate import PARTITIONS, TOPIC
-from pipeline.java import check_java, connector_settings
-from pipeline.report import WHOLE
+from pipeline.jobs.generate import PARTITIONS, TOPIC
+from pipeline.spark.connection import Connection
+from pipeline.spark.java import check_java, connector_settings
 from pipeline.topics import KEPT_FOR_EVER, Cluster
 
 BROKERS = 3

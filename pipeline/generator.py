@@ -3,7 +3,7 @@
 Owns what a record looks like, the population (subscribers with a home cell, cells of which some are
 bad at their worst hour), the rhythm of a day, and the mischief: late, repeated and malformed
 records. Plain Python in one pass, so that the sums can be computed a second time without Spark
-(`pipeline.expected`). Never sends anything: `pipeline.generate` does.
+(`pipeline.auditing.expected`). Never sends anything: `pipeline.jobs.generate` does.
 
 Records come in the order of their arrival. `timestamp_ms` is when a record arrived, `event_time_ms`
 when it happened; the difference is the event-time lag.

@@ -15,8 +15,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from pipeline.connection import Connection
 from pipeline.errors import PipelineError
+from pipeline.spark.connection import Connection
 
 REPLICAS_WANTED = 3
 # Of a topic whose records keep timestamps of their own: they may be older than any retention, and

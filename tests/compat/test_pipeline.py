@@ -45,7 +45,7 @@ def job(kafka: Kafka) -> Job:
     def run(name: str, *arguments: str) -> int:
         given = [name, "--bootstrap-server", kafka.bootstrap, *arguments]
         options: Namespace = parser_for(name).parse_args(given)
-        module = import_module(f"pipeline.{name}")
+        module = import_module(f"pipeline.jobs.{name}")
         if name == "generate":
             return int(module.run(options))
         module.check(options)

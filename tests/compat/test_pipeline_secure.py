@@ -147,7 +147,7 @@ def jobs(kafka: Kafka, servers: str, settings: str, folder: Path) -> Callable[..
     def run(name: str, *arguments: str) -> int:
         reach = ("--bootstrap-server", servers, "--command-config", str(file))
         options = parser_for(name).parse_args([name, *reach, *arguments])
-        module = import_module(f"pipeline.{name}")
+        module = import_module(f"pipeline.jobs.{name}")
         if name == "generate":
             return int(module.run(options))
         module.check(options)
@@ -157,8 +157,8 @@ def jobs(kafka: Kafka, servers: str, settings: str, folder: Path) -> Callable[..
 
 
 def test_who_is_not_let_in_is_told_so_and_not_that_the_broker_is_away(guarded: Guarded) -> None:
-    from pipeline.connection import Connection
     from pipeline.errors import PipelineError
+    from pipeline.spark.connection import Connection
     from pipeline.topics import Cluster
 
     wrong = {

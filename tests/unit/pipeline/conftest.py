@@ -22,7 +22,7 @@ def spark() -> Iterator[SparkSession]:
     other settings stops it first (`tests.compat.spark_session`).
     """
     from pipeline.command import parser_for
-    from pipeline.session import make_session
+    from pipeline.spark.session import make_session
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OTTLA_SPARK_JARS", ",".join(spark_jars()))

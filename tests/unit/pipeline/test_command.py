@@ -98,7 +98,8 @@ def test_what_is_missing_is_one_line_before_spark_starts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
 ) -> None:
     pytest.importorskip("pyspark")
-    from pipeline import command, java, session, topics
+    from pipeline import command, topics
+    from pipeline.spark import java, session
 
     def no_spark(*_: Any) -> Any:
         raise AssertionError("Spark was started")
@@ -122,7 +123,8 @@ def test_an_audit_of_nothing_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("pyspark")
-    from pipeline import command, java
+    from pipeline import command
+    from pipeline.spark import java
 
     monkeypatch.setattr(java, "check_java", lambda: None)
     assert command.main(["audit"]) == 2

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pipeline import demo
-from pipeline.connection import Connection
 from pipeline.demo import Demo
 from pipeline.errors import PipelineError
+from pipeline.spark.connection import Connection
 
 SAID = {
     "ottla cluster": [

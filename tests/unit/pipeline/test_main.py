@@ -31,8 +31,8 @@ def test_its_exit_code_is_the_commands(command: tuple[str, ...], tmp_path: Path)
     """From a zip of the package, as `spark-submit --py-files` has it."""
     packed = tmp_path / "pipeline.zip"
     with zipfile.ZipFile(packed, "w") as archive:
-        for file in (PROJECT_DIR / "pipeline").glob("*.py"):
-            archive.write(file, f"pipeline/{file.name}")
+        for file in (PROJECT_DIR / "pipeline").rglob("*.py"):
+            archive.write(file, file.relative_to(PROJECT_DIR))
     helped = run(*command, "load", "--help", path=packed)
     assert helped.returncode == 0 and "--command-config" in helped.stdout, helped.stderr
     refused = run(*command, "generate", "--option", "nothing", path=packed)

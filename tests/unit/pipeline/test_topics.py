@@ -9,8 +9,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from pipeline import topics
-from pipeline.connection import Connection
 from pipeline.errors import PipelineError
+from pipeline.spark.connection import Connection
 from pipeline.topics import Cluster, Offsets
 
 

@@ -1,0 +1,1 @@
+"""What the job `audit` looks at, what must hold of it, and its report."""

@@ -1,0 +1,146 @@
+"""The parts of an audit's report: what was found of a topic, a table, the reasons, the sums.
+
+From views and small frames to tables and plots; judges nothing
+(`pipeline.auditing.audit_checks` does).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+
+from pipeline.auditing.charts import Series, bars, lines, times
+from pipeline.auditing.records_view import RecordsView
+from pipeline.auditing.report import Plot, Section, Table
+from pipeline.tables.aggregates import alerts
+from pipeline.topics import Offsets
+
+_ALERTS_MAX = 20
+_TIME = "time (UTC)"
+
+
+def of_records(title: str, found: RecordsView, offsets: Mapping[int, Offsets] | None) -> Section:
+    """Of a topic (with its offsets), or of a table."""
+    section = Section(title)
+    section.lines.append(f"{found.records:,} records")
+    if found.ids:
+        section.lines.append(
+            f"{found.ids:,} different ids, repeated by {counted(found.repeated, 'record')}"
+        )
+    if found.lags_ms is not None:
+        p50, p95, most = found.lags_ms
+        section.lines.append(
+            f"from event to record: p50 {p50 / 1000:.1f} s, p95 {p95 / 1000:.1f} s, "
+            f"greatest {most / 1000:,.0f} s"
+        )
+    section.tables.append(_partitions(found, offsets))
+    if found.buckets:
+        starts = [one.start_ms for one in found.buckets]
+        labels = times(starts, found.width_ms)
+        seconds = found.width_ms / 1000
+        rates = Series("records", [one.records / seconds for one in found.buckets])
+        section.plots.append(
+            Plot("Records a second, by their timestamps", bars(labels, rates, "records/s", _TIME))
+        )
+        if found.lags_ms is not None:
+            lags = [
+                Series("p50", [_seconds(one.lag_p50_ms) for one in found.buckets]),
+                Series("p95", [_seconds(one.lag_p95_ms) for one in found.buckets]),
+            ]
+            section.plots.append(
+                Plot("From event to record: p50 and p95", lines(labels, lags, "s", _TIME))
+            )
+    names = [str(one.partition) for one in found.partitions]
+    counts = Series("records", [one.records for one in found.partitions])
+    section.plots.append(Plot("Records by partition", bars(names, counts, "records", "partition")))
+    return section
+
+
+def counted(number: int, name: str) -> str:
+    """`1 run`, `1,000 runs`."""
+    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
+
+
+def of_reasons(topic: str, found: Mapping[str, int]) -> Section:
+    """The dead letters."""
+    rows = [[reason, f"{number:,}"] for reason, number in sorted(found.items())]
+    section = Section(f"topic {topic}: {sum(found.values()):,} refused records")
+    section.tables.append(Table(["reason", "records"], rows))
+    return section
+
+
+def of_sums(rows: DataFrame) -> Section:
+    """The stream's sums, over all cells, and the alerts."""
+    cells = rows.where("of = 'cell'")
+    by_window = (
+        cells.groupBy("window_start")
+        .agg({"calls": "sum", "drops": "sum", "events": "sum"})
+        .selectExpr(
+            "unix_millis(window_start) AS at",
+            "`sum(calls)` AS calls",
+            "`sum(drops)` AS drops",
+            "`sum(events)` AS events",
+        )
+        .orderBy("at")
+        .collect()
+    )
+    found = alerts(rows).orderBy("since", "id")
+    number = found.count()
+    section = Section("sums of the stream")
+    events = sum(row.events for row in by_window)
+    calls, drops = sum(row.calls for row in by_window), sum(row.drops for row in by_window)
+    section.lines.append(
+        f"{events:,} events, {calls:,} calls, {drops:,} dropped, "
+        f"{counted(number, 'alert')} of cells"
+    )
+    if number > _ALERTS_MAX:
+        section.lines.append(f"The first {_ALERTS_MAX} of {number:,} alerts are in the table.")
+    starts = [row["at"] for row in by_window]
+    width = starts[1] - starts[0] if len(starts) > 1 else 3_600_000
+    labels = times(starts, width)
+    calls_of = Series("calls", [row.calls for row in by_window])
+    section.plots.append(Plot("Calls in each window", bars(labels, calls_of, "calls", _TIME)))
+    rates = [100 * row.drops / row.calls if row.calls else None for row in by_window]
+    section.plots.append(
+        Plot("Dropped calls", lines(labels, [Series("dropped", rates)], "% of calls", _TIME))
+    )
+    first = found.limit(_ALERTS_MAX).collect()
+    if first:
+        shown = [
+            [
+                row.id,
+                row.since,
+                f"{row.calls:,}",
+                f"{row.drops:,}",
+                f"{row.drop_rate:.1%}",
+            ]
+            for row in first
+        ]
+        section.tables.append(Table(["cell", "from", "calls", "dropped", "share"], shown))
+    return section
+
+
+def _partitions(found: RecordsView, offsets: Mapping[int, Offsets] | None) -> Table:
+    by_partition = {one.partition: one for one in found.partitions}
+    head = ["partition", "records", "first", "last", "gaps", "twice"]
+    if offsets is not None:
+        head[1:1] = ["start", "end"]
+    rows = []
+    for partition in sorted({*by_partition, *(offsets or {})}):
+        one = by_partition.get(partition)
+        there = (offsets or {}).get(partition)
+        start = there.start if there else one.first if one else 0
+        end = there.end if there else one.last + 1 if one else 0
+        row = [str(partition), f"{one.records:,}" if one else "0"]
+        if there is not None:
+            row[1:1] = [f"{there.start:,}", f"{there.end:,}"]
+        row += [f"{one.first:,}", f"{one.last:,}"] if one else ["", ""]
+        row += [f"{end - start - (one.offsets if one else 0):,}"]
+        row += [f"{one.records - one.offsets:,}" if one else "0"]
+        rows.append(row)
+    return Table(head, rows)
+
+
+def _seconds(ms: int | None) -> float | None:
+    return None if ms is None else max(0.0, ms / 1000)

@@ -1,0 +1,158 @@
+"""Plots as SVG text that stands in a page by itself: bars and lines over time or names.
+
+Pure. Colours and type come from the page (`pipeline.auditing.report`): light and dark are its
+affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from pipeline.generator import iso
+
+# As wide as a phone shows it: its text is then of the size that the page says, there and on a desk.
+WIDTH, HEIGHT = 440, 200
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 24, 38
+_KEY_WIDTH = 60
+_DAY_MS = 86_400_000
+# The ends of axes, and in how many steps to get there by round numbers.
+_ENDS = ((1.0, 5), (2.0, 4), (2.5, 5), (4.0, 4), (5.0, 5), (8.0, 4), (10.0, 5))
+_LABELS = 6
+_LABEL_WIDTH = 7
+"""Of one letter of a label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values by position; None leaves a gap."""
+
+    name: str
+    values: Sequence[float | None]
+
+
+def bars(labels: Sequence[str], series: Series, unit: str, across: str) -> str:
+    """One bar a label; `unit` is of the values, `across` says what the labels are."""
+    top, steps = _axis(max((value or 0 for value in series.values), default=0))
+    step = (WIDTH - _LEFT - _RIGHT) / max(1, len(labels))
+    drawn = []
+    for index, value in enumerate(series.values):
+        height = (HEIGHT - _TOP - _BOTTOM) * (value or 0) / top
+        x, y = _LEFT + index * step, HEIGHT - _BOTTOM - height
+        drawn.append(
+            f'<rect class="bar" x="{x + step * 0.1:.1f}" y="{y:.1f}" width="{step * 0.8:.1f}" '
+            f'height="{height:.1f}"><title>{escape(labels[index])}: {value or 0:,.4g} '
+            f"{escape(unit)}</title></rect>"
+        )
+    frame = _frame(labels, top, steps, unit, across)
+    return _svg(frame + "".join(drawn), [series.name], unit)
+
+
+def lines(labels: Sequence[str], many: Sequence[Series], unit: str, across: str) -> str:
+    """One line a series, over the same labels."""
+    top, steps = _axis(max((value or 0 for one in many for value in one.values), default=0))
+    step = (WIDTH - _LEFT - _RIGHT) / max(1, len(labels))
+    drawn = []
+    for number, one in enumerate(many):
+        for run in _runs(one.values):
+            # One alone is a line of no length, which its round ends make a point.
+            alone = len(run) == 1
+            points = " ".join(
+                f"{_LEFT + (index + 0.5) * step:.1f},"
+                f"{HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * value / top:.1f}"
+                for index, value in (run * 2 if alone else run)
+            )
+            drawn.append(
+                f'<polyline class="line{number}{" alone" if alone else ""}" points="{points}">'
+                f"<title>{escape(one.name)}</title></polyline>"
+            )
+    names = [one.name for one in many]
+    frame = _frame(labels, top, steps, unit, across) + _key(names)
+    return _svg(frame + "".join(drawn), names, unit)
+
+
+def _runs(values: Sequence[float | None]) -> list[list[tuple[int, float]]]:
+    """Values with their positions, cut where some are missing."""
+    runs: list[list[tuple[int, float]]] = []
+    last = -2
+    for index, value in enumerate(values):
+        if value is None:
+            continue
+        if index != last + 1:
+            runs.append([])
+        runs[-1].append((index, value))
+        last = index
+    return runs
+
+
+def times(starts_ms: Sequence[int], width_ms: int) -> list[str]:
+    """Labels of stretches of time, as exact as they are long: from dates down to seconds."""
+    if width_ms >= _DAY_MS:
+        return [iso(start)[:10] for start in starts_ms]
+    end = 19 if width_ms < 60_000 else 16
+    if starts_ms and starts_ms[-1] + width_ms - starts_ms[0] > _DAY_MS:
+        return [iso(start)[5:end].replace("T", " ") for start in starts_ms]
+    return [iso(start)[11:end] for start in starts_ms]
+
+
+def _svg(inner: str, names: Sequence[str], unit: str) -> str:
+    title = escape(f"{', '.join(names)} ({unit})")
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">{inner}</svg>'
+
+
+def _frame(labels: Sequence[str], top: float, steps: int, unit: str, across: str) -> str:
+    """Both axes, with their units and numbers."""
+    parts = [
+        f'<text x="0" y="12">{escape(unit)}</text>',
+        f'<text x="{WIDTH - _RIGHT}" y="{HEIGHT - 4}" class="end">{escape(across)}</text>',
+    ]
+    for step in range(steps + 1):
+        y = HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * step / steps
+        parts.append(
+            f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" class="end">{_short(top * step / steps)}</text>'
+        )
+    fitting = (WIDTH - _LEFT) // (_LABEL_WIDTH * (max(map(len, labels), default=0) + 1))
+    every = max(1, -(-len(labels) // max(1, min(_LABELS, fitting))))
+    width = (WIDTH - _LEFT - _RIGHT) / max(1, len(labels))
+    for index in range(0, len(labels), every):
+        x = _LEFT + (index + 0.5) * width
+        parts.append(
+            f'<text x="{x:.1f}" y="{HEIGHT - 22}" class="mid">{escape(labels[index])}</text>'
+        )
+    return "".join(parts)
+
+
+def _key(names: Sequence[str]) -> str:
+    """Which line is which; one line needs none."""
+    if len(names) < 2:
+        return ""
+    parts = []
+    for number, name in enumerate(names):
+        at = WIDTH - _RIGHT - (len(names) - number) * _KEY_WIDTH
+        parts.append(
+            f'<line class="line{number}" x1="{at}" x2="{at + 16}" y1="8" y2="8"/>'
+            f'<text x="{at + 20}" y="12">{escape(name)}</text>'
+        )
+    return "".join(parts)
+
+
+def _axis(value: float) -> tuple[float, int]:
+    """The next round number above, and in how many steps an axis gets there."""
+    if value <= 0:
+        return 1.0, 1
+    magnitude = 1.0
+    while magnitude * 10 <= value:
+        magnitude *= 10
+    while magnitude > value:
+        magnitude /= 10
+    end, steps = next(one for one in _ENDS if magnitude * one[0] >= value)
+    return magnitude * end, steps
+
+
+def _short(value: float) -> str:
+    for limit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            return f"{value / limit:g} {letter}"
+    return f"{value:g}"

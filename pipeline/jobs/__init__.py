@@ -1,0 +1,1 @@
+"""The jobs of `ottla-pipeline`, a file each."""

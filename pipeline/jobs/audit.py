@@ -1,0 +1,279 @@
+"""The job `audit`: is a topic, a loaded table, are the stream's results whole?
+
+Reads everything once more, in batches, and compares: records with offsets, the table with the
+topic, rows with the files that they came from, and against a generator's seed every record and
+every sum. Prints a table, writes a report in HTML; the exit code is 1 where a check does not hold.
+Never changes what it looks at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline.auditing import audit_checks, audit_sections
+from pipeline.auditing.audit_checks import Check
+from pipeline.auditing.expected import AggregateKey, Expected, Sums, expect
+from pipeline.auditing.records_view import Content, last_per_key, last_values, view
+from pipeline.auditing.report import Section, html, terminal
+from pipeline.errors import PipelineError
+from pipeline.generator import HOUR_MS, generated
+from pipeline.jobs import replay
+from pipeline.jobs.generate import add_spec_arguments, spec_of
+from pipeline.spark import connection, kafka_source
+from pipeline.tables.aggregates import AggregateTable, from_records
+from pipeline.tables.loaded_table import LoadedTable, Manifest
+from pipeline.topics import Cluster
+
+EXIT_NOT_WHOLE = 1
+_UNITS_MS = {"second": 1_000, "minute": 60_000, "hour": HOUR_MS, "day": 24 * HOUR_MS}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the job."""
+    add = parser.add_argument
+    connection.add_arguments(parser)
+    add("--topic", help="a topic to look at")
+    add("--compacted", action="store_true", help="of the topic the last value of a key counts")
+    add("--table", help="a table that load wrote; with --topic: does it hold the same?")
+    add("--aggregates", help="the table of sums that stream wrote")
+    add("--results-topic", help="the topic of sums; with --aggregates: does it hold the same?")
+    add("--dead-letters", help="the topic of refused records")
+    add("--against-seed", action="store_true", help="compare with what the generator made")
+    add("--window", default="1 hour", help="of the sums, where they are compared with the seed")
+    add("--id-field", default="event_id", help="the field of a JSON value that must not repeat")
+    add("--time-field", default="event_time", help="the field that says when it happened")
+    add("--note", action="append", default=[], help="a sentence for the report; again for more")
+    add("--report", default="pipeline-data/report.html", help="where the page is written")
+    replay.add_file_arguments(parser)
+    add_spec_arguments(parser)
+
+
+def check(options: argparse.Namespace) -> None:
+    """What can be known before Spark starts; PipelineError for what is missing.
+
+    An audit of files alone asks no cluster.
+    """
+    topics = [one for one in (options.topic, options.results_topic, options.dead_letters) if one]
+    if not topics and not options.table and not options.aggregates:
+        raise PipelineError("audit: name something with --topic, --table or --aggregates")
+    if topics:
+        cluster = Cluster(connection.connection_of(options))
+        for topic in topics:
+            cluster.partitions(topic)
+
+
+def run(spark: SparkSession, options: argparse.Namespace) -> int:
+    """Look at what the options name; the exit code."""
+    audit = Audit(spark, options)
+    for wanted, what, look in (
+        (options.topic, f"topic {options.topic}", audit.topic),
+        (options.table, f"table {options.table}", audit.table),
+        (options.files, f"files {options.files}", audit.files),
+        (options.dead_letters, f"topic {options.dead_letters}", audit.dead_letters),
+        (options.aggregates or options.results_topic, "the stream's sums", audit.sums),
+    ):
+        if wanted:
+            _say(f"looking at {what}")
+            look()
+    print(terminal(audit.sections, audit.checks), flush=True)
+    report = Path(options.report)
+    report.parent.mkdir(parents=True, exist_ok=True)
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    about = [f"{now}, {audit.asked()}", *options.note]
+    report.write_text(html("Audit", about, audit.sections, audit.checks), "utf-8")
+    _say(f"report: {report.resolve()}")
+    return 0 if all(check.holds for check in audit.checks) else EXIT_NOT_WHOLE
+
+
+class Audit:
+    """What is found on the way."""
+
+    def __init__(self, spark: SparkSession, options: argparse.Namespace) -> None:
+        self._spark = spark
+        self._options = options
+        self._there = connection.connection_of(options)
+        self._cluster = Cluster(self._there)
+        self._expected: Expected | None = None
+        self._topic: Content | None = None
+        self.sections: list[Section] = []
+        self.checks: list[Check] = []
+        if options.against_seed:
+            _say(f"computing from seed {options.seed} what there must be")
+            window_ms = window_in_ms(options.window)
+            self._expected = expect(generated(spec_of(options)), window_ms)
+
+    def asked(self) -> str:
+        """What was looked at, and where."""
+        named = [self._options.topic, self._options.results_topic, self._options.dead_letters]
+        topics = ", ".join(name for name in named if name)
+        where = f"topics {topics} at {self._cluster.servers}" if topics else "files alone"
+        return f"{where}, against seed {self._options.seed}" if self._expected else where
+
+    def topic(self) -> None:
+        """Its records against its offsets, and against the seed."""
+        options, topic = self._options, self._options.topic
+        offsets = self._cluster.offsets(topic)
+        records = self._records(topic).persist()
+        found = view(records, options.id_field, options.time_field)
+        self._topic = last_values(records) if options.compacted else found.content
+        section = audit_sections.of_records(f"topic {topic}", found, offsets)
+        if options.compacted:
+            keys, kept = last_per_key(records).count(), self._topic.records
+            section.lines.append(
+                f"{keys:,} keys, {kept:,} with a last value, {keys - kept:,} with a tombstone, "
+                f"{found.records - keys:,} records that a later one replaces"
+            )
+            self.checks.append(audit_checks.compacted_is_sound(topic, found, offsets))
+        else:
+            self.checks.append(audit_checks.topic_is_whole(topic, found, offsets))
+        self.sections.append(section)
+        if self._expected is not None:
+            self.checks.append(audit_checks.as_generated(topic, found, self._expected))
+            self.checks.append(audit_checks.repeated_as_generated(topic, found, self._expected))
+        records.unpersist()
+
+    def table(self) -> None:
+        """A loaded table against its manifests, and against the topic."""
+        options = self._options
+        table = LoadedTable(self._spark, options.table)
+        manifests = table.manifests()
+        if not manifests:
+            raise PipelineError(f"{options.table} is no table that load wrote")
+        rows = table.read()
+        found = view(rows, options.id_field, options.time_field)
+        ranges, holes = loaded_ranges(manifests)
+        self.sections.append(
+            audit_sections.of_records(
+                f"table {options.table}, {audit_sections.counted(len(manifests), 'run')}",
+                found,
+                None,
+            )
+        )
+        self.checks.append(audit_checks.table_is_whole(found, ranges, holes, options.compacted))
+        if self._topic is not None:
+            what = "last values" if options.compacted else "records"
+            content = last_values(rows) if options.compacted else found.content
+            name = f"table: the same {what} as {options.topic}"
+            self.checks.append(audit_checks.same_records(name, content, self._topic))
+
+    def files(self) -> None:
+        """The records against the rows of the files that they came from."""
+        options = self._options
+        rows = _comparable(replay.read_records(self._spark, options), "timestamp_ms")
+        if options.table:
+            there, where = LoadedTable(self._spark, options.table).read(), "table"
+        elif options.topic:
+            there, where = self._records(options.topic), options.topic
+        else:
+            raise PipelineError("audit: --files are compared with a --topic or a --table")
+        found = _comparable(there, "unix_millis(timestamp)")
+        if not options.timestamp and options.format != "table":
+            rows, found = rows.drop("at_ms"), found.drop("at_ms")
+        missing, extra = rows.exceptAll(found).count(), found.exceptAll(rows).count()
+        name = f"{where}: {options.files} row for row"
+        self.checks.append(audit_checks.same_rows(name, missing, extra, rows.count()))
+        if not self.sections:
+            self.sections.append(Section(f"files {options.files}"))
+
+    def dead_letters(self) -> None:
+        """Each refused record once, by reason."""
+        topic = self._options.dead_letters
+        letters = last_per_key(self._records(topic))
+        reason = "filter(headers, h -> h.key = 'reason')[0].value AS reason"
+        rows = letters.selectExpr(reason).where("reason IS NOT NULL").collect()
+        found = audit_checks.reasons([bytes(row.reason) for row in rows])
+        self.sections.append(audit_sections.of_reasons(topic, found))
+        if self._expected is not None:
+            self.checks.append(audit_checks.refused_as_generated(topic, found, self._expected))
+
+    def sums(self) -> None:
+        """The stream's sums in both places, and against the seed."""
+        places: dict[str, dict[AggregateKey, Sums]] = {}
+        if self._options.aggregates:
+            table = AggregateTable(self._spark, self._options.aggregates)
+            if not table.batches():
+                raise PipelineError(f"{self._options.aggregates} is no table that stream wrote")
+            rows = table.read().persist()
+            places["sums in Parquet"] = sums_of(rows)
+            self.sections.append(audit_sections.of_sums(rows))
+        if self._options.results_topic:
+            topic = self._options.results_topic
+            last = last_per_key(self._records(topic).drop("headers"))
+            places[f"sums in {topic}"] = sums_of(from_records(last))
+            if not self._options.aggregates:
+                self.sections.append(audit_sections.of_sums(from_records(last)))
+        if len(places) == 2:
+            (name, first), (other, second) = places.items()
+            self.checks.append(audit_checks.same_sums(f"{other}: the {name}", second, first))
+        if self._expected is not None:
+            name, found = next(iter(places.items()))
+            wanted = self._expected.aggregates
+            self.checks.append(audit_checks.sums_as_generated(name, found, wanted))
+
+    def _records(self, topic: str) -> DataFrame:
+        offsets = self._cluster.offsets(topic)
+        starts = {one: there.start for one, there in offsets.items()}
+        ends = {one: there.end for one, there in offsets.items()}
+        return kafka_source.batch(self._spark, self._there, topic, starts, ends)
+
+
+def sums_of(rows: DataFrame) -> dict[AggregateKey, Sums]:
+    """Rows of sums as a mapping."""
+    chosen = rows.selectExpr(
+        "of",
+        "id",
+        "unix_millis(window_start) AS at",
+        "events",
+        "calls",
+        "drops",
+        "duration_s",
+        "bytes",
+    )
+    return {
+        (row.of, row.id, row["at"]): (
+            row.events,
+            row.calls,
+            row.drops,
+            row.duration_s,
+            row.bytes,
+        )
+        for row in chosen.collect()
+    }
+
+
+def loaded_ranges(manifests: list[Manifest]) -> tuple[dict[int, tuple[int, int]], list[str]]:
+    """From where to where each partition was loaded, and what lies open between two runs."""
+    ranges: dict[int, tuple[int, int]] = {}
+    holes = []
+    for manifest in manifests:
+        for name, start in manifest.starts.items():
+            partition, end = int(name), manifest.ends[name]
+            first, reached = ranges.get(partition, (start, start))
+            if reached != start:
+                holes.append(
+                    f"run {manifest.run} begins partition {partition} at {start:,}, not {reached:,}"
+                )
+            ranges[partition] = (first, end)
+    return ranges, holes
+
+
+def window_in_ms(window: str) -> int:
+    """Of `1 hour`, `15 minutes`; PipelineError for another form."""
+    number, _, unit = window.strip().partition(" ")
+    if not number.isdigit() or unit.rstrip("s") not in _UNITS_MS:
+        raise PipelineError(f"--window {window}: a number of seconds, minutes, hours or days")
+    return int(number) * _UNITS_MS[unit.rstrip("s")]
+
+
+def _comparable(records: DataFrame, at_ms: str) -> DataFrame:
+    """Key, value and timestamp: what a record that is replayed must keep."""
+    return records.selectExpr("key", "value", f"{at_ms} AS at_ms")
+
+
+def _say(text: str) -> None:
+    print(f"audit: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,156 @@
+"""The job `generate`: records of a telecom operator into a topic, keyed by subscriber, at a rate.
+
+A plain producer in the driver, without Spark: a topic fills within the second of its start, and a
+record's timestamp can be the operator's clock. Owns pace and progress; what the records are stands
+in `pipeline.generator`.
+
+The partitions never run apart: whatever the operator's clock has sent in five of its minutes is
+acknowledged before it goes on. A broker that dies so delays all partitions alike, and a stream's
+watermark does not pass records that its partition still waits for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable
+
+from pipeline.errors import PipelineError
+from pipeline.generator import (
+    DEFAULT_START_MS,
+    HOURS,
+    Generated,
+    GeneratorSpec,
+    generated,
+    iso,
+)
+from pipeline.sender import Sender
+from pipeline.spark import connection
+from pipeline.topics import KEPT_FOR_EVER, Cluster
+
+TOPIC = "cdr"
+PARTITIONS = 6
+APART_MAX_MS = 300_000
+PROGRESS_S = 2.0
+_PACE_EVERY = 50
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the job."""
+    connection.add_arguments(parser)
+    parser.add_argument("--topic", default=TOPIC)
+    parser.add_argument("--partitions", type=int, default=PARTITIONS, help="of a topic that is new")
+    parser.add_argument("--rate", type=float, default=0, help="records a second; 0: all it can")
+    add_spec_arguments(parser)
+
+
+def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options on which the records depend; `audit` has the same."""
+    default = GeneratorSpec()
+    group = parser.add_argument_group("what is generated")
+    group.add_argument("--seed", type=int, default=default.seed, help="same seed, same records")
+    group.add_argument("--events", type=int, default=default.events, help="records in all")
+    group.add_argument(
+        "--start", type=int, default=DEFAULT_START_MS, help="of the operator's clock, ms since 1970"
+    )
+    group.add_argument("--hours", type=int, default=HOURS, help="how long that clock runs")
+    group.add_argument("--subscribers", type=int, default=default.subscribers)
+    group.add_argument("--cells", type=int, default=default.cells)
+    group.add_argument("--late", type=float, default=default.late_share, metavar="SHARE")
+    group.add_argument("--duplicates", type=float, default=default.duplicate_share, metavar="SHARE")
+    group.add_argument("--malformed", type=float, default=default.malformed_share, metavar="SHARE")
+
+
+def spec_of(options: argparse.Namespace) -> GeneratorSpec:
+    """The spec that the options name; PipelineError where it makes no sense."""
+    try:
+        return GeneratorSpec(
+            seed=options.seed,
+            events=options.events,
+            start_ms=options.start,
+            hours=options.hours,
+            subscribers=options.subscribers,
+            cells=options.cells,
+            late_share=options.late,
+            duplicate_share=options.duplicates,
+            malformed_share=options.malformed,
+        )
+    except ValueError as error:
+        raise PipelineError(f"generate: {error}") from error
+
+
+def run(options: argparse.Namespace) -> int:
+    """Generate; the exit code."""
+    spec = spec_of(options)
+    target = connection.connection_of(options)
+    cluster = Cluster(target)
+    if cluster.ensure(options.topic, options.partitions, KEPT_FOR_EVER):
+        _say(f"made topic {options.topic} with {options.partitions} partitions")
+    else:
+        there = sum(one.end - one.start for one in cluster.offsets(options.topic).values())
+        if there:
+            _say(f"topic {options.topic} holds {there:,} records already; these are appended")
+    sender = Sender(target.client(), options.topic)
+    began = time.monotonic()
+    send_paced(generated(spec), sender, options.rate, Progress(spec.events))
+    spent = time.monotonic() - began
+    _say(
+        f"done: {sender.acknowledged:,} records acknowledged in {spent:.1f} s, "
+        f"{sender.acknowledged / spent:,.0f}/s (seed {spec.seed})"
+    )
+    return 0
+
+
+class Progress:
+    """A line every two seconds."""
+
+    def __init__(self, total: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._total = total
+        self._now = now
+        self._said_s = now()
+        self._said_count = 0
+
+    def at(self, count: int, timestamp_ms: int) -> str | None:
+        """The line, where one is due; `timestamp_ms` is the operator's clock."""
+        now = self._now()
+        if now - self._said_s < PROGRESS_S:
+            return None
+        rate = (count - self._said_count) / (now - self._said_s)
+        self._said_s, self._said_count = now, count
+        clock = iso(timestamp_ms)[:16].replace("T", " ")
+        return (
+            f"{count:,} of {self._total:,} ({100 * count // self._total} %), {rate:,.0f}/s, "
+            f"the operator's clock is at {clock}"
+        )
+
+
+def send_paced(
+    records: Iterable[Generated],
+    sender: Sender,
+    rate: float,
+    progress: Progress,
+    sleep: Callable[[float], None] = time.sleep,
+    now: Callable[[], float] = time.monotonic,
+) -> None:
+    """Send all, not faster than `rate` a second (0: no limit); all are acknowledged on return."""
+    began = now()
+    barrier_ms: int | None = None
+    for count, record in enumerate(records):
+        if barrier_ms is None or record.timestamp_ms >= barrier_ms:
+            sender.flush()
+            barrier_ms = record.timestamp_ms - record.timestamp_ms % APART_MAX_MS + APART_MAX_MS
+        if count % _PACE_EVERY == 0:
+            if rate > 0:
+                early = began + count / rate - now()
+                if early > 0:
+                    sleep(early)
+            line = progress.at(count, record.timestamp_ms)
+            if line is not None:
+                _say(line)
+        sender.send(record.key, record.value, record.timestamp_ms)
+    sender.flush()
+
+
+def _say(text: str) -> None:
+    print(f"generate: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,132 @@
+"""Sums per window, cell and subscriber: how they are added up, and the table that keeps them.
+
+The table is one folder a batch, `batch=12/`, with the rows that the batch changed; the value of a
+key is its row of the latest batch. A batch that runs again after a crash replaces its own folder by
+the same rows: nothing is ever counted twice. Every hundredth batch holds all keys, and the folders
+before it go when the next one has begun. Owns that folder and how it is read.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipeline.tables.files import Files
+
+KEY = ("of", "id", "window_start")
+SUMS = ("events", "calls", "drops", "duration_s", "bytes")
+SCHEMA = (
+    "of STRING, id STRING, window_start TIMESTAMP, window_end TIMESTAMP, events BIGINT, "
+    "calls BIGINT, drops BIGINT, duration_s BIGINT, bytes BIGINT, drop_rate DOUBLE, alert BOOLEAN"
+)
+WHOLE_EVERY = 100
+ALERT_CALLS_MIN = 20
+_FOLDER = "batch="
+_DONE = "_SUCCESS"
+
+
+def once(events: DataFrame, watermark: str) -> DataFrame:
+    """Each event id once, as long as repetitions come within the watermark's delay."""
+    return events.withWatermark("event_time", watermark).dropDuplicatesWithinWatermark(["event_id"])
+
+
+def summed(events: DataFrame, window: str, alert_above: float) -> DataFrame:
+    """One row a window and cell, one a window and subscriber, as in `SCHEMA`.
+
+    `alert`: more than this share of a window's calls was dropped, of at least 20 calls.
+    """
+    per = F.explode(
+        F.array(
+            F.struct(F.lit("cell").alias("of"), F.col("cell").alias("id")),
+            F.struct(F.lit("subscriber").alias("of"), F.col("subscriber").alias("id")),
+        )
+    )
+    rows = events.withColumn("per", per)
+    sums = rows.groupBy(F.window("event_time", window), "per.of", "per.id").agg(
+        F.count(F.lit(1)).alias("events"),
+        F.count_if(F.col("kind") == "call").alias("calls"),
+        F.count_if(F.col("dropped")).alias("drops"),
+        F.sum("duration_s").alias("duration_s"),
+        F.sum("bytes").alias("bytes"),
+    )
+    rate = F.when(F.col("calls") > 0, F.col("drops") / F.col("calls")).otherwise(F.lit(0.0))
+    enough = F.col("calls") >= ALERT_CALLS_MIN
+    return sums.select(
+        "of",
+        "id",
+        F.col("window.start").alias("window_start"),
+        F.col("window.end").alias("window_end"),
+        *SUMS,
+        rate.alias("drop_rate"),
+        (enough & (rate > alert_above)).alias("alert"),
+    )
+
+
+def as_records(rows: DataFrame) -> DataFrame:
+    """For a compacted topic: the key names window and cell or subscriber, the value is JSON."""
+    start = F.date_format("window_start", "yyyy-MM-dd'T'HH:mm:ss'Z'")
+    return rows.select(
+        F.concat_ws("|", "of", "id", start).alias("key"),
+        F.to_json(F.struct(*rows.columns)).alias("value"),
+    )
+
+
+def from_records(records: DataFrame) -> DataFrame:
+    """The rows again, from records of such a topic."""
+    value = F.from_json(F.col("value").cast("string"), SCHEMA)
+    return records.select(value.alias("row")).select("row.*")
+
+
+def alerts(rows: DataFrame) -> DataFrame:
+    """The cells that lose calls: `id`, `since` (text, UTC), `calls`, `drops`, `drop_rate`."""
+    since = F.date_format("window_start", "yyyy-MM-dd HH:mm").alias("since")
+    cells = rows.where("alert AND of = 'cell'")
+    return cells.select("id", since, "calls", "drops", "drop_rate")
+
+
+def latest(batches: DataFrame) -> DataFrame:
+    """Rows with a column `batch` → the last row of each key, without it."""
+    others = [name for name in batches.columns if name not in (*KEY, "batch")]
+    last = F.max_by(F.struct(*others), "batch").alias("last")
+    return batches.groupBy(*KEY).agg(last).select(*KEY, "last.*")
+
+
+class AggregateTable:
+    """The folder. Written by one stream job, read by anybody."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self.path = path
+        self.files = Files(spark, path)
+
+    def batches(self) -> list[int]:
+        """The whole ones, in order."""
+        numbers = [
+            int(name.removeprefix(_FOLDER))
+            for name in self.files.names()
+            if name.startswith(_FOLDER) and self.files.exists(f"{name}/{_DONE}")
+        ]
+        return sorted(numbers)
+
+    def read(self) -> DataFrame:
+        """The last row of each key."""
+        return latest(self._rows(self.batches()))
+
+    def write(self, rows: DataFrame, batch: int) -> None:
+        """The rows that batch `batch` changed; replaces what an earlier attempt of it left."""
+        kept = self.batches()
+        whole = max((one for one in kept if one % WHOLE_EVERY == 0 and one < batch), default=0)
+        # The batch after a whole one has begun, so the whole one is committed for good.
+        for old in (one for one in kept if one < whole):
+            self.files.delete(f"{_FOLDER}{old}")
+        if batch > 0 and batch % WHOLE_EVERY == 0:
+            before = self._rows([one for one in kept if whole <= one < batch])
+            rows = latest(before.unionByName(rows.withColumn("batch", F.lit(batch))))
+        rows.coalesce(1).write.mode("overwrite").parquet(f"{self.path}/{_FOLDER}{batch}")
+
+    def _rows(self, batches: list[int]) -> DataFrame:
+        if not batches:
+            return self._spark.createDataFrame([], f"{SCHEMA}, batch INT")
+        folders = [f"{self.path}/{_FOLDER}{one}" for one in batches]
+        reader = self._spark.read.schema(SCHEMA).option("basePath", self.path)
+        return reader.parquet(*folders)

@@ -1,0 +1,178 @@
+"""A table of Parquet that `load` fills: partitioned by date and hour, each run in it once.
+
+A run writes into a folder of its own under `_load/`, then its manifest: which offsets it read and
+which files it wrote. Putting the manifest in place is the commit. Only then the files move to
+`date=…/hour=…/`; a run that was killed in between is finished by the next one, and what was never
+committed is removed. So the table holds every record of the manifests' offsets once, whatever was
+killed when. Owns the folder; never reads a topic.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipeline.errors import PipelineError
+from pipeline.tables.files import Files
+
+SCHEMA = (
+    "topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, key BINARY, value BINARY, "
+    "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+)
+_OWN = "_load"
+_STAGING = f"{_OWN}/staging"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One committed run. Offsets by partition, as text: it is JSON."""
+
+    run: int
+    topic: str
+    cluster_id: str
+    starts: dict[str, int]
+    ends: dict[str, int]
+    """One past the last offset that the run read."""
+    staging: str
+    files: list[str]
+    """Where they lie in the staging folder, `date=…/hour=…/part-….parquet`."""
+
+    def placed(self) -> list[str]:
+        """Where the files lie in the table, in the same order."""
+        return [
+            f"{file.rpartition('/')[0]}/run-{self.run:06}-{number:05}.parquet"
+            for number, file in enumerate(self.files)
+        ]
+
+
+def layout(records: DataFrame) -> DataFrame:
+    """Records of Spark's Kafka source as rows of the table, in the order they are kept."""
+    rows = records.select(
+        "topic",
+        "partition",
+        "offset",
+        "timestamp",
+        "key",
+        "value",
+        "headers",
+        F.to_date("timestamp").alias("date"),
+        F.hour("timestamp").alias("hour"),
+    )
+    # One file an hour, not one for each of the topic's partitions.
+    return rows.repartition("date", "hour").sortWithinPartitions(
+        "date", "hour", "partition", "offset"
+    )
+
+
+class LoadedTable:
+    """The folder `path`, local or a URI."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self.path = path
+        self._files = Files(spark, path)
+
+    def exists(self) -> bool:
+        """Whether `load` has made it."""
+        return self._files.exists(_OWN)
+
+    def manifests(self) -> list[Manifest]:
+        """Every committed run, in order."""
+        names = [name for name in self._files.names(_OWN) if name.endswith(".json")]
+        return [Manifest(**self._files.read_json(f"{_OWN}/{name}")) for name in names]
+
+    def ends(self, topic: str, cluster_id: str) -> dict[int, int]:
+        """Up to where it holds the topic; PipelineError where it is another topic's table."""
+        reached: dict[int, int] = {}
+        for manifest in self.manifests():
+            if manifest.topic != topic:
+                raise PipelineError(
+                    f"table {self.path} holds topic {manifest.topic}, not {topic}: "
+                    "name another --table"
+                )
+            if manifest.cluster_id != cluster_id:
+                raise PipelineError(
+                    f"table {self.path} was loaded from another cluster "
+                    f"({manifest.cluster_id}; this one is {cluster_id}): name another --table"
+                )
+            reached.update({int(one): end for one, end in manifest.ends.items()})
+        if not self.exists() and self._files.names():
+            raise PipelineError(
+                f"{self.path} holds files that load did not write: name another --table"
+            )
+        return reached
+
+    def finish_last(self) -> int:
+        """Put in place what the last run had committed; how many of its files that were.
+
+        Removes what no run committed.
+        """
+        moved = 0
+        manifests = self.manifests()
+        if manifests:
+            moved = self._place(manifests[-1])
+        self._files.delete(_STAGING)
+        return moved
+
+    def write(
+        self,
+        rows: DataFrame,
+        topic: str,
+        cluster_id: str,
+        starts: Mapping[int, int],
+        ends: Mapping[int, int],
+    ) -> Manifest:
+        """Add one run, whole. PipelineError where another load came between."""
+        run = len(self.manifests()) + 1
+        staging = f"{_STAGING}/{run:06}-{uuid.uuid4().hex}"
+        rows.write.partitionBy("date", "hour").parquet(f"{self.path}/{staging}")
+        manifest = Manifest(
+            run=run,
+            topic=topic,
+            cluster_id=cluster_id,
+            starts={str(one): offset for one, offset in starts.items()},
+            ends={str(one): offset for one, offset in ends.items()},
+            staging=staging,
+            files=[one for one in self._files.files_below(staging) if one.endswith(".parquet")],
+        )
+        self.commit(manifest)
+        self._place(manifest)
+        self._files.delete(staging)
+        return manifest
+
+    def commit(self, manifest: Manifest) -> None:
+        """From here on the run counts."""
+        try:
+            self._files.write_json(f"{_OWN}/{manifest.run:06}.json", asdict(manifest))
+        except FileExistsError as error:
+            raise PipelineError(
+                f"another load has written run {manifest.run} of {self.path} meanwhile: "
+                "nothing of this run was kept, start it again"
+            ) from error
+
+    def read(self) -> DataFrame:
+        """All rows of committed runs; `date` and `hour` are columns too."""
+        placed = [f"{self.path}/{file}" for one in self.manifests() for file in one.placed()]
+        schema = f"{SCHEMA}, date DATE, hour INT"
+        if not placed:
+            return self._spark.createDataFrame([], schema)
+        reader = self._spark.read.schema(schema).option("basePath", self.path)
+        return reader.parquet(*placed)
+
+    def _place(self, manifest: Manifest) -> int:
+        moved = 0
+        for file, target in zip(manifest.files, manifest.placed(), strict=True):
+            source = f"{manifest.staging}/{file}"
+            if self._files.exists(source):
+                self._files.move(source, target)
+                moved += 1
+            elif not self._files.exists(target):
+                raise PipelineError(
+                    f"{self.path}/{target} is gone, which run {manifest.run} had written: "
+                    "load into another --table"
+                )
+        return moved

@@ -1,0 +1,94 @@
+"""Whose checkpoint and whose table: a stream goes on only with what is its own.
+
+Owns `stream.json` in the checkpoint and `_stream.json` in the table. A checkpoint holds offsets of
+one topic of one cluster, and sums of one window: with others it would go on wrongly and silently.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from pyspark.sql import SparkSession
+
+from pipeline.errors import PipelineError
+from pipeline.tables.files import Files
+
+CHECKPOINT_FILE = "stream.json"
+TABLE_FILE = "_stream.json"
+_SPARKS_OWN = ("offsets", "commits", "metadata")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamIdentity:
+    """What a checkpoint is bound to."""
+
+    topic: str
+    cluster_id: str
+    window: str
+    watermark: str
+    lateness: str
+    results_topic: str
+    dead_letters: str
+
+
+def claim(
+    spark: SparkSession,
+    checkpoint: str,
+    table: str,
+    wanted: StreamIdentity,
+    check_new: Callable[[], None],
+) -> bool:
+    """Bind checkpoint and table to this stream, or see that they are; whether it is a new one.
+
+    `check_new` runs before anything is written. PipelineError where they are another's.
+    """
+    at_checkpoint, at_table = Files(spark, checkpoint), Files(spark, table)
+    is_new = not at_checkpoint.exists(CHECKPOINT_FILE)
+    if is_new:
+        if any(name in _SPARKS_OWN for name in at_checkpoint.names()):
+            raise PipelineError(
+                f"checkpoint {checkpoint} is another Spark program's: name another --checkpoint"
+            )
+        _refuse_other_table(at_table, table, None)
+        check_new()
+        stream_id = str(uuid.uuid4())
+        at_checkpoint.write_json(CHECKPOINT_FILE, {"stream_id": stream_id, **asdict(wanted)})
+    else:
+        found = at_checkpoint.read_json(CHECKPOINT_FILE)
+        stream_id = found["stream_id"]
+        refuse_differences(checkpoint, found, wanted)
+        _refuse_other_table(at_table, table, stream_id)
+    if not at_table.exists(TABLE_FILE):
+        at_table.write_json(TABLE_FILE, {"stream_id": stream_id, "checkpoint": checkpoint})
+    return is_new
+
+
+def refuse_differences(checkpoint: str, found: dict[str, str], wanted: StreamIdentity) -> None:
+    """PipelineError for the first field in which a checkpoint is another's."""
+    for name, value in asdict(wanted).items():
+        if found.get(name) == value:
+            continue
+        if name == "topic":
+            what = f"is of topic {found.get(name)}, not of {value}"
+        elif name == "cluster_id":
+            what = f"is of another cluster ({found.get(name)}; this one is {value})"
+        else:
+            option = f"--{name.replace('_', '-')}"
+            what = f"was made with {option} {found.get(name)!r}, not {value!r}"
+        raise PipelineError(
+            f"checkpoint {checkpoint} {what}: name another --checkpoint and --table to begin anew"
+        )
+
+
+def _refuse_other_table(files: Files, table: str, stream_id: str | None) -> None:
+    if files.exists(TABLE_FILE):
+        if files.read_json(TABLE_FILE)["stream_id"] == stream_id:
+            return
+    elif not files.names():
+        return
+    raise PipelineError(
+        f"table {table} was not written with this checkpoint: name another --table, or the "
+        "checkpoint that belongs to it"
+    )

@@ -1,0 +1,73 @@
+"""What a report says of a topic, a table, the reasons and the sums."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pipeline.auditing import audit_sections
+from pipeline.auditing.records_view import Bucket, PartitionCounts, RecordsView
+from pipeline.topics import Offsets
+from tests.unit.pipeline.small_frames import events, on_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+VIEW = RecordsView(
+    partitions=[PartitionCounts(0, 6, 5, 10, 15)],
+    checksum=1,
+    ids=4,
+    repeated=1,
+    lags_ms=(500, 2_000, 61_000),
+    width_ms=60_000,
+    buckets=[Bucket(0, 6, 500, 2_000), Bucket(60_000, 0, None, None)],
+)
+
+
+def test_a_topic_with_a_gap_and_a_record_twice() -> None:
+    section = audit_sections.of_records("topic t", VIEW, {0: Offsets(10, 16), 1: Offsets(0, 2)})
+    assert section.lines == [
+        "6 records",
+        "4 different ids, repeated by 1 record",
+        "from event to record: p50 0.5 s, p95 2.0 s, greatest 61 s",
+    ]
+    (table,) = section.tables
+    assert table.head == [
+        *("partition", "start", "end", "records", "first", "last", "gaps", "twice")
+    ]
+    assert table.rows == [
+        ["0", "10", "16", "6", "10", "15", "1", "1"],
+        ["1", "0", "2", "0", "", "", "2", "0"],
+    ]
+    assert [plot.title for plot in section.plots] == [
+        "Records a second, by their timestamps",
+        "From event to record: p50 and p95",
+        "Records by partition",
+    ]
+
+
+def test_a_table_has_no_offsets_of_a_topic() -> None:
+    (table,) = audit_sections.of_records("table x", VIEW, None).tables
+    assert table.head == ["partition", "records", "first", "last", "gaps", "twice"]
+    assert table.rows == [["0", "6", "10", "15", "1", "1"]]
+
+
+def test_reasons_in_order() -> None:
+    section = audit_sections.of_reasons("dead", {"b": 1_000, "a": 2})
+    assert section.title == "topic dead: 1,002 refused records"
+    assert section.tables[0].rows == [["a", "2"], ["b", "1,000"]]
+
+
+@on_spark
+def test_sums_and_alerts(spark: SparkSession) -> None:
+    from pipeline.tables import aggregates
+
+    many = [{"dropped": n < 6, "cell": "bad"} for n in range(20)]
+    sums = aggregates.summed(events(spark, *many, {"kind": "data"}), "1 hour", 0.15)
+    section = audit_sections.of_sums(sums)
+    assert section.lines == ["21 events, 20 calls, 6 dropped, 1 alert of cells"]
+    assert section.tables[0].rows == [["bad", "2026-03-02 11:00", "20", "6", "30.0%"]]
+    assert len(section.plots) == 2

@@ -1,0 +1,70 @@
+"""What an audit counts."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import TYPE_CHECKING
+
+from tests.unit.pipeline.small_frames import GOOD, ON_SPARK, records
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = ON_SPARK
+
+
+def test_the_view_of_records(spark: SparkSession) -> None:
+    from pipeline.auditing.records_view import bucket_width, last_per_key, view
+
+    values = [GOOD, {**GOOD, "event_id": "e2"}, GOOD, b"x"]
+    frame = records(spark, *values)
+    found = view(frame, "event_id", "event_time")
+    assert (found.records, found.ids, found.repeated) == (4, 2, 1)
+    assert found.lags_ms == (2000, 2000, 2000)
+    written = [one if isinstance(one, bytes) else json.dumps(one).encode() for one in values]
+    assert found.checksum == sum(zlib.crc32(b"S1" + one) for one in written)
+    assert [(one.records, one.lag_p50_ms) for one in found.buckets] == [(4, 2000)]
+    doubled = view(frame.unionByName(frame), "event_id", "event_time")
+    assert (doubled.partitions[0].records, doubled.partitions[0].offsets) == (8, 4)
+    (last,) = last_per_key(frame).collect()
+    assert (last.offset, bytes(last.value)) == (3, b"x")
+    assert bucket_width(0, 3_600_000) == 61_000
+
+
+def test_the_last_values_are_the_same_before_and_after_compaction(spark: SparkSession) -> None:
+    from pipeline.auditing.records_view import Content, last_values
+
+    frame = records(spark, b"old", b"new")
+    assert last_values(frame) == Content(1, zlib.crc32(b"S1new"))
+    assert last_values(frame.where("offset = 1")) == last_values(frame)
+    gone = records(spark, b"old", None)
+    assert last_values(gone) == last_values(gone.limit(0)) == Content(0, 0)
+
+
+def test_values_without_the_fields_are_counted_all_the_same(spark: SparkSession) -> None:
+    from pipeline.auditing.records_view import view
+
+    found = view(records(spark, b"x", None, {"event_id": None}), "event_id", "event_time")
+    assert (found.records, found.ids, found.repeated, found.lags_ms) == (3, 0, 0, None)
+    assert [one.lag_p50_ms for one in found.buckets] == [None]
+    nothing = view(records(spark).limit(0), "event_id", "event_time")
+    assert (nothing.records, nothing.partitions, nothing.buckets) == (0, [], [])
+
+
+def test_stretches_of_time_begin_at_whole_ones(spark: SparkSession) -> None:
+    from pipeline.auditing.records_view import over_time
+
+    at = [-1, 0, 999, 1000]
+    frame = spark.createDataFrame([(ms, 1) for ms in at], "at_ms BIGINT, lag_ms BIGINT")
+    found = sorted((row.start_ms, row.records) for row in over_time(frame, 1000).collect())
+    assert found == [(-1000, 1), (0, 2), (1000, 1)]
+
+
+def test_time_in_which_nothing_came_has_its_place_too() -> None:
+    from pipeline.auditing.records_view import Bucket, without_holes
+
+    first, last = Bucket(2_000, 7, 1, 2), Bucket(5_000, 1, 1, 1)
+    between = [Bucket(3_000, 0, None, None), Bucket(4_000, 0, None, None)]
+    assert without_holes([first, last], 1_000) == [first, *between, last]
+    assert without_holes([last], 1_000) == [last] and without_holes([], 1_000) == []

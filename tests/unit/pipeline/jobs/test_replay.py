@@ -1,0 +1,145 @@
+"""Rows of any file as records, and how they are sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.unit.pipeline.small_frames import NOON, on_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@on_spark
+def test_rows_of_any_file_become_records(spark: SparkSession) -> None:
+    from pipeline.errors import PipelineError
+    from pipeline.jobs.replay import from_rows
+
+    frame = spark.createDataFrame(
+        [("b", 2, None, NOON), ("a", 1, 0.5, NOON)], "id STRING, n INT, x DOUBLE, at TIMESTAMP"
+    )
+    rows = from_rows(frame, ["id", "n"], "at", ["n"]).collect()
+    assert [bytes(row.key) for row in rows] == [b"a|1", b"b|2"]
+    assert json.loads(rows[1].value) == {
+        "id": "b",
+        "n": 2,
+        "x": None,
+        "at": "2026-03-02T12:00:00.000Z",
+    }
+    assert rows[0].timestamp_ms == int(NOON.timestamp() * 1000)
+    with pytest.raises(PipelineError, match="no column nope in these files: they have id, n, x"):
+        from_rows(frame, ["nope"], None, [])
+    with pytest.raises(PipelineError, match="column x is of type double"):
+        from_rows(frame, [], "x", [])
+
+
+@on_spark
+def test_a_key_keeps_its_order(spark: SparkSession) -> None:
+    """Rows of one key go in one task, in the order that was asked for."""
+    from pipeline.jobs.replay import from_rows
+
+    frame = spark.createDataFrame(
+        [("ab"[n % 2], n) for n in (5, 2, 4, 1, 3, 0)], "id STRING, n INT"
+    )
+    sent = from_rows(frame.repartition(3), ["id"], None, ["n"]).collect()
+    for key in (b"a", b"b"):
+        numbers = [json.loads(row.value)["n"] for row in sent if bytes(row.key) == key]
+        assert numbers == sorted(numbers) and len(numbers) == 3
+
+
+@on_spark
+def test_columns_of_time(spark: SparkSession) -> None:
+    from pipeline.jobs.replay import from_rows
+
+    frame = spark.sql(
+        "SELECT 5 AS whole, '1970-01-01T00:00:01Z' AS text, 'soon' AS word, DATE'1970-01-02' AS day"
+    )
+    for name, found in (("whole", 5), ("text", 1000), ("word", None), ("day", 86_400_000)):
+        (row,) = from_rows(frame, [], name, []).collect()
+        assert (row.timestamp_ms, row.key) == (found, None)
+
+
+@on_spark
+def test_a_loaded_table_is_sent_as_it_was(spark: SparkSession) -> None:
+    from pipeline.jobs.replay import from_table
+    from tests.unit.pipeline.small_frames import records
+
+    frame = records(spark, b"a", None, b"c").orderBy("offset", ascending=False)
+    rows = from_table(frame, same_partitions=True).collect()
+    assert [row.value and bytes(row.value) for row in rows] == [b"a", None, b"c"]
+    assert {(row.partition, row.timestamp_ms) for row in rows} == {(0, NOON.timestamp() * 1000)}
+    assert {row.partition for row in from_table(frame).collect()} == {-1}
+
+
+class Remembering:
+    """A sender that sends nothing."""
+
+    sent: list[tuple[Any, ...]] = []
+
+    def __init__(self, settings: dict[str, str], topic: str) -> None:
+        self.acknowledged = 0
+
+    def send(self, *record: Any) -> None:
+        self.sent.append(record)
+
+    def flush(self) -> None:
+        self.acknowledged = len(self.sent)
+
+
+@pytest.mark.parametrize(("same_partitions", "partition"), [(True, 4), (False, -1)])
+def test_an_executor_sends_keys_headers_and_timestamps(
+    monkeypatch: pytest.MonkeyPatch, same_partitions: bool, partition: int
+) -> None:
+    from pipeline.jobs import replay
+
+    monkeypatch.setattr(replay, "Sender", Remembering)
+    monkeypatch.setattr(Remembering, "sent", [])
+    rows = [
+        SimpleNamespace(
+            key=bytearray(b"k"),
+            value=bytearray(b"v"),
+            timestamp_ms=7,
+            headers=[
+                SimpleNamespace(key="h", value=bytearray(b"x")),
+                SimpleNamespace(key="n", value=None),
+            ],
+            partition=4,
+        ),
+        SimpleNamespace(key=None, value=None, timestamp_ms=None, headers=None, partition=4),
+    ]
+    send = replay._SendRows({"bootstrap.servers": "k:1"}, "t", same_partitions)
+    assert list(send(rows)) == [2]
+    assert Remembering.sent == [
+        (b"k", b"v", 7, [("h", b"x"), ("n", None)], partition),
+        (None, None, 0, [], partition),
+    ]
+
+
+@on_spark
+def test_files_of_another_format_are_one_line(spark: SparkSession, tmp_path: Path) -> None:
+    from pipeline.command import parser_for
+    from pipeline.errors import PipelineError
+    from pipeline.jobs.replay import read_records
+
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    for name, words in (
+        ("json", "no row of .*rows.csv is json: name another --format"),
+        ("table", "rows.csv is no table that load wrote: say --format parquet, json or csv"),
+    ):
+        given = ["--topic", "t", "--files", str(tmp_path / "rows.csv"), "--format", name]
+        with pytest.raises(PipelineError, match=words):
+            read_records(spark, parser_for("replay").parse_args(["replay", *given]))
+
+
+def test_files_must_be_named() -> None:
+    from pipeline.command import parser_for
+    from pipeline.errors import PipelineError
+    from pipeline.jobs.replay import check
+
+    with pytest.raises(PipelineError, match="name the files with --files"):
+        check(parser_for("replay").parse_args(["replay", "--topic", "t"]))

@@ -1,0 +1,184 @@
+"""How the stream job is wired and watched, with queries that only remember."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pipeline.command import parser_for
+from pipeline.errors import PipelineError
+from pipeline.jobs import stream
+from pipeline.jobs.stream import StreamJob
+from pipeline.spark.connection import Connection
+
+SECURE = Connection("k:1", {"kafka.security.protocol": "SSL", "minPartitions": "9"})
+SINK = {"kafka.bootstrap.servers": "k:1", "kafka.security.protocol": "SSL"}
+
+
+class Chain:
+    """A frame, a writer, a query: every call is kept, and answers with the same again."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Any]] = []
+
+    @property
+    def write(self) -> Chain:
+        return self
+
+    @property
+    def writeStream(self) -> Chain:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*given: Any, **named: Any) -> Chain:
+            self.calls.append((name, named or given))
+            return self
+
+        return call
+
+
+class Query:
+    """A query at `reached` of partition 0, which may have failed."""
+
+    def __init__(self, reached: int = 5, failed: Exception | None = None) -> None:
+        self.name = "aggregates"
+        self.isActive = True
+        self._failed = failed
+        progress = {
+            "batchId": 1,
+            "numInputRows": 5,
+            "processedRowsPerSecond": 1.0,
+            "sources": [{"endOffset": {"cdr": {"0": reached}}}],
+            "stateOperators": [],
+            "eventTime": {},
+        }
+        self.lastProgress = SimpleNamespace(json=json.dumps(progress))
+
+    def exception(self) -> Exception | None:
+        return self._failed
+
+    def stop(self) -> None:
+        self.isActive = False
+
+
+def job(monkeypatch: pytest.MonkeyPatch, *arguments: str, queries: Any = ()) -> StreamJob:
+    table = SimpleNamespace(write=lambda rows, batch: None)
+    monkeypatch.setattr(stream.aggregates, "AggregateTable", lambda *_: table)
+    monkeypatch.setattr(stream, "LOOK_S", 0)
+    cluster: Any = SimpleNamespace(ends=lambda topic: {0: 5})
+    settings: dict[str, str] = {}
+    spark: Any = SimpleNamespace(conf=SimpleNamespace(set=settings.__setitem__), settings=settings)
+    monkeypatch.setattr(
+        stream, "Files", lambda _, path: SimpleNamespace(is_local=not path.startswith("hdfs:"))
+    )
+    options = parser_for("stream").parse_args(["stream", *arguments])
+    made = StreamJob(spark, SECURE, cluster, options)
+    made._queries = list(queries)
+    return made
+
+
+def never() -> bool:
+    return False
+
+
+def test_source_and_sinks_get_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums, letters, sources = Chain(), Chain(), []
+    monkeypatch.setattr(
+        stream.kafka_source, "stream", lambda *given: sources.append(given[1:]) or Chain()
+    )
+    monkeypatch.setattr(stream.cdr, "events", lambda *_: Chain())
+    monkeypatch.setattr(stream.cdr, "dead_letters", lambda *_: letters)
+    monkeypatch.setattr(stream.aggregates, "once", lambda *_: Chain())
+    monkeypatch.setattr(stream.aggregates, "summed", lambda *_: sums)
+    monkeypatch.setattr(stream.aggregates, "as_records", lambda _: sums)
+    started = job(monkeypatch, "--batch-max", "7", "--checkpoint", "cp", "--trigger", "3")
+    started.start()
+    assert sources == [(SECURE, "cdr", 7)] * 2
+    assert ("options", SINK) in letters.calls and ("topic", "x") not in letters.calls
+    assert ("option", ("topic", "cdr-dead-letters")) in letters.calls
+    assert ("option", ("checkpointLocation", "cp/dead-letters")) in letters.calls
+    assert ("option", ("checkpointLocation", "cp/aggregates")) in sums.calls
+    assert ("trigger", {"processingTime": "3.0 seconds"}) in sums.calls
+    assert ("outputMode", ("update",)) in sums.calls
+
+    rows: Any = Chain()
+    monkeypatch.setattr(Chain, "isEmpty", lambda _: False, raising=False)
+    monkeypatch.setattr(StreamJob, "_say_alerts", lambda *_: None)
+    sums.calls.clear()
+    started._write(rows, 4)
+    assert ("options", SINK) in sums.calls and ("option", ("topic", "cdr-aggregates")) in sums.calls
+    assert rows.calls[0][0] == "persist" and rows.calls[-1][0] == "unpersist"
+
+
+def without_frames(monkeypatch: pytest.MonkeyPatch) -> Chain:
+    """One that takes every step of a query."""
+    frame = Chain()
+    for module, name in (
+        (stream.kafka_source, "stream"),
+        (stream.cdr, "events"),
+        (stream.cdr, "dead_letters"),
+        (stream.aggregates, "once"),
+        (stream.aggregates, "summed"),
+    ):
+        monkeypatch.setattr(module, name, lambda *_: frame)
+    return frame
+
+
+@pytest.mark.parametrize(("checkpoint", "number"), [("cp", 1), ("hdfs:///cp", 0)])
+def test_only_a_checkpoint_on_this_machine_is_written_by_plain_renames(
+    monkeypatch: pytest.MonkeyPatch, checkpoint: str, number: int
+) -> None:
+    without_frames(monkeypatch)
+    started: Any = job(monkeypatch, "--checkpoint", checkpoint)
+    started.start()
+    assert len(started._spark.settings) == number
+
+
+def test_once_is_a_trigger(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = without_frames(monkeypatch)
+    job(monkeypatch, "--once").start()
+    assert frame.calls.count(("trigger", {"availableNow": True})) == 2
+
+
+def test_it_ends_when_it_is_asked_to_and_stops_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = [Query(), Query()]
+    said = job(monkeypatch, queries=queries).watch(lambda: True)
+    assert said == "stopped; the same command goes on from here"
+    assert not any(query.isActive for query in queries)
+
+
+def test_it_ends_when_nothing_has_come_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = job(monkeypatch, "--until-idle", "0.01", queries=[Query(), Query()]).watch(never)
+    assert said == "done: nothing new for 0.01 s"
+
+
+def test_one_that_is_behind_is_not_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+
+    def twice() -> bool:
+        looks.append(1)
+        return len(looks) > 20
+
+    running = job(monkeypatch, "--until-idle", "0", queries=[Query(), Query(reached=4)])
+    assert running.watch(twice).startswith("stopped")
+
+
+def test_once_ends_with_its_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = [Query(), Query()]
+    for query in queries:
+        query.stop()
+    assert job(monkeypatch, "--once", queries=queries).watch(never).startswith("done: all that was")
+
+
+def test_a_query_that_fails_stops_the_other_and_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    queries = [Query(), Query(failed=RuntimeError("x\nSome data may have been lost because …"))]
+    with pytest.raises(PipelineError, match="^stream: records that the checkpoint .* begin again"):
+        job(monkeypatch, queries=queries).watch(never)
+    assert not queries[0].isActive

@@ -1,0 +1,107 @@
+"""A table keeps each offset once, whatever is killed when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.unit.pipeline.small_frames import GOOD, ON_SPARK, records
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = ON_SPARK
+
+
+def loaded(spark: SparkSession, path: Path) -> Any:
+    from pipeline.tables.loaded_table import LoadedTable
+
+    return LoadedTable(spark, str(path))
+
+
+def test_a_load_that_was_killed_is_finished_or_forgotten(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pipeline.errors import PipelineError
+    from pipeline.tables.loaded_table import LoadedTable, layout
+
+    path = tmp_path / "table"
+    rows = layout(records(spark, GOOD, b"x", None))
+
+    def dies(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    # Before the commit: nothing of it counts.
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(LoadedTable, "commit", dies)
+        loaded(spark, path).write(rows, "t", "id", {0: 0}, {0: 3})
+    assert loaded(spark, path).ends("t", "id") == {}
+    assert loaded(spark, path).finish_last() == 0
+    assert not any(path.rglob("*.parquet"))
+    # After it: the next run puts the files in place.
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(LoadedTable, "_place", dies)
+        loaded(spark, path).write(rows, "t", "id", {0: 0}, {0: 3})
+    assert loaded(spark, path).ends("t", "id") == {0: 3}
+    assert loaded(spark, path).finish_last() == 1
+    again = sorted(row.offset for row in loaded(spark, path).read().collect())
+    assert again == [0, 1, 2]
+    assert spark.read.parquet(str(path)).count() == 3, "any engine can read it"
+    assert (path / "date=2026-03-02" / "hour=12" / "run-000001-00000.parquet").exists()
+    with pytest.raises(PipelineError, match="holds topic t, not u"):
+        loaded(spark, path).ends("u", "id")
+    with pytest.raises(PipelineError, match="loaded from another cluster"):
+        loaded(spark, path).ends("t", "other")
+
+
+def test_rows_lie_by_hour_and_in_the_order_of_their_offsets(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from pipeline.tables.loaded_table import layout
+
+    table = loaded(spark, tmp_path / "table")
+    assert not table.exists() and table.read().count() == 0
+    frame = records(spark, *[b"%d" % n for n in range(4)])
+    later = frame.selectExpr(
+        *("topic", "partition", "offset + 4 AS offset", "key", "value", "headers"),
+        "timestamp + INTERVAL 1 HOUR AS timestamp",
+    )
+    both = layout(later.unionByName(frame)).coalesce(1)
+    manifest = table.write(both, "t", "id", {0: 0}, {0: 8})
+    assert manifest.placed() == [
+        "date=2026-03-02/hour=12/run-000001-00000.parquet",
+        "date=2026-03-02/hour=13/run-000001-00001.parquet",
+    ]
+    assert [row.offset for row in table.read().where("hour = 13").collect()] == [4, 5, 6, 7]
+    assert table.ends("t", "id") == {0: 8}
+
+
+def test_of_two_loads_at_once_one_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    from pipeline.errors import PipelineError
+    from pipeline.tables.loaded_table import layout
+
+    table = loaded(spark, tmp_path / "table")
+    first = table.write(layout(records(spark, b"x")), "t", "id", {0: 0}, {0: 1})
+    with pytest.raises(PipelineError, match="another load has written run 1 .* start it again"):
+        table.commit(first)
+
+
+def test_a_file_that_somebody_removed_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    from pipeline.errors import PipelineError
+    from pipeline.tables.loaded_table import layout
+
+    table = loaded(spark, tmp_path / "table")
+    done = table.write(layout(records(spark, b"x")), "t", "id", {0: 0}, {0: 1})
+    (tmp_path / "table" / done.placed()[0]).unlink()
+    with pytest.raises(PipelineError, match=r"run-000001-00000.parquet is gone, which run 1 had"):
+        table.finish_last()
+
+
+def test_a_folder_of_somebody_else_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
+    from pipeline.errors import PipelineError
+
+    (tmp_path / "holiday.jpg").touch()
+    with pytest.raises(PipelineError, match="holds files that load did not write"):
+        loaded(spark, tmp_path).ends("t", "id")
