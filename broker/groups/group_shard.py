@@ -210,17 +210,12 @@ class GroupShard:
         self, request: OffsetCommitRequest, api_version: int
     ) -> Outcome[list[OffsetCommitResponseTopic]]:
         """OffsetCommit: an error for all, or an answer for each partition."""
-        group = self.groups.get(request.group_id)
         generation = request.generation_id_or_member_epoch
-        if group is None:
-            error = commit_error_without_group(generation, api_version)
-        else:
-            error = group.commit_error(
-                request.member_id, request.group_instance_id, generation, False
-            )
+        error = self._commit_error(request, generation, api_version)
         if error is not ErrorCode.NONE:
             return Outcome([], error=error)
-        if isinstance(group, ClassicGroup) and request.member_id in group.members:
+        group = self._classic(request.group_id)
+        if group is not None and request.member_id in group.members:
             # A sign of life, as a heartbeat is.
             self._rebalancer.extend_session(group, group.members[request.member_id])
         records, answers = self.offsets.commit(request, self._scheduler.wall_ms())
@@ -230,18 +225,24 @@ class GroupShard:
         self, request: TxnOffsetCommitRequest, api_version: int, transaction: TransactionalAppend
     ) -> Outcome[list[TxnOffsetCommitResponseTopic]]:
         """TxnOffsetCommit, whose transaction was verified: answered as `commit_offsets` is."""
-        group = self.groups.get(request.group_id)
-        generation = request.generation_id
-        if group is None:
-            error = commit_error_without_group(generation, api_version)
-        else:
-            error = group.commit_error(
-                request.member_id, request.group_instance_id, generation, True
-            )
+        error = self._commit_error(request, request.generation_id, api_version)
         if error is not ErrorCode.NONE:
             return Outcome([], error=error)
         records, answers = self.offsets.commit_transactional(request, self._scheduler.wall_ms())
         return Outcome(answers, records, transaction=transaction)
+
+    def _commit_error(
+        self,
+        request: OffsetCommitRequest | TxnOffsetCommitRequest,
+        generation: int,
+        api_version: int,
+    ) -> ErrorCode:
+        group = self.groups.get(request.group_id)
+        if group is None:
+            return commit_error_without_group(generation, api_version)
+        transactional = isinstance(request, TxnOffsetCommitRequest)
+        member_id, instance_id = request.member_id, request.group_instance_id
+        return group.commit_error(member_id, instance_id, generation, transactional)
 
     def fetch_offsets(
         self, request: OffsetFetchRequestGroup, require_stable: bool

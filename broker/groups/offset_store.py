@@ -2,7 +2,7 @@
 
 Owns both kinds (`offset_table`, `pending_offsets`). They change in `replay` and `replay_marker`
 alone; the other methods decide: they return the records to append, and the answer. Never asks
-whether a group may commit: `offset_protocol` does. Follows Kafka's `OffsetMetadataManager`; KIP-211
+whether a group may commit: the `Group` knows. Follows Kafka's `OffsetMetadataManager`; KIP-211
 (expiry), KIP-447 (stable offsets), KIP-848 (topic ids in OffsetCommit and OffsetFetch v10).
 """
 
