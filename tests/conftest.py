@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import ottla
 from tests.compat import feature_matrix
@@ -23,6 +24,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(feature_matrix, "feature-matrix")
     config.pluginmanager.register(quick_cases, "quick-cases")
     config.pluginmanager.register(slow_first, "slow-first")
+    # How long an example takes says how busy the machine is, not whether the code is right.
+    settings.register_profile("ottla", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("ottla")
     root = Path(__file__).resolve().parent.parent
     installed = Path(ottla.__file__).resolve().parent
     if installed.parent != root:

@@ -145,7 +145,7 @@ nullable = st.none() | st.binary(max_size=200)
 int64 = st.integers(-(2**62), 2**62)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(int64, nullable, nullable, st.lists(st.tuples(st.text(), nullable), max_size=3)),

@@ -262,8 +262,7 @@ class GroupLife(RuleBasedStateMachine):
 GroupLife.TestCase.settings = settings(
     max_examples=150,
     stateful_step_count=40,
-    deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    suppress_health_check=[HealthCheck.filter_too_much],
 )
 TestGroupLife = pytest.mark.slow(GroupLife.TestCase)

@@ -186,7 +186,7 @@ def all_aborted(log: UnifiedLog) -> list[AbortedTxn]:
     return [one for segment in log.segments for one in segment.aborted]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(STEPS)
 def test_a_log_says_what_happened(steps: list[Step]) -> None:
     life = Life()

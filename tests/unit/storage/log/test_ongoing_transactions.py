@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.log.ongoing_transactions import OngoingTransactions
@@ -30,7 +30,6 @@ def test_restored_transactions_are_in_order() -> None:
     assert ongoing.first_unstable(20) is None
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("bec"), st.integers(0, 9)), max_size=60))
 def test_the_first_unstable_offset_is_that_of_a_model(steps: list[tuple[str, int]]) -> None:
     """b begins, e ends one of those that are open, c commits some of what there is."""

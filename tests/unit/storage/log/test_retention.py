@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.log.retention import Breaches, SegmentAge, ages_of, breaches
@@ -89,7 +89,6 @@ class Piece:
     timestamp: int
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.builds(Piece, st.integers(0, 5), st.integers(0, 20)), min_size=1, max_size=8),
     st.integers(-1, 20),
