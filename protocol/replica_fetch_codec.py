@@ -1,9 +1,9 @@
 """A follower's Fetch of one partition within a session, and its answer, read and written in one go.
 
-While one partition is written to, that is all that brokers say to each other, for every batch. As
-in `protocol.fetch_codec`, what the generated classes do in a call for each array and struct is one
-`struct` call here; they stay the definition, and tests hold both equal. Whatever is not of this
-kind is left to them. Never does I/O.
+While one partition is written to, that is all that brokers say to each other, for every batch.
+What the generated classes do in a call for each array and struct is one `struct` call here; they
+stay the definition, and tests hold both equal. Whatever is not of this kind is left to them. Never
+does I/O.
 
 Versions: from v15 on, which has the follower at the request's end (KIP-903); brokers of one cluster
 speak the last.
@@ -73,7 +73,7 @@ class ReplicaFetchResponse:
         return one, len(buf)
 
 
-class OneFollowed(NamedTuple):
+class _Asked(NamedTuple):
     """What a follower asks of one partition. Waits are in ms."""
 
     max_wait_ms: int
@@ -92,7 +92,7 @@ class OneFollowed(NamedTuple):
     broker_epoch: int
 
 
-class ReplicaFetchOne(OneFollowed):
+class ReplicaFetchOne(_Asked):
     """The same as a request to be sent."""
 
     API_KEY = FetchRequest.API_KEY
@@ -115,30 +115,6 @@ class ReplicaFetchOne(OneFollowed):
             leader_epoch, offset, fetched_epoch, log_start, partition_most, _EMPTY_AND_TAG,
             replica_id, broker_epoch, 0,
         ))  # fmt: skip
-
-
-def may_be_followers(frame: memoryview, pos: int, version: int) -> bool:
-    """Whether `read_one` may know a frame with its body at `pos`: by its size alone."""
-    return version >= OLDEST and len(frame) == pos + _REQUEST_BYTES
-
-
-def read_one(buf: memoryview, pos: int, version: int) -> OneFollowed | None:
-    """A follower's request at `pos`; None where it is another kind, or none."""
-    if not may_be_followers(buf, pos, version):
-        return None
-    (
-        wait, least, most, isolation, session_id, session_epoch, topics, topic_id,
-        partitions, index, leader_epoch, offset, fetched_epoch, log_start, partition_most,
-        empty, replica_id, broker_epoch, tags,
-    ) = _REQUEST.unpack_from(buf, pos)  # fmt: skip
-    if (topics, partitions, empty, tags) != (_ONE, _ONE, _EMPTY_AND_TAG, 0):
-        return None
-    if isolation or replica_id < 0:
-        return None
-    return OneFollowed(
-        wait, least, most, session_id, session_epoch, topic_id, index, leader_epoch, offset,
-        fetched_epoch, log_start, partition_most, replica_id, broker_epoch,
-    )  # fmt: skip
 
 
 class ReplicaFetchRequest(FetchRequest):

@@ -65,8 +65,9 @@ class ApiVersionsApi:
             respond(ApiVersionsResponse(int(ErrorCode.INVALID_REQUEST)))
             return
         if context.connection is not None and context.api_version >= SOFTWARE_FIELDS_FROM:
-            context.connection.client_software_name = request.client_software_name
-            context.connection.client_software_version = request.client_software_version
+            context.connection.runs_on(
+                request.client_software_name, request.client_software_version
+            )
         image = self._metadata.image
         respond(
             ApiVersionsResponse(

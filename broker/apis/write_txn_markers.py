@@ -66,11 +66,8 @@ class WriteTxnMarkersApi:
         response = write.run(request)
         waiting = DelayedProduce(write.pending, lambda: respond(response))
         # Of markers in one partition the last one's fate is that of all.
-        if not waiting.settle_all():
-            self._replicas.wake(write.appended)
-            if not waiting.settle_all():
-                self._replicas.produce_purgatory.watch(waiting, waiting.pending, self._timeout_ms)
-                return
+        if self._replicas.wait_for_replicas(waiting, write.appended, self._timeout_ms):
+            return
         try:
             respond(response)
         finally:

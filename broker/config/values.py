@@ -352,5 +352,6 @@ class BrokerConfig(NamedTuple):
     ottla_metrics_host: str
     ottla_metrics_port: int
     ottla_partial_frame_timeout_ms: int
+    ottla_prepared_requests_max_bytes: int
     ottla_queued_max_request_memory_percent: int
     ottla_reserved_file_descriptors: int

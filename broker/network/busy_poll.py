@@ -11,7 +11,7 @@ twice as soon (`bench/LESSONS.md` has the figures).
 
 The client's core halts, too, some four microseconds after its send. An answer that leaves before
 that needs to wake nobody, and the trip takes half the time. So the connection prepares for the
-request before the look (`ConnectionContext.expect`), and settles what follows when it has answered.
+request before the look (`RequestHandler.expect`), and settles what follows when it has answered.
 
 It looks only for a client that is the only one to ask, and whose last request came soon after the
 answer before. A look that finds nothing has the next ones left out, twice as many each time. So a
@@ -27,8 +27,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from broker.network.request_channel import Expected
-from protocol.framing import SIZE_BYTES
+from broker.requests.context import Expected
 
 LOOK_S = 50e-6
 """How long it looks: some two and a half times what a sleep costs where it costs most."""
@@ -62,7 +61,7 @@ class Asker(Protocol):
     def expect(self, message: memoryview) -> Expected | None:
         """Prepare for a request like the last one, which will lie in `message`."""
 
-    def answer_expected(self, frame: memoryview, expected: Expected) -> bool:
+    def answer_expected(self, expected: Expected) -> bool:
         """Answer it, now that it is there. False: it goes the usual way."""
 
 
@@ -128,7 +127,6 @@ class BusyPoll:
         assert asker.socket is not None
         recv_into, buffer, clock = asker.socket.recv_into, asker.get_buffer(-1), self._clock
         asked_bytes = asker.asked_bytes
-        frame = buffer[SIZE_BYTES:asked_bytes]
         expected = asker.expect(buffer[:asked_bytes]) if asked_bytes else None
         while True:
             try:
@@ -140,7 +138,7 @@ class BusyPoll:
             except OSError:
                 return True
         if nbytes == asked_bytes and expected is not None:
-            if not asker.answer_expected(frame, expected):
+            if not asker.answer_expected(expected):
                 asker.buffer_updated(nbytes)
         elif nbytes:
             asker.buffer_updated(nbytes)

@@ -18,14 +18,13 @@ from broker.network.busy_poll import REQUEST_BYTES, BusyPoll
 from broker.network.connection_state import CLOSING, READY, SEND, ConnectionCore, Step
 from broker.network.file_send import ResponseSender
 from broker.network.request_channel import (
-    AtOnceAnswer,
     ConnectionContext,
-    Expected,
     RequestChannel,
     Responder,
     ResponseParts,
 )
 from broker.network.request_memory import RequestMemory
+from broker.requests.context import Answer, Expected
 from protocol.errors import ProtocolError
 from protocol.framing import FrameReader
 from storage.ports import Blocking
@@ -105,7 +104,7 @@ class Connection(asyncio.BufferedProtocol):
         # call returns, and there is nothing to keep in between. A client that waits for it has its
         # core at rest a few microseconds later, so all else comes behind the answer.
         tried = False
-        if self.context.at_once is not None and self.core.state is READY:
+        if self.core.state is READY:
             frame = self.reader.only_frame(nbytes)
             if frame is not None:
                 answer = self._channel.handle_at_once(self, frame)
@@ -189,9 +188,9 @@ class Connection(asyncio.BufferedProtocol):
         """Prepare for a request like the last one, if it may be the next; see `RequestChannel`."""
         return None if self.reader.in_progress else self._channel.expect(self, message)
 
-    def answer_expected(self, frame: memoryview, expected: Expected) -> bool:
+    def answer_expected(self, expected: Expected) -> bool:
         """Answer a request that has come as it was expected. False: it goes the usual way."""
-        answer = self._channel.handle_expected(self, frame, expected)
+        answer = self._channel.handle_expected(self, expected)
         if answer is None:
             return False
         try:
@@ -260,7 +259,7 @@ class Connection(asyncio.BufferedProtocol):
             channel.enqueue(self, frame, self.reader.keep)
             return
         answer = None
-        if not tried and self.context.at_once is not None:
+        if not tried:
             answer = channel.handle_at_once(self, frame)
         if answer is None:
             channel.handle_now(self, frame)
@@ -269,7 +268,7 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._wait_for(answer)
 
-    def _answered_at_once(self, answer: AtOnceAnswer, request_bytes: int) -> None:
+    def _answered_at_once(self, answer: Answer, request_bytes: int) -> None:
         """Send the answer to a request that was never under way; empty: there is none, or later."""
         if self._later is not None:
             self._wait_for(answer)
@@ -291,7 +290,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._channel.answered:
             self._channel.flush_answered()
 
-    def _wait_for(self, failure: AtOnceAnswer) -> None:
+    def _wait_for(self, failure: Answer) -> None:
         """The answer comes later; or it failed after it had begun to wait, and this says so."""
         later, self._later = self._later, None
         if failure and later is not None:
@@ -353,7 +352,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.abort()
 
     def _let_go(self) -> None:
-        self.context.closed = True
+        self.context.ended()
         self._owner.memory.forget(self._memory_granted)
 
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from broker.network.file_send import Bytes
 from broker.network.file_slice import FileSlice
+from broker.requests.context import ANONYMOUS, UNKNOWN_SOFTWARE, Answer, Expected, Later
 from protocol.errors import ProtocolError
 from protocol.frame_memory import UNCOUNTED, Memory
 
@@ -25,27 +26,10 @@ ResponseParts = Bytes | Sequence[Bytes | FileSlice]
 """A whole response as it goes on the wire, its int32 size first: one piece, or parts in order.
 It is the network's from then on, and must not be a view of the request's frame."""
 
-AtOnceAnswer = bytes | Sequence[Bytes | FileSlice]
-"""The same, given at once; empty where there is to be none, or later."""
-
-Later = Callable[[], Callable[[Any], None]]
-"""Gives the way back of an answer that is not given at once; asked for once."""
-
-
-class Expected(Protocol):
-    """The answer to a request that is not there yet. Good for one, as long as no other request is
-    handled."""
-
-    def answer(self) -> AtOnceAnswer | None:
-        """The answer, now that it is; None where nothing was done."""
-
-    def settle(self) -> None:
-        """The answer is on its way: what follows from the request."""
-
 
 @dataclass(slots=True, eq=False)
 class ConnectionContext:
-    """What handlers may know of a connection, and what they remember about it."""
+    """What handlers may know of a connection."""
 
     connection_id: str
     """Kafka's form: local address, remote address, processor, number."""
@@ -53,19 +37,21 @@ class ConnectionContext:
     security_protocol: str
     client_host: str
     client_port: int
-    principal: str = "User:ANONYMOUS"
+    principal: str = ANONYMOUS
     """Who it is; nobody in particular until it has authenticated."""
-    client_software_name: str = "unknown"
+    client_software_name: str = UNKNOWN_SOFTWARE
     """From ApiVersions v3 and above (KIP-511); noted by that API."""
-    client_software_version: str = "unknown"
+    client_software_version: str = UNKNOWN_SOFTWARE
     closed: bool = False
-    at_once: Callable[[memoryview, Later], AtOnceAnswer | None] | None = None
-    """Left by a request: answers the next one if it is of the same kind. See `HandleAtOnce`."""
-    at_once_metrics: Any = None
-    """Left beside it: where its answers count."""
-    expect: Callable[[memoryview], Expected | None] | None = None
-    """Left beside it: prepares for a request that is like the last one, whose bytes, the frame's
-    size first, lie where the next one's will; None where nothing can be prepared."""
+
+    def ended(self) -> None:
+        """The connection is gone."""
+        self.closed = True
+
+    def runs_on(self, software_name: str, software_version: str) -> None:
+        """The client has told what it runs on."""
+        self.client_software_name = software_name
+        self.client_software_version = software_version
 
 
 class Requester(Protocol):
@@ -121,20 +107,23 @@ longer where its buffer has more than `protocol.framing.KEPT_BYTES`. May raise P
 connection is closed."""
 
 
-HandleAtOnce = Callable[[ConnectionContext, memoryview, Later], AtOnceAnswer | None]
+HandleAtOnce = Callable[[ConnectionContext, memoryview, Later], Answer | None]
 """The answer to one frame, empty where there is to be none, or where it comes later; None where
-nothing was done, and `Handle` is to be called. Asked only where `ConnectionContext.at_once` is
-set."""
+nothing was done, and `Handle` is to be called."""
 
 
-SayFailed = Callable[[ConnectionContext, memoryview, Exception], bytes]
-"""The answer to a frame whose `Expected` failed by a bug of ours; may raise as `Handle` does."""
+Expect = Callable[[ConnectionContext, memoryview], Expected | None]
+"""Prepares for a frame like the last one, whose bytes, its size first, lie where the next one's
+will; None where nothing can be prepared."""
 
 
-def never_at_once(
-    _context: ConnectionContext, _frame: memoryview, _later: Later
-) -> AtOnceAnswer | None:
+def never_at_once(_context: ConnectionContext, _frame: memoryview, _later: Later) -> Answer | None:
     """Where each request goes the usual way."""
+    return None
+
+
+def never_expected(_context: ConnectionContext, _message: memoryview) -> Expected | None:
+    """The same."""
     return None
 
 
@@ -159,7 +148,7 @@ class RequestChannel:
         queued_max_requests: int,
         call_soon: Callable[[Callable[[], None]], object],
         at_once: HandleAtOnce = never_at_once,
-        say_failed: SayFailed | None = None,
+        expect: Expect = never_expected,
         memory: Memory = UNCOUNTED,
     ) -> None:
         """`memory` counts what waits in the queue."""
@@ -167,7 +156,7 @@ class RequestChannel:
             raise ValueError("queued.max.requests is at least 1")
         self._handle = handle
         self._at_once = at_once
-        self._say_failed = say_failed
+        self._expect = expect
         self._slots = slots
         self._limit = queued_max_requests
         self._call_soon = call_soon
@@ -214,7 +203,7 @@ class RequestChannel:
         """Whether a request could be handled at once."""
         return not self._queue and self._slots.outstanding < self._slots.size
 
-    def handle_at_once(self, requester: Requester, frame: memoryview) -> AtOnceAnswer | None:
+    def handle_at_once(self, requester: Requester, frame: memoryview) -> Answer | None:
         """The answer to a request that needs no more than a slot; None where it goes the usual
         way, empty where it comes by what `requester.later` gave. `flush_answered` follows when it
         is sent: others may have been answered by it."""
@@ -240,39 +229,22 @@ class RequestChannel:
         """Prepare for the requester's next request, which will lie in `message` as the last one
         does now, the frame's size first. None where that is not possible. Nothing else may be
         handled before it is."""
-        expect = requester.context.expect
-        if expect is None or not self.slot_free:
-            return None
-        return expect(message)
+        return self._expect(requester.context, message) if self.slot_free else None
 
-    def handle_expected(
-        self, requester: Requester, frame: memoryview, expected: Expected
-    ) -> AtOnceAnswer | None:
+    def handle_expected(self, requester: Requester, expected: Expected) -> Answer | None:
         """The answer to a request that has come as it was expected; None where it goes the usual
         way. `settle` follows when it is sent."""
         try:
             answer = expected.answer()
-        except BaseException as error:  # noqa: BLE001  raised again, unless it can be answered
-            return self._expected_failed(requester, frame, error)
+        except ProtocolError as error:
+            requester.fail(error)
+            answer = b""
+        except BaseException as error:
+            requester.fail(error)  # as in handle_now
+            raise
         if answer is not None:
             self.request_count += 1
-            requester.context.at_once_metrics.requests += 1
         return answer
-
-    def _expected_failed(
-        self, requester: Requester, frame: memoryview, error: BaseException
-    ) -> bytes:
-        self.request_count += 1
-        try:
-            # A broken invariant stops the process; of any other bug the peer is told.
-            if self._say_failed is None or not isinstance(error, Exception):
-                raise error
-            if isinstance(error, AssertionError):
-                raise error
-            return self._say_failed(requester.context, frame, error)
-        except BaseException as final:
-            requester.fail(final)  # as in handle_now
-            raise
 
     def settle(self, expected: Expected) -> None:
         """What follows from a request whose answer was sent; others may be answered by it."""

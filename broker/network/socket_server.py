@@ -24,11 +24,12 @@ from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
 from broker.network.listening_socket import Listener, NetworkSettings, bind
 from broker.network.processor import Processor
 from broker.network.request_channel import (
+    Expect,
     Handle,
     HandleAtOnce,
     RequestChannel,
-    SayFailed,
     never_at_once,
+    never_expected,
 )
 from broker.network.request_memory import RequestMemory
 from broker.scheduler import BlockingPool
@@ -51,7 +52,7 @@ class SocketServer:
         loop: asyncio.AbstractEventLoop | None = None,
         on_closed: Callable[[str], None] | None = None,
         at_once: HandleAtOnce = never_at_once,
-        say_failed: SayFailed | None = None,
+        expect: Expect = never_expected,
         room: Callable[[], int] = lambda: UNLIMITED,
     ) -> None:
         """Jobs of `io_pool` hold the handler slots. `on_closed(connection id)`: one is gone.
@@ -69,7 +70,7 @@ class SocketServer:
             settings.queued_max_requests,
             self.loop.call_soon,
             at_once,
-            say_failed,
+            expect,
             self.memory,
         )
         self.busy_poll = BusyPoll(self.loop.call_soon)

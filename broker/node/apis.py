@@ -12,7 +12,7 @@ from typing import Protocol
 from broker.apis.api_versions import ApiVersionsApi
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC, AutoTopicCreation
 from broker.apis.deferred import DeferredApis
-from broker.apis.fetch import FetchApi
+from broker.apis.fetch.api import FetchApi
 from broker.apis.find_coordinator import Coordinators, FindCoordinatorApi
 from broker.apis.group_membership import GroupMembershipApi
 from broker.apis.group_offsets import GroupOffsetsApi
@@ -20,8 +20,8 @@ from broker.apis.init_producer_id import InitProducerIdApi
 from broker.apis.list_offsets import ListOffsetsApi
 from broker.apis.metadata import MetadataApi
 from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
-from broker.apis.produce import ProduceApi
-from broker.apis.transactional_produce import TransactionalProduce
+from broker.apis.produce.api import ProduceApi
+from broker.apis.produce.transactional import TransactionalProduce
 from broker.node.parts import BrokerParts
 from broker.requests.context import Api
 from controller.settings import DEFAULT_FEATURES

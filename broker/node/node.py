@@ -20,7 +20,8 @@ from broker.node.apis import assemble
 from broker.node.broker_server import BrokerServer, Started
 from broker.node.parts import broker_parts
 from broker.node.shared_server import NodePorts, SharedServer
-from broker.requests.request_handler import Connection, Reply, RequestHandler
+from broker.requests.context import Connection
+from broker.requests.request_handler import Reply, RequestHandler
 from controller.metadata.image import MetadataImage
 from controller.storage_format import LogDirectories
 from storage.log_config import LogConfig
@@ -148,7 +149,7 @@ class Node:
 
 def _broker(shared: SharedServer) -> BrokerServer:
     """The broker's part. Its APIs are made of parts that use the table of them."""
-    requests = RequestHandler()
+    requests = RequestHandler((), shared.config.ottla_prepared_requests_max_bytes)
     parts = broker_parts(shared, requests)
     requests.serve(assemble(parts, requests.served))
     return BrokerServer(parts, requests)

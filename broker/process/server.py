@@ -178,7 +178,7 @@ class Server:
                 requests.handle,
                 self.io_pool,
                 at_once=requests.handle_at_once,
-                say_failed=requests.say_failed,
+                expect=requests.expect,
                 room=self._connections_left,
             )
         if node.controller_server is not None:

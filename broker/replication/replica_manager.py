@@ -16,6 +16,7 @@ from broker.config.dynamic import topic_defaults
 from broker.config.keys import FOLLOWER_RATE, LEADER_RATE, MOVE_RATE
 from broker.config.values import BrokerConfig
 from broker.metrics import Metrics
+from broker.purgatory.delayed_operations import DelayedProduce
 from broker.purgatory.purgatory import Purgatory
 from broker.replication.assignments_manager import AssignmentsManager
 from broker.replication.fetch_session_cache import FetchSessionCache
@@ -393,6 +394,19 @@ class ReplicaManager:
         self.fetch_purgatory.complete_everything()
         self.produce_purgatory.complete_everything()
         self.delete_records_purgatory.complete_everything()
+
+    def wait_for_replicas(
+        self, waiting: DelayedProduce, appended: Iterable[Partition], timeout_ms: int
+    ) -> bool:
+        """Whether appends with acks=all wait for their replicas, which are told of them. Not, if
+        all have them, or at once when they are told."""
+        if waiting.settle_all():
+            return False
+        self.wake(appended)
+        if waiting.settle_all():
+            return False
+        self.produce_purgatory.watch(waiting, waiting.pending, max(timeout_ms, 0))
+        return True
 
     def wake(self, partitions: Iterable[Partition]) -> None:
         """Tell of appends whose answers are on their way."""

@@ -3,39 +3,55 @@
 A handler is `handle(context, request, respond)`: it answers through `respond(response)`, now or
 later, exactly once; `respond(None)` where the protocol wants no answer (acks=0). It never raises
 for a request that it refuses: refusals are error codes in the response.
+
+Also the words that the network, the request handler and the APIs share for what goes between them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.frame_shape import Shape, Values
 
 Respond = Callable[[Any], None]
-
+Answer = bytes | list[Any]
+"""A whole response, in one piece or in parts; empty where there is to be none."""
+Later = Callable[[], Callable[[Any], None]]
+"""Gives the way back of an answer that comes later; asked for once."""
 
 ANONYMOUS = "User:ANONYMOUS"
 UNKNOWN_SOFTWARE = "unknown"
 
 
-class Connection(Protocol):
-    """A client's connection: who is at its other end, as far as that is known."""
-
-    principal: str
-    client_software_name: str
-    client_software_version: str
+class Asker(Protocol):
+    """Who asks: what permissions and quotas judge by, but for the client id."""
 
     @property
-    def connection_id(self) -> str: ...
+    def principal(self) -> str: ...
     @property
     def client_host(self) -> str: ...
     @property
     def listener_name(self) -> str: ...
     @property
     def security_protocol(self) -> str: ...
+
+
+class Connection(Asker, Protocol):
+    """A client's connection: who is at its other end, as far as that is known."""
+
+    @property
+    def connection_id(self) -> str: ...
+    @property
+    def client_software_name(self) -> str: ...
+    @property
+    def client_software_version(self) -> str: ...
+
+    def runs_on(self, software_name: str, software_version: str) -> None:
+        """The client has told what it runs on (KIP-511)."""
 
 
 @dataclass(slots=True)
@@ -57,41 +73,56 @@ class RequestContext:
     """Where the request changes what is known of the client; None for a node's own requests."""
 
 
-Handle = Callable[[RequestContext, Any, Respond], None]
-AtOnceAnswer = bytes | Sequence[Any]
-"""A whole response, in one piece or in parts (`ResponseParts`); empty where there is to be none."""
-Reply = Callable[[Any], None]
-"""Sends a whole response (`ResponseParts`); None where there is to be none."""
-Later = Callable[[], Reply]
-"""Gives the way back of an answer that comes later; asked for once."""
-AtOnce = Callable[[memoryview, Later], AtOnceAnswer | None]
-"""A frame → its answer, empty where it comes later; None: nothing was done."""
+@dataclass(slots=True)
+class RequestMetrics:
+    """Counts per API since the start."""
+
+    requests: int = 0
+    errors: int = 0
+
+    def begun(self) -> None:
+        """A request is handled, or was answered as prepared."""
+        self.requests += 1
+
+    def failed(self) -> None:
+        """A request met a bug of ours."""
+        self.errors += 1
 
 
 class Expected(Protocol):
-    """The answer to a request that is not there yet; good for one, as long as nothing else is
+    """The answer to a request that is not there yet. Good for one, as long as no other request is
     handled."""
 
-    def answer(self) -> AtOnceAnswer | None:
+    def answer(self) -> Answer | None:
         """The request lies where the one before it lay. None: nothing was done."""
 
     def settle(self) -> None:
         """The answer is on its way: what follows from the request."""
 
 
-class Repeating(NamedTuple):
-    """What knows requests of a kind so well that it can prepare for the next one."""
+class PreparedRequest(Protocol):
+    """How requests are answered that are like one before them: the same bytes but for the holes of
+    `shape`. It decides nothing: what is not plainly right is declined before anything is done."""
 
-    at_once: AtOnce
-    expect: Callable[[memoryview], Expected | None]
-    """The bytes of the last request, the frame's size first, which still lie where the next one's
-    will → what answers one that is the same but for its correlation id and its records."""
+    @property
+    def shape(self) -> Shape: ...
+
+    def follows(self, response: Any) -> bool:
+        """Whether the first of them was answered so that it speaks for the others."""
+
+    def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
+        """The answer, empty where there is to be none, or where it comes by what `later` gave.
+        None: nothing was done, and the general way is to be asked."""
+
+    def expect(self, message: memoryview, values: Values) -> Expected | None:
+        """Prepare for the next one, which will lie in `message`, its size first, as the last one
+        does now, and be as long."""
 
 
-TheLongWay = Callable[[memoryview], None]
-"""Answers one request by its API's `handle`, given its frame or a changed copy of that."""
-
-Quick = Callable[[memoryview, int, int, int, Reply, TheLongWay, str], bool | AtOnce | Repeating]
+Handle = Callable[[RequestContext, Any, Respond], None]
+Prepare = Callable[[RequestContext, memoryview, Any], PreparedRequest | None]
+"""Context, frame and request → how the next ones like it are answered; None where each of them is
+to be handled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +133,7 @@ class Api:
     when the handler itself fails. None where the response has an `error_code` of its own at the
     top, which is then set.
 
-    `quick(frame, position, version, correlation id, reply, the long way, listener)` is tried before
-    `handle`, and answers what it knows by itself, messages left out: True; False where it has done
-    nothing. It may give, for True, what is to be tried with the connection's next request before
-    anything else. The answer may come later; by then it may be that only the long way knows it.
+    `prepare` is asked when a request was handled for which nothing is prepared.
     """
 
     key: ApiKey
@@ -113,4 +141,4 @@ class Api:
     latest: int
     handle: Handle
     refuse: Callable[[Any, ErrorCode], Any] | None = None
-    quick: Quick | None = None
+    prepare: Prepare | None = None

@@ -1,5 +1,9 @@
 """Frame → header → request → API → response → frame: the only place that catches.
 
+Two ways. What is prepared (`broker.requests.prepared`) is answered from the frame alone. All else
+goes the general way: read, judged by `broker.requests.admission`, handled by its API, written; and
+when such a request has been answered, its API may prepare for the next one like it.
+
 Holds the three kinds of wrong apart. Bytes that are no request raise `ProtocolError`, which closes
 the connection. What an API refuses is in its response. Any other exception is our own bug: it is
 logged once and answered with UNKNOWN_SERVER_ERROR, except an `AssertionError`, a broken invariant,
@@ -11,25 +15,27 @@ An ApiVersions request newer than ours is answered in version 0 with our range (
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from typing import Any, Protocol
 
+from broker.requests.admission import Admission
 from broker.requests.context import (
+    Answer,
     Api,
-    AtOnce,
-    AtOnceAnswer,
+    Asker,
+    Connection,
     Expected,
     Later,
-    Repeating,
+    PreparedRequest,
     RequestContext,
+    RequestMetrics,
 )
-from broker.requests.context import Connection as KnownConnection
+from broker.requests.prepared import Entry, Kind, PreparedRequests, identity_of, kind_of
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
+from protocol.framing import SIZE_BYTES
 from protocol.message_codec import (
-    ResponseParts,
     decode,
     read_request_header,
     response_parts,
@@ -39,32 +45,11 @@ from protocol.primitives import StringTooLong
 
 log = logging.getLogger(f"ottla.{__name__}")
 
-Decode = Callable[[memoryview, int, int], Any]
-"""A frame, where its body starts, and the version → the request; ProtocolError where it is none."""
 Header = tuple[int, int, int, str | None]
 """API key, version, correlation id, client id."""
-Encode = Callable[[Any, int, int], ResponseParts]
-"""A response, the version and the correlation id → its frame."""
 
+_NOT_YET = object()
 _API_VERSIONS = int(ApiKey.API_VERSIONS)
-
-
-@dataclass(slots=True)
-class RequestMetrics:
-    """Counts per API since the start."""
-
-    requests: int = 0
-    errors: int = 0
-
-
-class Connection(KnownConnection, Protocol):
-    """The same, with what requests keep for those that follow."""
-
-    at_once: AtOnce | None
-    at_once_metrics: RequestMetrics
-    """Where its answers count; there where `at_once` is."""
-    expect: Callable[[memoryview], Expected | None] | None
-    """Prepares for a request that `at_once` would answer."""
 
 
 class Reply(Protocol):
@@ -80,34 +65,36 @@ class Reply(Protocol):
 class _Served:
     """One API with what a request of it needs; its messages are imported by the first one."""
 
-    __slots__ = ("api", "decode", "encode", "flexible_from", "latest", "metrics", "oldest", "quick")
+    __slots__ = ("api", "flexible_from", "latest", "metrics", "oldest", "request")
 
     def __init__(self, api: Api) -> None:
         self.api = api
         self.oldest = api.oldest
         self.latest = api.latest
-        self.quick = api.quick
         self.metrics = RequestMetrics()
-        self.decode: Decode | None = None
-        self.encode: Encode = response_parts
+        self.request: Any = None
+        """The class that reads it."""
         self.flexible_from = 0
 
     def load(self) -> None:
-        request_class = messages_of(self.api.key).request
-        self.flexible_from = request_class.FLEXIBLE_FROM
-        if self.api.key is ApiKey.PRODUCE:
-            from protocol import produce_codec  # its messages are not loaded at a start
-
-            self.decode, self.encode = produce_codec.read_request, produce_codec.encode
-        else:
-            self.decode = partial(decode, request_class)
+        self.request = messages_of(self.api.key).request
+        self.flexible_from = self.request.FLEXIBLE_FROM
 
 
 class RequestHandler:
     """All APIs of one node."""
 
-    def __init__(self, apis: Iterable[Api] = ()) -> None:
+    def __init__(
+        self,
+        apis: Iterable[Api] = (),
+        prepared_max_bytes: int = 0,
+        identity: Callable[[Asker, bytes], Hashable] = identity_of,
+    ) -> None:
+        """`prepared_max_bytes`: what may be prepared for; 0: each request goes the general way."""
         self.apis: dict[int, Api] = {}
+        self.admission = Admission()
+        self.prepared = PreparedRequests(self.admission, prepared_max_bytes, identity)
+        self._prepares = prepared_max_bytes > 0
         self._served: dict[int, _Served] = {}
         self.serve(apis)
 
@@ -126,37 +113,50 @@ class RequestHandler:
         """Counts by API key."""
         return {key: served.metrics for key, served in self._served.items()}
 
-    def handle_at_once(
-        self, connection: Connection, frame: memoryview, later: Later
-    ) -> AtOnceAnswer | None:
+    # --- what is prepared -----------------------------------------------------------------------
+
+    def handle_at_once(self, connection: Asker, frame: memoryview, later: Later) -> Answer | None:
         """The answer to a request that is like one before it, empty where there is to be none, or
         where it comes by what `later` gave; None where `handle` is to be asked. `frame` is used
         only until this returns.
 
         Raises ProtocolError where the connection is to be closed.
         """
-        at_once = connection.at_once
-        if at_once is None:
+        found = self.prepared.find(connection, frame)
+        if found is None:
             return None
+        entry, values = found
         try:
-            answer = at_once(frame, later)
+            answer = entry.request.answer(frame, values, later)
         except (ProtocolError, AssertionError):
             raise
         except Exception as error:  # noqa: BLE001  answered by _ask; not tried a second time
-            return self.say_failed(connection, frame, error)
+            return self._say_failed(connection, frame, error)
         if answer is not None:
-            connection.at_once_metrics.requests += 1
+            entry.metrics.begun()
         return answer
 
-    def say_failed(self, connection: Connection, frame: memoryview, error: Exception) -> bytes:
-        """The answer to a request that was tried at once, or expected, and failed by `error`.
+    def expect(self, connection: Asker, message: memoryview) -> Expected | None:
+        """Prepare for the connection's next request, which will lie in `message`, its size first,
+        as the last one does now. None where that is not possible."""
+        frame = message[SIZE_BYTES:]
+        if int.from_bytes(message[:SIZE_BYTES]) != len(frame):
+            return None
+        found = self.prepared.find(connection, frame)
+        if found is None:
+            return None
+        entry, values = found
+        expected = entry.request.expect(message, values)
+        return expected and _Expected(self, connection, frame, entry, expected)
 
-        Raises ProtocolError where the connection is to be closed.
-        """
-        connection.at_once = connection.expect = None
-        answers: list[bytes] = []
+    def _say_failed(self, connection: Any, frame: memoryview, error: Exception) -> bytes:
+        """The answer to a request that something was prepared for, which failed."""
+        self.prepared.forget(connection, frame)
+        answers: list[Any] = []
         self.handle(connection, frame, _Collected(answers), error)
-        return bytes(answers[0])
+        return bytes(answers[0] or b"")
+
+    # --- the general way ------------------------------------------------------------------------
 
     def handle(
         self,
@@ -177,26 +177,21 @@ class RequestHandler:
         if not served.oldest <= version <= served.latest:
             self._say_range(served, connection, frame, reply)
             return
-        served.metrics.requests += 1
-        if served.decode is None:
+        served.metrics.begun()
+        if served.request is None:
             served.load()
         if version >= served.flexible_from:
             pos = skip_header_tags(frame, pos)
-        header = api_key, version, correlation_id, client_id
-        the_long_way = partial(self._read_and_ask, served, connection, header, pos, reply)
-        if served.quick is None or failure is not None:
-            the_long_way(frame, failure)
+        context = _context(connection, api_key, version, correlation_id, client_id)
+        request = decode(served.request, frame, pos, version)
+        respond = partial(_respond, context, reply)
+        prepares = self._prepares and served.api.prepare is not None and failure is None
+        if not prepares or self.prepared.find(connection, frame) is not None:
+            self._ask(served, context, request, respond, failure)
             return
-        try:
-            done = served.quick(
-                frame, pos, version, correlation_id, reply, the_long_way, connection.listener_name
-            )
-        except (ProtocolError, AssertionError):
-            raise
-        except Exception as error:  # noqa: BLE001  answered by _ask; not tried a second time
-            the_long_way(frame, error)
-        else:
-            _note(done, connection, served.metrics, partial(the_long_way, frame))
+        first = _First(self.prepared, context, served.metrics, self.admission.epoch, respond)
+        self._ask(served, context, request, first.respond, failure)
+        self._prepare(served.api, first, frame, request)
 
     def _say_range(
         self, served: _Served, connection: Connection, frame: memoryview, reply: Reply
@@ -207,27 +202,10 @@ class RequestHandler:
             raise ProtocolError(f"{served.api.key.name} version {version} is not served")
         if version > served.latest:
             skip_header_tags(frame, pos)  # a newer header has them, too
-        served.metrics.requests += 1
+        served.metrics.begun()
         context = _context(connection, api_key, 0, correlation_id, client_id)
-        respond = partial(_unsupported, partial(_respond, served.encode, context, reply))
+        respond = partial(_unsupported, partial(_respond, context, reply))
         self._ask(served, context, messages_of(served.api.key).request(), respond)
-
-    def _read_and_ask(
-        self,
-        served: _Served,
-        connection: Connection,
-        header: Header,
-        pos: int,
-        reply: Reply,
-        frame: memoryview,
-        failure: Exception | None = None,
-    ) -> None:
-        assert served.decode is not None
-        context = _context(connection, *header)
-        request = served.decode(frame, pos, context.api_version)
-        self._ask(
-            served, context, request, partial(_respond, served.encode, context, reply), failure
-        )
 
     def _ask(
         self,
@@ -240,16 +218,34 @@ class RequestHandler:
         try:
             if failure is not None:
                 raise failure
-            served.api.handle(context, request, respond)
+            refused = self.admission.refuses(context, request)
+            if refused:
+                respond(self.refusal(context.api_key, request, refused))
+            else:
+                served.api.handle(context, request, respond)
         except (ProtocolError, AssertionError):
             raise
         except Exception as error:
-            served.metrics.errors += 1
+            served.metrics.failed()
             # The peer's names can be too long for a record: no bug of ours, so no trace.
             trace = None if isinstance(error, StringTooLong) else error
             name = served.api.key.name
             log.error("%s v%d failed: %s", name, context.api_version, error, exc_info=trace)
             respond(self.refusal(context.api_key, request, ErrorCode.UNKNOWN_SERVER_ERROR))
+
+    def _prepare(self, api: Api, first: _First, frame: memoryview, request: Any) -> None:
+        """Prepare for requests like this one, which is handled, and whose frame is still there."""
+        assert api.prepare is not None
+        try:
+            prepared = api.prepare(first.context, frame, request)
+        except AssertionError:
+            raise
+        except Exception:
+            log.exception("%s v%d: not prepared", api.key.name, first.context.api_version)
+            return
+        found = None if prepared is None else kind_of(prepared.shape, frame)
+        if prepared is not None and found is not None:
+            first.prepare(found, prepared)
 
     def refusal(self, api_key: int, request: Any, error: ErrorCode) -> Any:
         """The response that says `error` for all of `request`.
@@ -266,6 +262,82 @@ class RequestHandler:
         return response
 
 
+class _First:
+    """A request for whose kind nothing is prepared: that is done when it is handled and answered,
+    whichever is later."""
+
+    __slots__ = ("_epoch", "_metrics", "_prepared", "_respond", "_response", "_table", "context")
+
+    def __init__(
+        self,
+        table: PreparedRequests,
+        context: RequestContext,
+        metrics: RequestMetrics,
+        epoch: int,
+        respond: Callable[[Any], None],
+    ) -> None:
+        """`epoch`: as it was read before the request was judged."""
+        self.context = context
+        self._table = table
+        self._metrics = metrics
+        self._epoch = epoch
+        self._respond = respond
+        self._prepared: tuple[Kind, PreparedRequest] | None = None
+        self._response: Any = _NOT_YET
+
+    def respond(self, response: Any) -> None:
+        """Answer the request."""
+        self._respond(response)
+        self._response = response
+        self._remember()
+
+    def prepare(self, kind: Kind, prepared: PreparedRequest) -> None:
+        """The request is handled, and this is for those that follow."""
+        self._prepared = kind, prepared
+        self._remember()
+
+    def _remember(self) -> None:
+        if self._prepared is None or self._response is _NOT_YET:
+            return
+        kind, prepared = self._prepared
+        if prepared.follows(self._response):
+            self._table.remember(self.context, kind, prepared, self._epoch, self._metrics)
+
+
+class _Expected:
+    """What an API expects, with what each answer needs."""
+
+    __slots__ = ("_connection", "_entry", "_expected", "_frame", "_handler")
+
+    def __init__(
+        self,
+        handler: RequestHandler,
+        connection: Asker,
+        frame: memoryview,
+        entry: Entry,
+        expected: Expected,
+    ) -> None:
+        self._handler = handler
+        self._connection = connection
+        self._frame = frame
+        self._entry = entry
+        self._expected = expected
+
+    def answer(self) -> Answer | None:
+        try:
+            answer = self._expected.answer()
+        except (ProtocolError, AssertionError):
+            raise
+        except Exception as error:  # noqa: BLE001  as in handle_at_once
+            return self._handler._say_failed(self._connection, self._frame, error)
+        if answer is not None:
+            self._entry.metrics.begun()
+        return answer
+
+    def settle(self) -> None:
+        self._expected.settle()
+
+
 class _Collected:
     """The reply of a request that is answered during the call."""
 
@@ -277,24 +349,6 @@ class _Collected:
 
     def close(self) -> None:
         raise ProtocolError("the answer cannot be written")
-
-
-def _note(
-    done: bool | AtOnce | Repeating,
-    connection: Connection,
-    metrics: RequestMetrics,
-    the_long_way: Callable[[], None],
-) -> None:
-    """What a quick attempt gave: at most, what is to be tried with the next request."""
-    if done is False:
-        the_long_way()
-    if isinstance(done, bool):
-        return
-    connection.at_once_metrics = metrics
-    if isinstance(done, Repeating):
-        connection.at_once, connection.expect = done
-    else:
-        connection.at_once, connection.expect = done, None
 
 
 def _context(
@@ -316,12 +370,12 @@ def _context(
     )
 
 
-def _respond(encode: Encode, context: RequestContext, reply: Reply, response: Any) -> None:
+def _respond(context: RequestContext, reply: Reply, response: Any) -> None:
     if response is None:
         reply(None)
         return
     try:
-        parts = encode(response, context.api_version, context.correlation_id)
+        parts = response_parts(response, context.api_version, context.correlation_id)
     except StringTooLong as error:
         # Names that this client has sent: nothing is wrong here, and it cannot be told.
         name, connection = ApiKey(context.api_key).name, context.connection_id

@@ -11,14 +11,14 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from broker.apis.produce import ProduceApi, refuse_produce
+from broker.apis.produce.api import ProduceApi, refuse_produce
 from broker.apis.producer_id_manager import ProducerIdManager
-from broker.apis.single_produce import SingleProduce
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime, ShardContext
 from broker.groups.classic.group import ClassicGroup
 from broker.replication.fetch_session import FetchSession
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.prepared import PreparedRequests
 from controller.quorum_controller import QuorumController
 from controller.raft.raft_log import RaftLog
 from protocol.errors import ErrorCode
@@ -56,7 +56,7 @@ def ack_before_write() -> Iterator[None]:
 
     with (
         patch.object(ProduceApi, "handle", handle),
-        patch.object(SingleProduce, "handle", lambda *_: False),  # all go the long way
+        patch.object(PreparedRequests, "find", lambda *_: None),  # all go the general way
     ):
         yield
 

@@ -1,44 +1,33 @@
-"""The short way reads and writes the bytes that the generated classes do."""
+"""The holes of a Fetch and of its answer are where the generated classes put them."""
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
-from protocol.errors import ProtocolError
-from protocol.fetch_codec import (
-    FetchAnswer,
-    OneFetch,
-    SameFetch,
-    may_be_one,
-    read_one,
-    what_repeats,
-    without_wait,
-)
-from protocol.message_codec import decode, encode_response
+from protocol.fetch_codec import FetchReply, fetch_shape
+from protocol.frame_shape import Shape
+from protocol.message_codec import encode_request, encode_response
 from protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
-    ForgottenTopic,
     PartitionData,
     ReplicaState,
 )
-from protocol.primitives import ZERO_UUID, MessageBuffer
+from protocol.primitives import ZERO_UUID
 
-VERSIONS = range(4, 19)
-SESSION_EPOCH, OFFSET = 5, 10  # in a OneFetch
 SHORT = range(11, 19)
 TOPIC_ID = bytes(range(16))
 MIB = 1 << 20
 
 
-def request(version: int, name: str = "topic", **options: object) -> FetchRequest:
+def request(
+    version: int, name: str = "topic", offset: int = 1 << 40, **options: object
+) -> FetchRequest:
     by_id = version >= 13
-    wanted = FetchPartition(7, 3, 1 << 40, 2 if version >= 12 else -1, -1, MIB)
+    wanted = FetchPartition(7, 3, offset, 2 if version >= 12 else -1, -1, MIB)
     topic = FetchTopic("" if by_id else name, TOPIC_ID if by_id else ZERO_UUID, [wanted])
     fields: dict[str, object] = {
         "max_wait_ms": 500,
@@ -53,124 +42,50 @@ def request(version: int, name: str = "topic", **options: object) -> FetchReques
     return FetchRequest(**fields)  # type: ignore[arg-type]
 
 
-def written(request_: FetchRequest, version: int) -> bytes:
-    out = MessageBuffer()
-    request_.write(out, version)
-    return bytes(out)
+def frame_of(asked: FetchRequest, version: int, correlation_id: int = 9) -> memoryview:
+    return memoryview(bytearray(encode_request(asked, version, correlation_id, "me")))[4:]
 
 
-def fields_of(read: FetchRequest) -> OneFetch | None:
-    """What `read_one` gives for a request that is all that it knows; else None."""
-    partitions = [(topic, one) for topic in read.topics for one in topic.partitions]
-    if len(read.topics) != 1 or len(partitions) != 1:
-        return None
-    topic, one = partitions[0]
-    if (
-        read.replica_id > -1
-        or read.replica_state is not None
-        or read.forgotten_topics_data
-        or read.rack_id
-        or one.high_watermark != FetchPartition().high_watermark
-        or one.replica_directory_id != ZERO_UUID
-    ):
-        return None
-    return (
-        read.max_wait_ms, read.min_bytes, read.max_bytes, read.isolation_level, read.session_id,
-        read.session_epoch, topic.topic, topic.topic_id, one.partition, one.current_leader_epoch,
-        one.fetch_offset, one.last_fetched_epoch, one.partition_max_bytes,
-    )  # fmt: skip
+def shape_of(asked: FetchRequest, version: int, frame: memoryview | None = None) -> Shape | None:
+    frame = frame_of(asked, version) if frame is None else frame
+    return fetch_shape(frame, version, asked, "me")
+
+
+@pytest.mark.parametrize("version", range(4, 19))
+@pytest.mark.parametrize("name", ["t", "é" * 60, "n" * 200])
+@pytest.mark.parametrize("follower", [False, True])
+def test_a_request_has_one_shape_wherever_its_reader_is(
+    version: int, name: str, follower: bool
+) -> None:
+    state: dict[str, object] = {}
+    if follower and version >= 15:
+        state = {"replica_state": ReplicaState(3, 5), "cluster_id": "c", "rack_id": "r"}
+    one = request(version, name, **state)
+    shape = shape_of(one, version)
+    if version not in SHORT:
+        assert shape is None
+        return
+    assert shape is not None
+    fixed, values = shape.match(frame_of(one, version)) or ((), ())
+    assert values == (9, b"\0\2me", 5, 1 << 40)
+    moved = request(version, name, 12, session_epoch=6, **state)
+    assert shape.match(frame_of(moved, version, 10)) == (fixed, (10, b"\0\2me", 6, 12))
+    for change in ({"max_wait_ms": 501}, {"session_id": 78}, {"isolation_level": 0}):
+        other = request(version, name, **state, **change)
+        matched = shape.match(frame_of(other, version))
+        assert matched is not None and matched[0] != fixed, change
 
 
 @pytest.mark.parametrize("version", SHORT)
-@pytest.mark.parametrize("name", ["t", "é" * 60, "n" * 126])
-def test_one_partition_reads_as_the_generated_class_reads_it(version: int, name: str) -> None:
-    frame = memoryview(b"head" + written(request(version, name), version))
-    assert may_be_one(frame, 4, version)
-    assert read_one(frame, 4, version) == fields_of(decode(FetchRequest, frame, 4, version))
-    assert read_one(frame, 4, version) is not None
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("replica", [-2, -1, 0, 3])
-def test_followers_are_left_to_the_long_way(version: int, replica: int) -> None:
-    state = ReplicaState(replica, 5) if version >= 15 else None
-    given = -1 if version >= 15 else replica
-    frame = memoryview(written(request(version, replica_id=given, replica_state=state), version))
-    short = read_one(frame, 0, version)
-    if replica >= 0 or version < 11:
-        assert short is None
-    elif short is not None:
-        assert short == fields_of(decode(FetchRequest, frame, 0, version))
-    else:
-        assert version >= 15, "there it stands in a tagged field"
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_whatever_else_there_is_goes_the_long_way(version: int) -> None:
+def test_what_is_of_several_partitions_or_odd_has_no_shape(version: int) -> None:
     one = request(version).topics[0]
-    others = [
-        request(version, topics=[]),
-        request(version, topics=[one, one]),
-        request(version, topics=[FetchTopic(one.topic, one.topic_id, one.partitions * 2)]),
-        request(version, topics=[FetchTopic(one.topic, one.topic_id, [])]),
-        request(version, name="n" * 300) if version < 13 else request(version, topics=[]),
-    ]
-    if version >= 7:
-        others.append(request(version, forgotten_topics_data=[ForgottenTopic("t", TOPIC_ID, [1])]))
-    if version >= 11:
-        others.append(request(version, rack_id="r"))
+    for topics in ([], [one, one], [FetchTopic(one.topic, one.topic_id, one.partitions * 2)]):
+        assert shape_of(request(version, topics=topics), version) is None
+    asked = request(version)
     if version >= 12:
-        others.append(request(version, cluster_id="c"))
-    for other in others:
-        whole = memoryview(written(other, version))
-        assert read_one(whole, 0, version) is None or (version == 11 and len(whole) > 300)
-        assert version in (11, 12) or not may_be_one(whole, 0, version)
-
-
-@pytest.mark.parametrize("version", SHORT)
-def test_what_repeats_tells_readers_apart(version: int) -> None:
-    def repeated(correlation_id: int, **options: object) -> bytes:
-        head = b"head" + correlation_id.to_bytes(4, "big") + b"client"
-        frame = head + written(request(version, **options), version)  # type: ignore[arg-type]
-        return what_repeats(memoryview(frame), len(head), version)
-
-    one = repeated(1)
-    moved = request(version).topics
-    moved[0].partitions[0].fetch_offset = 7
-    assert one == repeated(2, session_epoch=6, topics=moved)
-    moved[0].partitions[0].partition = 8
-    assert len({one, repeated(1, topics=moved), repeated(1, max_wait_ms=501)}) == 3
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_without_wait_changes_the_wait_alone(version: int) -> None:
-    frame = memoryview(b"head" + written(request(version), version))
-    patched = decode(FetchRequest, without_wait(frame, 4, version), 4, version)
-    expected = decode(FetchRequest, frame, 4, version)
-    assert expected.max_wait_ms == 500
-    expected.max_wait_ms = 0
-    assert patched == expected
-
-
-@pytest.mark.parametrize("version", SHORT)
-def test_bytes_that_end_too_soon_are_not_read(version: int) -> None:
-    whole = written(request(version), version)
-    assert all(read_one(memoryview(whole[:end]), 0, version) is None for end in range(len(whole)))
-    assert read_one(memoryview(whole + b"\0"), 0, version) is None
-
-
-@pytest.mark.parametrize("version", SHORT)
-def test_every_changed_byte_reads_as_the_generated_class_reads_it(version: int) -> None:
-    whole = written(request(version, "abc"), version)
-    for position, value in itertools.product(range(len(whole)), (0, 1, 2, 3, 0x7F, 0x80, 0xFF)):
-        frame = bytearray(whole)
-        frame[position] = value
-        short = read_one(memoryview(frame), 0, version)
-        try:
-            expected = fields_of(decode(FetchRequest, memoryview(frame), 0, version))
-        except ProtocolError:
-            expected = None
-        assert short is None or short == expected, position
+        tagged = bytes(frame_of(asked, version))[:-1] + b"\1\5\0"
+        assert shape_of(asked, version, memoryview(tagged)) is None
+    assert shape_of(asked, version, memoryview(bytes(frame_of(asked, version)) + b"\0")) is None
 
 
 class Slice:
@@ -194,39 +109,11 @@ def test_an_answer_is_written_as_the_generated_class_writes_it(
     by_id = version >= 13
     name, topic_id = ("", TOPIC_ID) if by_id else ("topic-é", ZERO_UUID)
     records = Slice(size)
-    answer = FetchAnswer(version, 5, name, topic_id, 7, committed)
-    parts = answer.parts(99, 1 << 40, 12, 3, records)
+    answer = FetchReply(version, 5, name, topic_id, 7, committed)
+    parts = answer.parts(99, 1 << 40, 12, 3, records, 77)
     data = PartitionData(7, 0, 1 << 40, 12, 3, records=records)
     data.aborted_transactions = [] if committed else None
     topic = FetchableTopicResponse(name, topic_id, [data])
-    expected = encode_response(FetchResponse(session_id=5, responses=[topic]), version, 99)
+    expected = encode_response(FetchResponse(77, session_id=5, responses=[topic]), version, 99)
     assert b"".join(p if isinstance(p, bytes) else p.read() for p in parts) == expected.joined()
     assert parts[1] is records
-
-
-@pytest.mark.parametrize("version", SHORT)
-def test_the_next_frame_of_a_reader_is_known_by_what_repeats(version: int) -> None:
-    frame = bytearray(b"\0\1" + version.to_bytes(2, "big") + b"\0\0\0\5" + b"\0\2me")
-    pos = len(frame)
-    frame += written(request(version), version)
-    read = read_one(memoryview(frame), pos, version)
-    assert read is not None
-    same = SameFetch(memoryview(frame), pos, version)
-
-    def rest(one: OneFetch) -> tuple[object, ...]:
-        return tuple(one[i] for i in range(len(one)) if i not in (SESSION_EPOCH, OFFSET))
-
-    assert same.read(memoryview(frame)) == (5, 5, 1 << 40)
-    for position in range(len(frame)):
-        other = bytearray(frame)
-        other[position] ^= 1
-        known = same.read(memoryview(other))
-        changed = read_one(memoryview(other), pos, version)
-        if 4 <= position < 8:
-            assert known == (int.from_bytes(other[4:8], "big"), 5, 1 << 40)
-        elif changed is None or position < pos or changed == read or rest(changed) != rest(read):
-            assert known is None
-        else:
-            assert known == (5, changed[SESSION_EPOCH], changed[OFFSET])
-    assert same.read(memoryview(frame + b"\0")) is None
-    assert same.read(memoryview(frame[:-1])) is None

@@ -14,13 +14,15 @@ from broker.network.connection_quotas import UNLIMITED
 from broker.network.listening_socket import Listener, NetworkSettings
 from broker.network.request_channel import (
     ConnectionContext,
+    Expect,
     Handle,
     HandleAtOnce,
-    Later,
     Responder,
     never_at_once,
+    never_expected,
 )
 from broker.network.socket_server import SocketServer
+from broker.requests.context import Later
 from broker.scheduler import BlockingPool
 
 
@@ -46,11 +48,6 @@ def known(context: ConnectionContext, frame: memoryview, later: Later) -> bytes 
     if frame[:1] == b"k":
         return framed(b"at once " + bytes(frame))
     return b"" if frame == b"no answer" else None
-
-
-def echo_and_know(context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
-    context.at_once = lambda _frame, _later: None  # what it would be is `known`'s business here
-    respond(framed(bytes(frame)))
 
 
 class Parking:
@@ -131,6 +128,7 @@ class Rig:
         listeners: list[Listener] | None = None,
         accept: bool = True,
         at_once: HandleAtOnce = never_at_once,
+        expect: Expect = never_expected,
         room: Callable[[], int] = lambda: UNLIMITED,
         **settings: object,
     ) -> SocketServer:
@@ -143,6 +141,7 @@ class Rig:
             handle,
             pool,
             at_once=at_once,
+            expect=expect,
             room=room,
         )
         self.servers.append(server)

@@ -6,7 +6,6 @@ import asyncio
 import socket
 import threading
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import pytest
 
@@ -20,8 +19,8 @@ from broker.network.busy_poll import (
     BusyPoll,
 )
 from broker.network.file_send import ResponseSender
-from broker.network.request_channel import ConnectionContext, Responder
-from tests.unit.broker.network.conftest import Rig, echo_and_know, framed, known
+from broker.network.request_channel import ConnectionContext
+from tests.unit.broker.network.conftest import Rig, echo, framed, known
 
 STEP_S = 1e-6
 
@@ -152,13 +151,13 @@ def test_nobody_is_looked_for_who_may_not_be_read_or_is_gone() -> None:
 
 
 async def test_after_a_large_request_nobody_looks(rig: Rig, monkeypatch: pytest.MonkeyPatch):
-    server = await rig.serve(echo_and_know, at_once=known)
+    server = await rig.serve(echo, at_once=known)
     told: list[object] = []
     monkeypatch.setattr(server.busy_poll, "answered", told.append)
     client = await rig.client(server)
     for request in (b"k", b"k small", b"k" * busy_poll.REQUEST_BYTES, b"k small"):
         await client.ask(request)
-    assert len(told) == 2  # of the first nothing was known
+    assert len(told) == 3
 
 
 async def test_a_connection_is_served_in_order_by_looks_and_seen_to_end(
@@ -167,7 +166,7 @@ async def test_a_connection_is_served_in_order_by_looks_and_seen_to_end(
     # A look waits here until there is something: how quick this machine is has no say.
     monkeypatch.setattr(busy_poll, "LOOK_S", 30.0)
     monkeypatch.setattr(busy_poll, "SOON_S", 30.0)
-    server = await rig.serve(echo_and_know, at_once=known)
+    server = await rig.serve(echo, at_once=known)
     port = server.ports["PLAINTEXT"]
     answers: list[bytes] = []
 
@@ -186,8 +185,8 @@ async def test_a_connection_is_served_in_order_by_looks_and_seen_to_end(
     client = threading.Thread(target=ask)
     client.start()
     await asyncio.get_running_loop().run_in_executor(None, client.join, 60)
-    expected = [b"other%d" % n if n % 10 == 9 else b"at once k%d" % n for n in range(1, 200)]
-    assert answers == [b"k0", *expected]
+    expected = [b"other%d" % n if n % 10 == 9 else b"at once k%d" % n for n in range(200)]
+    assert answers == expected
     assert server.busy_poll.found > 0
     async with asyncio.timeout(10):  # the end of the connection ended the last look
         while server.processors[0].connection_count:
@@ -202,7 +201,7 @@ class Expecting:
         self.message = memoryview(b"")
         self.fails = False
 
-    def __call__(self, message: memoryview) -> Expecting:
+    def __call__(self, _context: ConnectionContext, message: memoryview) -> Expecting:
         self.message, self.before = message, bytes(message[:-1])
         return self
 
@@ -226,11 +225,7 @@ async def test_what_is_expected_is_answered_before_what_follows_from_it(
     order: list[str] = []
     expecting = Expecting(order)
 
-    def handle(context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
-        context.expect, context.at_once_metrics = expecting, SimpleNamespace(requests=0)
-        echo_and_know(context, frame, respond)
-
-    server = await rig.serve(handle, at_once=known)
+    server = await rig.serve(echo, at_once=known, expect=expecting)
     send = ResponseSender.send
     monkeypatch.setattr(
         ResponseSender, "send", lambda self, data: (order.append("sent"), send(self, data))[1]
@@ -266,4 +261,4 @@ async def test_what_is_expected_is_answered_before_what_follows_from_it(
     assert "answered sent settled" in text
     assert text.count("answered") == text.count("answered sent settled") == text.count("settled")
     assert answers[-1] == b""  # a bug closes the connection, where nobody answers for it
-    assert server.channel.request_count == len(asked)
+    assert server.channel.request_count == len(asked) - 1

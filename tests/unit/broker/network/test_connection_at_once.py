@@ -15,17 +15,17 @@ from tests.unit.broker.network.conftest import (
     Rig,
     connection_of,
     connections_of,
-    echo_and_know,
+    echo,
     framed,
     known,
     until,
 )
 
 
-async def test_a_request_like_the_one_before_is_answered_at_once(rig: Rig):
-    server = await rig.serve(echo_and_know, at_once=known)
+async def test_what_is_known_is_answered_at_once(rig: Rig):
+    server = await rig.serve(echo, at_once=known)
     client = await rig.client(server)
-    assert await client.ask(b"k1") == b"k1"  # nothing is known yet
+    assert await client.ask(b"k1") == b"at once k1"
     assert await client.ask(b"k2") == b"at once k2"
     assert await client.ask(b"other") == b"other"
     client.send(b"no answer")
@@ -35,7 +35,7 @@ async def test_a_request_like_the_one_before_is_answered_at_once(rig: Rig):
 
 
 async def test_pipelined_and_torn_requests_keep_their_order_beside_it(rig: Rig):
-    server = await rig.serve(echo_and_know, at_once=known)
+    server = await rig.serve(echo, at_once=known)
     client = await rig.client(server)
     await client.ask(b"k")
     client.send(b"k1", b"other", b"no answer", b"k2")
@@ -58,13 +58,13 @@ async def test_what_cannot_be_answered_at_once_is_tried_once(rig: Rig):
         tried.append(bytes(frame))
         return None
 
-    server = await rig.serve(echo_and_know, at_once=at_once)
+    server = await rig.serve(echo, at_once=at_once)
     client = await rig.client(server)
     await client.ask(b"first")
     assert await client.ask(b"second") == b"second"
     client.send(b"third", b"fourth")
     assert [await client.receive() for _ in range(2)] == [b"third", b"fourth"]
-    assert tried == [b"second", b"third", b"fourth"]
+    assert tried == [b"first", b"second", b"third", b"fourth"]
 
 
 async def test_a_slow_reader_of_what_is_answered_at_once_is_not_read_from(rig: Rig):
@@ -73,7 +73,7 @@ async def test_a_slow_reader_of_what_is_answered_at_once_is_not_read_from(rig: R
     def at_once(_context: ConnectionContext, frame: memoryview, _later: Later) -> bytes | None:
         return framed(large if frame == b"large" else bytes(frame))
 
-    server = await rig.serve(echo_and_know, at_once=at_once)
+    server = await rig.serve(echo, at_once=at_once)
     client = await rig.client(server)
     await client.ask(b"first")
     client.send(b"large")
@@ -93,9 +93,11 @@ async def test_others_that_it_answers_hear_after_it(rig: Rig):
         if frame == b"parked":
             parking(context, frame, respond)
         else:
-            echo_and_know(context, frame, respond)
+            echo(context, frame, respond)
 
-    def at_once(_context: ConnectionContext, _frame: memoryview, _later: Later) -> bytes | None:
+    def at_once(_context: ConnectionContext, frame: memoryview, _later: Later) -> bytes | None:
+        if frame != b"again":
+            return None
         parking.responders[0](framed(b"woken"))
         order.append(b"told")
         return framed(b"own")
@@ -116,10 +118,12 @@ async def test_a_failure_at_once_closes_the_connection(
 ):
     caplog.set_level("INFO")
 
-    def at_once(_context: ConnectionContext, _frame: memoryview, _later: Later) -> bytes | None:
+    def at_once(_context: ConnectionContext, frame: memoryview, _later: Later) -> bytes | None:
+        if frame != b"again":
+            return None
         raise ProtocolError("bad bytes")
 
-    server = await rig.serve(echo_and_know, at_once=at_once)
+    server = await rig.serve(echo, at_once=at_once)
     client = await rig.client(server)
     await client.ask(b"first")
     client.send(*[b"again"] * times)
@@ -144,7 +148,7 @@ class Postponing:
 
 async def test_what_was_tried_at_once_may_be_answered_later(rig: Rig):
     postponing = Postponing()
-    server = await rig.serve(echo_and_know, at_once=postponing)
+    server = await rig.serve(echo, at_once=postponing)
     client = await rig.client(server)
     await client.ask(b"first")
     for turn in range(3):
@@ -160,7 +164,7 @@ async def test_what_was_tried_at_once_may_be_answered_later(rig: Rig):
 
 async def test_what_follows_a_request_that_is_answered_later_waits_for_it(rig: Rig):
     postponing = Postponing()
-    server = await rig.serve(echo_and_know, at_once=postponing)
+    server = await rig.serve(echo, at_once=postponing)
     client = await rig.client(server)
     await client.ask(b"first")
     client.send(b"a", b"later", b"b")
@@ -176,7 +180,7 @@ async def test_what_follows_a_request_that_is_answered_later_waits_for_it(rig: R
 @pytest.mark.parametrize("before", [[], [b"a"]], ids=["alone", "behind another"])
 async def test_a_failure_after_it_began_to_wait_is_the_only_answer(rig: Rig, before: list[bytes]):
     postponing = Postponing()
-    server = await rig.serve(echo_and_know, at_once=postponing)
+    server = await rig.serve(echo, at_once=postponing)
     client = await rig.client(server)
     await client.ask(b"first")
     client.send(*before, b"fails")
@@ -193,7 +197,7 @@ async def test_a_failure_after_it_began_to_wait_is_the_only_answer(rig: Rig, bef
 
 async def test_a_connection_that_is_lost_while_it_waits_is_told_nothing(rig: Rig):
     postponing = Postponing()
-    server = await rig.serve(echo_and_know, at_once=postponing)
+    server = await rig.serve(echo, at_once=postponing)
     client = await rig.client(server)
     await client.ask(b"first")
     client.send(b"later")

@@ -8,11 +8,11 @@ import pytest
 
 from broker.network.request_channel import (
     ConnectionContext,
-    Later,
     RequestChannel,
     Responder,
     ResponseParts,
 )
+from broker.requests.context import Later
 from protocol.errors import ProtocolError
 
 

@@ -9,7 +9,7 @@ from broker.node.apis import ADMIN_KEYS, TRANSACTION_KEYS, admin_apis, transacti
 from broker.node.parts import BrokerParts
 from broker.requests.context import Api
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, ProtocolError
 from tests.unit.broker.node_fixture import Running
 
 # What the first release is to serve, and nothing else.
@@ -60,4 +60,9 @@ def check_refusal(api: Api) -> None:
     if api.refuse is None:
         assert hasattr(messages.response(), "error_code"), api.key
     else:
-        api.refuse(messages.request(), ErrorCode.UNKNOWN_SERVER_ERROR)
+        request = messages.request()
+        if api.key is ApiKey.PRODUCE:
+            with pytest.raises(ProtocolError, match="acks=0"):
+                api.refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+            request.acks = 1
+        api.refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)

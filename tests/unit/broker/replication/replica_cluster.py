@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from broker.apis.fetch import FetchApi
+from broker.apis.fetch.api import FetchApi
 from broker.apis.list_offsets import ListOffsetsApi
 from broker.config.parse import single_node_config
 from broker.metrics import Metrics

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.apis.fetch import FetchApi
+from broker.apis.fetch.api import FetchApi
 from broker.config.keys import LEADER_RATE
 from broker.replication.replica_selector import RACK_AWARE
 from broker.replication.replication_quota import LEADER_REPLICAS

@@ -3,11 +3,10 @@
 Behaviour: each partition's batches are appended to its leader's log, and each partition has its
 own error. acks=0 has no response: an error closes the connection, as in Kafka. acks=1 answers after
 the append, acks=all (-1) when every in-sync replica has it, or after `timeout_ms`. To internal
-topics only clients that call themselves `__admin_client` may write (INVALID_TOPIC_EXCEPTION): their
-requests come here, none of the quicker ways knows them. The batches of a
-transaction are appended once its coordinator knows of their partitions: until v11 it is asked, from
-v12 on they are added (`broker.apis.transactional_produce`). TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-for such a batch in a request without a transactional id.
+topics only clients that call themselves `__admin_client` may write (INVALID_TOPIC_EXCEPTION). The
+batches of a transaction are appended once its coordinator knows of their partitions: until v11 it
+is asked, from v12 on they are added (`broker.apis.produce.transactional`).
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED for such a batch in a request without a transactional id.
 
 Versions: v5 log start offset, v7 zstd (KIP-110), v8 record errors with words (KIP-467), v9
 flexible, v10 the new leader's address (KIP-951), v11 TRANSACTION_ABORTABLE and v12 implicit
@@ -19,22 +18,18 @@ from __future__ import annotations
 import logging
 
 from broker.apis.current_leader import current_leader, leader_node
-from broker.apis.record_looks import Looked, RecordLooks
-from broker.apis.single_produce import (
-    LOOKED_AT,
-    LOW_ATTRIBUTES,
-    SingleProduce,
-    refused,
-    refused_without_answer,
-)
-from broker.apis.transactional_produce import TransactionalProduce, VerifiedTransaction
+from broker.apis.produce.prepared import PreparedProduce, prepare_produce
+from broker.apis.produce.record_looks import Looked, RecordLooks
+from broker.apis.produce.transactional import TransactionalProduce, VerifiedTransaction
 from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
+from protocol.message_codec import encode_response
 from protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionProduceData,
@@ -45,7 +40,7 @@ from protocol.messages.produce import (
     TopicProduceResponse,
 )
 from protocol.record_batch import CODEC_MASK, HEADER_SIZE, TRANSACTIONAL_FLAG
-from storage.log.log_append_info import AppendOrigin
+from storage.log.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log.log_validator import split_batches
 from storage.log.refusal import Refusal
 from storage.log.verification_state import VerificationGuard
@@ -54,6 +49,8 @@ ADMIN_CLIENT_ID = "__admin_client"
 """Of those who may write to internal topics (Kafka's `AdminUtils`)."""
 _log = logging.getLogger(f"ottla.{__name__}")
 
+LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
+LOOKED_AT = TRANSACTIONAL_FLAG | 4  # most batches have neither bit: 4 is in zstd's codec
 ALL_REPLICAS = -1
 CURRENT_LEADER_FROM = 10
 TOPIC_IDS_FROM = 13
@@ -71,8 +68,7 @@ class ProduceApi:
         self.messages_failed = 0
 
     def apis(self) -> list[Api]:
-        quick = SingleProduce(self._replicas, self._name_leaders).handle
-        return [Api(ApiKey.PRODUCE, 3, 13, self.handle, refuse_produce, quick)]
+        return [Api(ApiKey.PRODUCE, 3, 13, self.handle, refuse_produce, self.prepare)]
 
     def handle(
         self,
@@ -99,18 +95,29 @@ class ProduceApi:
             waiting = DelayedProduce(
                 append.pending, lambda: self._replicated(context, response, respond)
             )
-            if not waiting.settle_all():
-                self._replicas.wake(append.appended)
-                if not waiting.settle_all():
-                    self._replicas.produce_purgatory.watch(
-                        waiting, waiting.pending, max(request.timeout_ms, 0)
-                    )
-                    return
+            if self._replicas.wait_for_replicas(waiting, append.appended, request.timeout_ms):
+                return
         try:
             self._answer(request, response, respond)
         finally:
             for partition in append.appended:
                 self._replicas.partition_changed(partition)
+
+    def prepare(
+        self, context: RequestContext, frame: memoryview, request: ProduceRequest
+    ) -> PreparedProduce | None:
+        """How requests are answered that are like this one but for their records."""
+
+        def refuse(correlation_id: int, one: PartitionProduceResponse) -> bytes:
+            topic = TopicProduceResponse(name, topic_id, [one])
+            response = ProduceResponse([topic])
+            self._name_leaders(context.api_version, context.listener_name, response)
+            return encode_response(response, context.api_version, correlation_id).joined()
+
+        if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
+            return None
+        name, topic_id = request.topic_data[0].name, request.topic_data[0].topic_id
+        return prepare_produce(self._replicas, context.api_version, frame, request, refuse)
 
     def _verify(self, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
         """Go on when the coordinator of the transaction has answered."""
@@ -343,7 +350,9 @@ def _failed(index: int, error: ErrorCode, message: str | None = None) -> Partiti
 
 
 def refuse_produce(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
-    """The response that says `error` for every partition."""
+    """The response that says `error` for every partition; ProtocolError where nobody wants one."""
+    if request.acks == 0:
+        raise refused_without_answer(error)
     return ProduceResponse(
         [
             TopicProduceResponse(
@@ -353,4 +362,22 @@ def refuse_produce(request: ProduceRequest, error: ErrorCode) -> ProduceResponse
             )
             for topic in request.topic_data
         ]
+    )
+
+
+def refused_without_answer(error: int) -> ProtocolError:
+    """What closes the connection where a producer that wants no answer is refused, as in Kafka."""
+    return ProtocolError(f"a Produce with acks=0 was refused: {ErrorCode(error).name}")
+
+
+def refused(index: int, info: LogAppendInfo) -> PartitionProduceResponse:
+    """The answer for a partition whose log refused a batch."""
+    return PartitionProduceResponse(
+        index,
+        int(info.error),
+        -1,
+        -1,
+        info.log_start_offset,
+        [BatchIndexAndErrorMessage(i, message) for i, message in info.record_errors],
+        info.error_message,
     )

@@ -1,4 +1,4 @@
-"""A follower's fetch by the short way is answered, and noted, as by the long one."""
+"""A follower's fetch that is prepared for is answered, and noted, as ever."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from protocol.messages.fetch import (
     ReplicaState,
 )
 from protocol.messages.metadata_records import ConfigRecord
-from tests.unit.broker.apis.fetch_fixture import Broker, joined
+from tests.unit.broker.apis.fetch.fetch_fixture import Broker, joined
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import topic_id_of
 
@@ -39,8 +39,8 @@ REPLICA = ("broker_epoch", "log_end_offset", "log_start_offset", "caught_up_ms")
 class Leader(Broker):
     """The leader of "t", with two followers."""
 
-    def __init__(self, folder: Path, quick: bool = True, **overrides: str) -> None:
-        super().__init__(folder, quick, REPLICAS, **overrides)
+    def __init__(self, folder: Path, prepares: bool = True, **overrides: str) -> None:
+        super().__init__(folder, prepares, REPLICAS, **overrides)
         for broker_id in REPLICAS:
             self.replicas.register(broker_id)
 
@@ -124,10 +124,10 @@ def leader(tmp_path: Path) -> Leader:
     return Leader(tmp_path)
 
 
-def test_a_trip_goes_the_short_way(leader: Leader) -> None:
+def test_a_trip_is_prepared_for(leader: Leader) -> None:
     followers = [Follower(leader, 2), Follower(leader, 3)]
     partition = leader.replicas.partition("t")
-    before = leader.long_way
+    before = leader.handled
     for offset in range(3):
         waiting = [one.fetch({0: offset}, max_wait_ms=500) for one in followers]
         assert waiting == [[], []]
@@ -136,37 +136,39 @@ def test_a_trip_goes_the_short_way(leader: Leader) -> None:
         leader.replicas.scheduler.run_for(0)
         assert [data_of(one).high_watermark for one in waiting] == [offset, offset]
     # Each of them is known by its first one.
-    assert (leader.short_way, leader.at_once, leader.long_way) == (2, 4, before)
+    assert (leader.at_once, leader.handled) == (4, before + 2)
     assert leader.handler.metrics[1].requests == before + 6
 
 
 def test_what_is_there_already_is_answered_at_once(leader: Leader) -> None:
     follower = Follower(leader)
     leader.replicas.append("t", b"a")
-    assert data_of(follower.fetch({0: 0}, max_wait_ms=500)).records
-    assert leader.short_way == 1
+    for _ in range(2):
+        assert data_of(follower.fetch({0: 0}, max_wait_ms=500)).records
+    assert leader.at_once == 1
 
 
 def test_on_another_listener_it_is_refused(leader: Leader) -> None:
     """A fetch in a replica's name moves the high watermark (CVE-2018-1288)."""
     follower = Follower(leader)
     leader.replicas.append("t", b"a")
-    follower.fetch({0: 0})
-    assert leader.short_way == 1
+    for _ in range(2):
+        follower.fetch({0: 0})
+    assert leader.at_once == 1
     leader.connections[0] = Connection("ELSEWHERE")
     refused = response_of(follower.fetch({0: 1}))
     assert refused.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     replica = leader.replicas.partition("t").followers.replicas[2]  # type: ignore[union-attr]
-    assert (replica.log_end_offset, leader.short_way) == (0, 1)
+    assert (replica.log_end_offset, leader.at_once) == (0, 1)
 
 
 def test_a_wait_ends_with_the_high_watermark_it_was_not_told(leader: Leader) -> None:
     followers = [Follower(leader, 2), Follower(leader, 3)]
     leader.replicas.append("t", b"a")
     for one in followers:
-        one.fetch({0: 0})
+        one.fetch({0: 0}, max_wait_ms=500)
     waiting = [one.fetch({0: 1}, max_wait_ms=500) for one in followers]
-    assert (waiting, leader.short_way) == ([[], []], 4)
+    assert (waiting, leader.at_once) == ([[], []], 2)
     leader.replicas.scheduler.run_for(500)
     assert [data_of(one).high_watermark for one in waiting] == [1, 1]
     assert [bytes(data_of(one).records or b"") for one in waiting] == [b"", b""]
@@ -187,8 +189,10 @@ def test_news_of_another_partition_come_with_it(leader: Leader) -> None:
     follower = Follower(leader)
     follower.fetch({0: 0, 1: 0}, max_wait_ms=0)
     follower.fetch({}, max_wait_ms=0)
-    waiting = follower.fetch({0: 0}, max_wait_ms=500)
-    assert waiting == []
+    leader.replicas.append("t", b"v")
+    follower.fetch({0: 0}, max_wait_ms=500)
+    waiting = follower.fetch({0: 1}, max_wait_ms=500)
+    assert (waiting, leader.at_once) == ([], 1)
     for index in (1, 0):
         leader.replicas.append("t", b"v", index=index)
     leader.replicas.scheduler.run_for(0)
@@ -198,8 +202,11 @@ def test_news_of_another_partition_come_with_it(leader: Leader) -> None:
 
 @pytest.mark.parametrize("how", ["moved", "deleted"])
 def test_a_wait_ends_where_the_leadership_does(leader: Leader, how: str) -> None:
-    waiting = Follower(leader).fetch({0: 0}, max_wait_ms=500)
-    assert (waiting, leader.short_way) == ([], 1)
+    follower = Follower(leader)
+    leader.replicas.append("t", b"a")
+    follower.fetch({0: 0}, max_wait_ms=500)
+    waiting = follower.fetch({0: 1}, max_wait_ms=500)
+    assert (waiting, leader.at_once) == ([], 1)
     if how == "moved":
         leader.replicas.move_leader("t", 2)
         expected = ErrorCode.FENCED_LEADER_EPOCH
@@ -210,7 +217,7 @@ def test_a_wait_ends_where_the_leadership_does(leader: Leader, how: str) -> None
     assert data_of(waiting).error_code == expected
 
 
-def test_what_is_refused_or_unknown_goes_the_long_way(leader: Leader) -> None:
+def test_what_is_refused_or_unknown_is_handled(leader: Leader) -> None:
     leader.replicas.append("t", b"a")
     errors = [
         max(
@@ -234,19 +241,7 @@ def test_what_is_refused_or_unknown_goes_the_long_way(leader: Leader) -> None:
     follower = Follower(leader)
     follower.epoch += 1  # one was lost
     assert response_of(follower.fetch({0: 0})).error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
-    assert leader.short_way == 0
-
-
-def test_followers_are_forgotten_when_there_are_many(
-    leader: Leader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("broker.apis.single_fetch.READERS_MAX", 2)
-    follower = Follower(leader)
-    leader.replicas.append("t", b"a")
-    for turn in range(3):
-        for most in range(3):
-            assert data_of(follower.fetch({0: 0}, partition_max_bytes=MIB + most)).records, turn
-    assert leader.short_way == 9
+    assert leader.at_once == 0
 
 
 def test_a_bug_is_answered_and_the_read_not_tried_again(
@@ -257,20 +252,21 @@ def test_a_bug_is_answered_and_the_read_not_tried_again(
 
     follower = Follower(leader)
     leader.replicas.append("t", b"a")
-    monkeypatch.setattr("broker.apis.single_follower_fetch.FetchAnswer.parts", broken)
+    assert data_of(follower.fetch({0: 0})).records
+    monkeypatch.setattr("broker.apis.fetch.prepared_follower.FetchReply.parts", broken)
     answer = response_of(follower.fetch({0: 0}))
     assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
-    assert leader.long_way == 1
+    assert leader.handled == 2
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_both_ways_answer_and_note_the_same(tmp_path: Path, seed: int) -> None:
-    """Random loads of two leaders, of which one has the short way: every byte, session, replica."""
+def test_what_is_prepared_is_answered_and_noted_as_ever(tmp_path: Path, seed: int) -> None:
+    """Random loads of two leaders, of which one prepares: every byte, session, replica."""
     pick = random.Random(seed)
     overrides = {"replica.selector.class": RACK_AWARE} if seed % 3 == 0 else {}
     both = [
         Leader(tmp_path / "short", **overrides),
-        Leader(tmp_path / "long", quick=False, **overrides),
+        Leader(tmp_path / "long", prepares=False, **overrides),
     ]
     for one in both:
         one.replicas.replay(ConfigRecord(ResourceType.BROKER, "1", LEADER_RATE, "100"))
@@ -331,7 +327,7 @@ def test_both_ways_answer_and_note_the_same(tmp_path: Path, seed: int) -> None:
         assert both[0].counts() == both[1].counts()
         assert both[0].sessions() == both[1].sessions()
         assert both[0].followers() == both[1].followers()
-    assert both[0].at_once + both[0].short_way + both[0].long_way == both[1].long_way
+    assert both[0].at_once + both[0].handled == both[1].handled
     assert both[0].handler.metrics == both[1].handler.metrics
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from broker.apis.fetch import FetchApi
+from broker.apis.fetch.api import FetchApi
 from broker.requests.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import (

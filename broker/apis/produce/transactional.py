@@ -2,7 +2,7 @@
 
 Owns: which batches of a request begin a transaction in their partition, and how long an addition is
 tried again while the transaction before it is being completed (`add.partitions.to.txn.retry.*`).
-Never: appends; `broker.apis.produce` does, with what comes out of this.
+Never: appends; `broker.apis.produce.api` does, with what comes out of this.
 
 Follows `handleProduceAppend` of Kafka's `ReplicaManager` 4.3 (KIP-890).
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from broker.apis.record_looks import keep_records
+from broker.apis.produce.record_looks import keep_records
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.verification.append_verification import (

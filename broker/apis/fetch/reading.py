@@ -48,6 +48,16 @@ _UNKNOWN_ERRORS = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTIT
 Reads = dict[FetchKey, tuple[FetchPartition, PartitionRead]]
 
 
+def position_of(asked: AskedPartition) -> tuple[int, int, int]:
+    """Of a partition in a request: its most bytes, leader epoch and last fetched epoch. Any
+    negative epoch is none."""
+    return (
+        asked.partition_max_bytes,
+        max(asked.current_leader_epoch, NO_EPOCH),
+        max(asked.last_fetched_epoch, NO_EPOCH),
+    )
+
+
 class ConsumerFetch:
     """A consumer's request."""
 
@@ -166,13 +176,7 @@ class ConsumerFetch:
         return named
 
     def _position(self, key: FetchKey, asked: AskedPartition) -> FetchPartition:
-        return FetchPartition(
-            key,
-            asked.fetch_offset,
-            asked.partition_max_bytes,
-            max(asked.current_leader_epoch, NO_EPOCH),  # any negative epoch is none
-            max(asked.last_fetched_epoch, NO_EPOCH),
-        )
+        return FetchPartition(key, asked.fetch_offset, *position_of(asked))
 
     def _find(self, key: FetchKey) -> Partition | None:
         topic, index = key
@@ -336,6 +340,11 @@ class FollowerFetch(ConsumerFetch):
         self.moved: list[Partition] = []
         super().__init__(replicas, context, request, session, max_bytes)
 
+    def goes_on(self, session_epoch: int) -> None:
+        """It has told its position, as of this epoch of its session, and looks again."""
+        self.notes_position = False
+        self.session_epoch = session_epoch
+
     def read(self) -> bool:
         enough = super().read()
         self.notes_position = False  # a parked fetch that looks again says nothing new
@@ -391,10 +400,5 @@ class FollowerFetch(ConsumerFetch):
 
     def _position(self, key: FetchKey, asked: AskedPartition) -> FetchPartition:
         return FollowerPartition(
-            key,
-            asked.fetch_offset,
-            asked.partition_max_bytes,
-            max(asked.current_leader_epoch, NO_EPOCH),
-            max(asked.last_fetched_epoch, NO_EPOCH),
-            asked.log_start_offset,
+            key, asked.fetch_offset, *position_of(asked), asked.log_start_offset
         )

@@ -1,4 +1,4 @@
-"""A node's Fetch on a folder, with or without the short ways; it tells which way was taken."""
+"""A node's Fetch on a folder, with what is prepared or without it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from broker.apis.fetch import FetchApi
+from broker.apis.fetch.api import FetchApi
 from broker.requests.request_handler import RequestHandler
 from protocol.api_keys import ApiKey
 from protocol.message_codec import decode_response
@@ -14,6 +14,7 @@ from protocol.messages.fetch import FetchResponse
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas
 
+PREPARED_BYTES = 1 << 20
 REMEMBERED = (
     "key",
     "fetch_offset",
@@ -28,47 +29,28 @@ REMEMBERED = (
 
 
 class Broker:
-    """A request handler on a folder, with the short way or without it, and how often it helped."""
+    """A request handler on a folder, with what is prepared or without it, and how often it
+    helped."""
 
     def __init__(
         self,
         folder: Path,
-        quick: bool = True,
+        prepares: bool = True,
         replicas: Sequence[int] = (1,),
         **overrides: str,
     ) -> None:
         self.replicas = Replicas(str(folder), **overrides)
         self.replicas.create("t", partitions=3, replicas=replicas)
-        fetch = FetchApi(self.replicas.config, self.replicas.manager)
-        self.single = fetch.single
-        (api,) = fetch.apis()
-        handle, short = api.handle, api.quick
-        assert short is not None
-        self.long_way = 0
-        self.short_way = 0
-        self.after_waiting = 0
-        """Of those that went the long way: how many had waited the short way first."""
+        (api,) = FetchApi(self.replicas.config, self.replicas.manager).apis()
+        handle = api.handle
+        self.handled = 0
 
         def counted_handle(*args: Any) -> None:
-            self.long_way += 1
+            self.handled += 1
             handle(*args)
 
-        def counted_quick(*args: Any) -> Any:
-            *given, the_long_way, listener = args
-            waits = False
-
-            def after_waiting(frame: memoryview) -> None:
-                self.after_waiting += waits
-                the_long_way(frame)
-
-            done = short(*given, after_waiting, listener)
-            waits = True
-            self.short_way += bool(done)
-            return done
-
         object.__setattr__(api, "handle", counted_handle)
-        object.__setattr__(api, "quick", counted_quick if quick else None)
-        self.handler = RequestHandler([api])
+        self.handler = RequestHandler([api], PREPARED_BYTES if prepares else 0)
         self.replies: list[Reply] = []
         self.connections = [Connection(), Connection()]
         self.at_once = 0
@@ -78,21 +60,20 @@ class Broker:
         reply = Reply()
         self.replies.append(reply)
         view, by = memoryview(bytearray(frame))[4:], self.connections[connection]
-        if by.at_once is not None:
-            later: list[Reply] = []
+        later: list[Reply] = []
 
-            def ask_later() -> Reply:
-                later.append(reply)
-                return reply
+        def ask_later() -> Reply:
+            later.append(reply)
+            return reply
 
-            answer = self.handler.handle_at_once(by, view, ask_later)
-            if answer is not None:
-                self.at_once += 1
-                if answer:
-                    reply.append(answer)
-                assert len(later) == (not answer), "it comes now or later"
-                return reply
-        self.handler.handle(by, view, reply)
+        answer = self.handler.handle_at_once(by, view, ask_later)
+        if answer is None:
+            self.handler.handle(by, view, reply)
+            return reply
+        self.at_once += 1
+        if answer:
+            reply.append(answer)
+        assert len(later) == (not answer), "it comes now or later"
         return reply
 
     def frames(self) -> list[list[bytes]]:

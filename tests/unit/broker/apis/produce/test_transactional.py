@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from broker.apis.produce import ProduceApi
-from broker.apis.transactional_produce import TransactionalProduce
+from broker.apis.produce.api import ProduceApi
+from broker.apis.produce.transactional import TransactionalProduce
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.requests.context import RequestContext
 from broker.verification.append_verification import AppendVerification

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from broker.apis.produce import ProduceApi, refuse_produce
-from broker.apis.transactional_produce import TransactionalProduce
+from broker.apis.produce.api import ProduceApi, refuse_produce
+from broker.apis.produce.transactional import TransactionalProduce
 from broker.requests.context import RequestContext
 from broker.verification.append_verification import AppendVerification
 from protocol.errors import ErrorCode, ProtocolError

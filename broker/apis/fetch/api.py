@@ -16,11 +16,9 @@ followers, v18 high watermark of followers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from broker.apis.fetch_reading import ConsumerFetch, FollowerFetch, RackConsumerFetch
-from broker.apis.single_fetch import SingleFetch
-from broker.apis.single_follower_fetch import SingleFollowerFetch
+from broker.apis.fetch.prepared import PreparedFetch
+from broker.apis.fetch.prepared_follower import PreparedFollowerFetch
+from broker.apis.fetch.reading import ConsumerFetch, FollowerFetch, RackConsumerFetch
 from broker.config.values import BrokerConfig
 from broker.purgatory.delayed_operations import DelayedFetch
 from broker.replication.fetch_session import (
@@ -32,11 +30,10 @@ from broker.replication.fetch_session import (
 )
 from broker.replication.partition_reads import CONSUMER_ISOLATIONS
 from broker.replication.replica_manager import ReplicaManager
-from broker.requests.context import Api, AtOnce, RequestContext, Respond, TheLongWay
+from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.fetch_codec import TOPIC_IDS_FROM
-from protocol.message_codec import ResponseParts
+from protocol.fetch_codec import TOPIC_IDS_FROM, fetch_shape
 from protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -44,7 +41,6 @@ from protocol.messages.fetch import (
     PartitionData,
 )
 from protocol.primitives import ZERO_UUID
-from protocol.replica_fetch_codec import may_be_followers
 
 REPLICA_STATE_FROM = 15
 
@@ -54,31 +50,36 @@ class FetchApi:
 
     def __init__(self, config: BrokerConfig, replicas: ReplicaManager) -> None:
         self._replicas = replicas
-        self.single = SingleFetch(config, replicas)
-        self._followed = SingleFollowerFetch(config, replicas)
         self._scheduler = replicas.scheduler
         self._max_bytes = config.fetch_max_bytes
         self._inter_broker_listener = config.inter_broker_listener_name
         self._selects_replicas = bool(config.replica_selector_class)
 
     def apis(self) -> list[Api]:
-        return [Api(ApiKey.FETCH, 4, 18, self.handle, refuse_fetch, self._quick)]
+        return [Api(ApiKey.FETCH, 4, 18, self.handle, refuse_fetch, self.prepare)]
 
-    def _quick(
-        self,
-        frame: memoryview,
-        pos: int,
-        version: int,
-        correlation_id: int,
-        reply: Callable[[ResponseParts | None], None],
-        the_long_way: TheLongWay,
-        listener_name: str,
-    ) -> bool | AtOnce:
-        if not may_be_followers(frame, pos, version):
-            return self.single.handle(frame, pos, version, correlation_id, reply, the_long_way)
-        if listener_name != self._inter_broker_listener:
-            return False
-        return self._followed.handle(frame, pos, version, correlation_id, reply)
+    def prepare(
+        self, context: RequestContext, frame: memoryview, request: FetchRequest
+    ) -> PreparedFetch | PreparedFollowerFetch | None:
+        """How requests are answered that are like this one but for where the reader is."""
+        has_session = request.session_id != NO_SESSION
+        if has_session == (request.session_epoch == FINAL_EPOCH) or request.rack_id:
+            return None  # it opens or closes a session, or another broker may be nearer
+        if request.forgotten_topics_data:
+            return None
+        version = context.api_version
+        shape = fetch_shape(frame, version, request, context.client_id)
+        if shape is None:
+            return None
+        replica_id, broker_epoch = _replica(context, request)
+        if replica_id <= NO_REPLICA:
+            return PreparedFetch(self._replicas, version, shape, request, self._max_bytes)
+        if not has_session or version < REPLICA_STATE_FROM:
+            return None
+        replica = replica_id, broker_epoch
+        return PreparedFollowerFetch(
+            self._replicas, context, shape, request, self._max_bytes, replica
+        )
 
     def handle(self, context: RequestContext, request: FetchRequest, respond: Respond) -> None:
         if request.isolation_level not in CONSUMER_ISOLATIONS:

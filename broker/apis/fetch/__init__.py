@@ -1,0 +1,1 @@
+"""Fetch: how it is handled, and what is prepared for the next one."""

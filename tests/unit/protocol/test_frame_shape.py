@@ -1,0 +1,77 @@
+"""A frame is the same request as another one exactly where its fixed bytes are the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.frame_shape import RecordsShape, Reply, Shape, client_id_hole
+from protocol.primitives import uvarint
+
+
+def test_a_frame_is_taken_apart_into_fixed_bytes_and_values() -> None:
+    shape = Shape(21, ((4, "i"), (10, "q")))
+    frame = b"head" + (7).to_bytes(4) + b"ab" + (1 << 40).to_bytes(8) + b"end"
+    assert shape.match(memoryview(frame)) == ((b"head", b"ab", b"end"), (7, 1 << 40))
+    assert shape.match(memoryview(frame + b"x")) is None
+    assert shape.match(memoryview(frame[:-1])) is None
+
+
+def test_shapes_are_equal_where_their_holes_are() -> None:
+    one = Shape(21, ((4, "i"), (10, "q")))
+    assert one == Shape(21, ((4, "i"), (10, "q"))) and len({one, Shape(21, one_holes())}) == 1
+    assert one not in (Shape(22, one_holes()), Shape(21, ((4, "i"),)), "shape")
+    records = RecordsShape(21, one_holes(), True, 3)
+    assert records == RecordsShape(21, one_holes(), True, 3)
+    others = (
+        one,
+        RecordsShape(21, one_holes(), False, 3),
+        RecordsShape(21, one_holes(), True, 2),
+        RecordsShape(20, one_holes(), True, 3),
+    )
+    assert records not in others
+
+
+def one_holes() -> tuple[tuple[int, str], ...]:
+    return (4, "i"), (10, "q")
+
+
+@pytest.mark.parametrize("compact", [True, False])
+@pytest.mark.parametrize("tail", [b"", b"\0\0\0"])
+@pytest.mark.parametrize(
+    "size", [1, 126, 127, 128, 16_381, 16_382, 16_383, 2_097_150, 2_097_151, 3_000_000]
+)
+def test_records_of_any_size_are_found(compact: bool, tail: bytes, size: int) -> None:
+    shape = RecordsShape(12, ((4, "i"),), compact, len(tail))
+    length = uvarint(size + 1) if compact else size.to_bytes(4)
+    head = b"head" + (7).to_bytes(4) + b"rest"
+    frame = head + length + b"r" * size + tail
+    start = len(head) + len(length)
+    assert shape.match(memoryview(frame)) == ((b"head", b"rest", tail), (7, start, start + size))
+    for other in (frame + b"x", frame[:-1], head, b""):
+        assert shape.match(memoryview(other)) is None
+    for position in range(len(head), start):
+        for bit in range(8):
+            changed = bytearray(frame)
+            changed[position] ^= 1 << bit
+            assert shape.match(memoryview(changed)) is None, (position, bit)
+
+
+def test_a_frame_of_no_length_at_all_is_of_no_such_shape() -> None:
+    for compact in (True, False):
+        shape = RecordsShape(12, ((4, "i"),), compact, 3)
+        assert all(shape.match(memoryview(bytes(size))) is None for size in range(15))
+
+
+def test_an_answer_is_the_same_but_for_its_holes() -> None:
+    frame = b"size" + bytes(4) + b"-" + bytes(8) + b"end"
+    reply = Reply(frame, ((4, "i"), (9, "q")))
+    assert reply.fill(5, -1) == b"size\0\0\0\5-" + b"\xff" * 8 + b"end"
+    assert reply.fill(0, 0) == frame
+    assert reply.size == len(frame)
+
+
+@pytest.mark.parametrize(
+    ("client_id", "code"), [(b"\0\2me", "4s"), (b"\0\0", "2s"), (b"\xff\xff", "2s")]
+)
+def test_whose_request_it_is_is_a_hole(client_id: bytes, code: str) -> None:
+    assert client_id_hole(memoryview(b"\0\0\0\x0c\0\0\0\1" + client_id + b"rest")) == (8, code)
