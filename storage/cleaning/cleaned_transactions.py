@@ -29,7 +29,7 @@ class _OpenAborted:
 class CleanedTransactions:
     """One walk, batch by batch, in the order of offsets."""
 
-    __slots__ = ("_aborted", "_committed", "_next", "_waiting", "kept")
+    __slots__ = ("_aborted", "_committed", "_kept", "_next", "_waiting")
 
     def __init__(self, aborted: Iterable[AbortedTxn]) -> None:
         self._waiting = sorted(aborted, key=lambda one: one.first_offset)
@@ -37,8 +37,12 @@ class CleanedTransactions:
         self._aborted: dict[int, _OpenAborted] = {}
         # Producers with a batch since their last marker, of what is not known to be aborted.
         self._committed: dict[int, None] = {}
-        self.kept: list[AbortedTxn] = []
-        """Entries that the transaction index of what is written keeps; the caller takes them."""
+        self._kept: list[AbortedTxn] = []
+
+    def take_kept(self) -> list[AbortedTxn]:
+        """Entries that the transaction index of what was written since the last call keeps."""
+        kept, self._kept = self._kept, []
+        return kept
 
     def is_aborted(self, header: RecordBatchHeader) -> bool:
         """A batch of records comes: whether its transaction was aborted."""
@@ -63,7 +67,7 @@ class CleanedTransactions:
         if kind is ControlRecordType.ABORT:
             aborted = self._aborted.pop(header.producer_id, None)
             if aborted is not None and aborted.seen:
-                self.kept.append(aborted.transaction)
+                self._kept.append(aborted.transaction)
                 return False
             return True
         if kind is ControlRecordType.COMMIT:

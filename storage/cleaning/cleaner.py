@@ -124,8 +124,8 @@ class Cleaner:
     def _build_map(self, transactions: CleanedTransactions) -> None:
         """Note each key's last offset, from the first dirty one on, until the map is full."""
         job, offsets = self._job, self._offsets
-        start = offsets.latest_offset = job.first_dirty_offset
-        offsets.latest_offset -= 1
+        start = job.first_dirty_offset
+        offsets.reach(start - 1)
         for segment, after in self._with_ends(job.segments):
             if after <= start:
                 continue
@@ -138,8 +138,8 @@ class Cleaner:
                 if not self._skip(data, position, header, transactions) and header.record_count:
                     body, first, end = body_of(data, position, header)
                     index_keys(body, first, end, header, start, offsets)
-                offsets.latest_offset = header.last_offset
-            offsets.latest_offset = after - 1
+                offsets.reach(header.last_offset)
+            offsets.reach(after - 1)
 
     def _skip(
         self,
@@ -232,9 +232,8 @@ class Cleaner:
         )
         for segment in group:
             self._copy(segment, cleaned, transactions)
-        kept, transactions.kept = transactions.kept, []
         self._written += cleaned.size
-        return cleaned.finish(tuple(base for base, _ in group), kept)
+        return cleaned.finish(tuple(base for base, _ in group), transactions.take_kept())
 
     def _copy(
         self, segment: SourceSegment, cleaned: CleanedSegment, transactions: CleanedTransactions

@@ -43,6 +43,10 @@ class OffsetMap:
         """Whether no further batch is to be noted."""
         return len(self.by_key) >= self._entries_max
 
+    def reach(self, offset: int) -> None:
+        """The map knows of all keys up to `offset`."""
+        self.latest_offset = offset
+
     def get(self, key: bytes) -> int:
         """The last offset of `key`, or -1."""
         return self.by_key.get(digest_of(key) if len(key) > KEY_BYTES_MAX else key, -1)

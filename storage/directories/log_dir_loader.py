@@ -271,8 +271,7 @@ class LogDirLoader:
             if not one.is_future:
                 watermark = found.high_watermarks.get(one.partition, 0)
                 if max(flushed, watermark) > log.log_end_offset:
-                    report.lost(log.log_end_offset, max(flushed, watermark), "the end")
-                    report.lacks_its_end = True
+                    report.lost_end(log.log_end_offset, max(flushed, watermark))
                 log.update_high_watermark(watermark)
             return log
 

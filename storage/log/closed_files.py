@@ -109,6 +109,10 @@ class ClosedFile:
             self._hold(file)
             files.take(self, file)
 
+    def moved(self, path: str) -> None:
+        """It has another name, by which it is opened from now on."""
+        self.path = path
+
     def opened(self) -> File:
         """The open file, for who keeps it beyond this call. Raises OSError."""
         file = self._file

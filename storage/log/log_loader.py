@@ -185,7 +185,7 @@ class LogLoader:
                 pass
         except TruncatedBatch:
             segment.file.truncate(end)
-            self.report.bytes_cut += invalid
+            self.report.cut(invalid)
             return
         except CorruptBatch:
             pass
@@ -263,8 +263,7 @@ class LogLoader:
 
     def _remove(self, segments: list[LogSegment]) -> None:
         for segment in segments:
-            self.report.segments_removed += 1
-            self.report.bytes_cut += segment.size
+            self.report.removed(segment.size)
             segment.remove_files()
             self.segments.remove(segment)
 
@@ -273,7 +272,7 @@ class LogLoader:
         if self.has_aborted:
             segment.set_aborted([])
         cut = self._scan(segment, cut=True)
-        self.report.bytes_cut += cut
+        self.report.cut(cut)
         return cut
 
     def _scan(self, segment: LogSegment, *, cut: bool) -> int:
@@ -281,7 +280,7 @@ class LogLoader:
         scanned_before = report.bytes_scanned
 
         def on_batch(position: int, header: RecordBatchHeader) -> None:
-            report.bytes_scanned += header.size_in_bytes
+            report.scanning(header.size_in_bytes)
             self.epochs.note(header.partition_leader_epoch, header.base_offset)
             if cut and header.last_offset >= self.log_start_offset:
                 aborted = self.producers.replay(header, segment.marker_at(position, header))
@@ -290,8 +289,7 @@ class LogLoader:
                     self.has_aborted = True
 
         self.next_offset, invalid = segment.recover(on_batch, cut=cut)
-        report.segments_scanned += 1
-        report.bytes_scanned = scanned_before + size
+        report.scanned(scanned_before, size)
         return invalid
 
     def _open_active(self, unflushed: list[LogSegment]) -> None:
@@ -307,7 +305,7 @@ class LogLoader:
                 self._rebuild_producers(active.base_offset)
             self._recover_one(active)
             if not active.size:
-                self.report.segments_scanned -= 1
+                self.report.scanned_nothing()
 
     def _epochs_begin_late(self) -> bool:
         """Whether the checkpoint has been cut at a log start that a crash took back: epochs are cut

@@ -30,7 +30,6 @@ from storage.log.segment_names import (
 )
 from storage.log.segment_reads import SegmentReads
 from storage.log.segment_transactions import SegmentTransactions
-from storage.log.transaction_index import AbortedTxn
 from storage.log_config import LogConfig
 
 
@@ -93,7 +92,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         self._first_timestamp: int | None = None
         self._bytes_since_index = 0
         self._indexed_size = -1
-        self._aborted: list[AbortedTxn] | None = None  # None: look into the file
+        self._forget_aborted()
         self._recent = RecentBatches(base_offset if self.file.size == 0 else self._beyond)
 
     @property
@@ -174,6 +173,13 @@ class LogSegment(SegmentReads, SegmentTransactions):
             if self.file.size:
                 self._first_timestamp = self.header_at(0).max_timestamp
         return -1 if self._first_timestamp is None else self._first_timestamp
+
+    def hand_over(self, multiple: int) -> tuple[int, int]:
+        """(position, size) of what was appended since the last call, up to a `multiple` of bytes,
+        for `storage.log.write_back`."""
+        start = self.handed_over
+        self.handed_over = self.size - self.size % multiple
+        return start, self.handed_over - start
 
     # ---- reading ------------------------------------------------------------------------------
 
@@ -327,7 +333,7 @@ class LogSegment(SegmentReads, SegmentTransactions):
         replace(self.path(INDEX_SUFFIX), self.offset_index.encode(), sync=False)
         replace(self.path(TIME_INDEX_SUFFIX), self.time_index.encode(), sync=False)
         self._indexed_size = self.file.size
-        self._indexes_unsynced = True
+        self._indexes_written()
         return True
 
     def become_inactive(self) -> None:
@@ -350,4 +356,4 @@ class LogSegment(SegmentReads, SegmentTransactions):
         """See `SegmentFiles`; what was read of the transaction index goes, too."""
         super().release_handles()
         if self._aborted:
-            self._aborted = None
+            self._forget_aborted()

@@ -70,15 +70,10 @@ def decode_snapshot(data: bytes) -> list[ProducerStateEntry] | None:
 
 def _entry(fields: tuple[int, ...]) -> ProducerStateEntry:
     producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, txn_first = fields
-    entry = ProducerStateEntry(producer_id)
-    entry.producer_epoch = epoch
-    entry.coordinator_epoch = coordinator_epoch
-    entry.last_timestamp = timestamp
-    entry.last_sequence = sequence
-    entry.current_txn_first_offset = None if txn_first < 0 else txn_first
-    if offset >= 0:
-        entry.batches.append(BatchMetadata(sequence, offset, delta, timestamp))
-    return entry
+    last = BatchMetadata(sequence, offset, delta, timestamp)
+    return ProducerStateEntry.of_snapshot(
+        producer_id, epoch, last, timestamp, coordinator_epoch, txn_first
+    )
 
 
 class ProducerSnapshots:

@@ -74,6 +74,27 @@ class ProducerStateEntry:
         self.current_txn_first_offset: int | None = None
         self.batches: deque[BatchMetadata] = deque(maxlen=BATCHES_PER_PRODUCER)
 
+    @classmethod
+    def of_snapshot(
+        cls,
+        producer_id: int,
+        producer_epoch: int,
+        last: BatchMetadata,
+        last_timestamp: int,
+        coordinator_epoch: int,
+        txn_first_offset: int,
+    ) -> ProducerStateEntry:
+        """As `storage.log.producer_snapshot` keeps it; -1 is an offset that there is not."""
+        entry = cls(producer_id)
+        entry.producer_epoch = producer_epoch
+        entry.coordinator_epoch = coordinator_epoch
+        entry.last_timestamp = last_timestamp
+        entry.last_sequence = last.last_sequence
+        entry.current_txn_first_offset = None if txn_first_offset < 0 else txn_first_offset
+        if last.last_offset >= 0:
+            entry.batches.append(last)
+        return entry
+
     @property
     def last_offset(self) -> int:
         """The offset of its last record, or -1."""

@@ -44,6 +44,12 @@ class SegmentFiles:
         else:
             self.file = self.filesystem.open(path, create=create)
 
+    def _indexes_written(self) -> None:
+        self._indexes_unsynced = True
+
+    def _transactions_written(self) -> None:
+        self._transactions_unsynced = True
+
     def path(self, suffix: str) -> str:
         """Where the file of this segment with `suffix` lies."""
         return segment_path(self.directory, self.base_offset, suffix)
@@ -83,7 +89,7 @@ class SegmentFiles:
         self.release_closed()
         file = self.file
         if type(file) is ClosedFile:
-            file.path = self.path(LOG_SUFFIX)
+            file.moved(self.path(LOG_SUFFIX))
 
     def let_go(self) -> None:
         """The log takes and gives nothing any more: descriptors are left to slices in flight."""

@@ -17,12 +17,12 @@ from storage.log.transaction_index import AbortedTxn, decode_transactions, encod
 
 
 class SegmentTransactions(SegmentFiles):
-    """See the module."""
+    """The transaction index of one segment, and what was read of it."""
 
     __slots__ = ("_aborted",)
 
-    _aborted: list[AbortedTxn] | None
-    """None: look into the file."""
+    def _forget_aborted(self) -> None:
+        self._aborted: list[AbortedTxn] | None = None  # look into the file
 
     def marker_at(self, position: int, header: RecordBatchHeader) -> EndTransactionMarker | None:
         """What the control batch at `position` says of a producer's transaction, if anything.
@@ -88,7 +88,7 @@ class SegmentTransactions(SegmentFiles):
         finally:
             file.close()
         known.append(transaction)
-        self._transactions_unsynced = True
+        self._transactions_written()
 
     def set_aborted(self, transactions: list[AbortedTxn]) -> None:
         """Write the transaction index anew; without any there is no file."""
@@ -96,7 +96,7 @@ class SegmentTransactions(SegmentFiles):
         if transactions:
             data = encode_transactions(transactions)
             self.filesystem.replace_atomically(path, data, sync=False)
-            self._transactions_unsynced = True
+            self._transactions_written()
         else:
             self.filesystem.remove(path)
         self._aborted = transactions

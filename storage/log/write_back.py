@@ -46,9 +46,7 @@ class WriteBack:
     def _next(self, blocking: Blocking) -> None:
         segment = next(iter(self._waiting))
         failed = self._waiting.pop(segment)
-        start = segment.handed_over
-        segment.handed_over = segment.size - segment.size % TAIL_BYTES
-        size = segment.handed_over - start
+        start, size = segment.hand_over(TAIL_BYTES)
         file = segment.open_file
         if file is None or size <= 0:  # rolled, and flushed by that; or truncated since
             self._done(blocking, failed, None)

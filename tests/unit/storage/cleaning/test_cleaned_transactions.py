@@ -31,11 +31,11 @@ def test_an_aborted_transaction_goes_and_its_marker_after_it() -> None:
     assert first.is_aborted(header(10)) and first.is_aborted(header(12))
     assert not first.is_aborted(header(13, producer=8))
     assert not first.is_over(header(20, control=True), ABORT)
-    assert first.kept == [ABORTED]
+    assert first.take_kept() == [ABORTED]
     assert not first.is_aborted(header(21)), "the next one of the producer"
     second = CleanedTransactions([ABORTED])
     assert second.is_over(header(20, control=True), ABORT)
-    assert second.kept == []
+    assert second.take_kept() == []
 
 
 def test_a_commit_marker_stays_as_long_as_there_is_a_batch_before_it() -> None:
