@@ -28,7 +28,7 @@ from bench.wire import (
     produce_one,
     replay,
 )
-from protocol.message_codec import encode_request
+from protocol.frames.message_codec import encode_request
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

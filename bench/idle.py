@@ -16,7 +16,7 @@ from statistics import median
 from bench.peers import Peer
 from bench.scenario import LARGER, SMALLER, Done, Figure, Scenario, latencies, steady
 from bench.wire import Wire, create_topic, produce_frame, produce_one, replay
-from protocol.message_codec import encode_request
+from protocol.frames.message_codec import encode_request
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic

@@ -11,7 +11,7 @@ import time
 from struct import Struct
 
 from bench.wire import FETCH_VERSION, PRODUCE_VERSION, Wire
-from protocol.message_codec import encode_request
+from protocol.frames.message_codec import encode_request
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch

@@ -10,7 +10,7 @@ from typing import Any
 from bench.replayer import Target, replay_targets
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.message_codec import decode_response, encode_request
+from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,

@@ -18,7 +18,7 @@ from typing import Any
 from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
-from protocol.message_codec import (
+from protocol.frames.message_codec import (
     decode,
     decode_response,
     encode_request,

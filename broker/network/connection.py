@@ -26,7 +26,7 @@ from broker.network.request_channel import (
 from broker.network.request_memory import RequestMemory
 from broker.requests.context import Answer, Expected
 from protocol.errors import ProtocolError
-from protocol.framing import FrameReader
+from protocol.frames.framing import FrameReader
 from storage.ports import Blocking
 
 _log = logging.getLogger(f"ottla.{__name__}")

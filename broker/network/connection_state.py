@@ -33,7 +33,7 @@ from enum import Enum, IntEnum, auto
 from typing import Protocol, TypeAlias
 
 from broker.network.request_channel import ResponseParts
-from protocol.framing import FrameReader
+from protocol.frames.framing import FrameReader
 
 FRAMES_PER_TURN = 16
 """Requests of one connection handled before others have their turn."""

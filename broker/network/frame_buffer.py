@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import mmap
 
-from protocol.frame_memory import Buffer
+from protocol.frames.frame_memory import Buffer
 
 _OWN_PAGES_FROM = 256 * 1024
 

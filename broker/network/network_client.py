@@ -22,8 +22,8 @@ from typing import Any, cast
 from broker.purgatory.deadlines import DeadlineQueue, Deadlines
 from broker.scheduler import LoopScheduler
 from protocol.errors import ProtocolError
-from protocol.framing import FrameReader
-from protocol.message_codec import answer_to, decode_answer, encode_request
+from protocol.frames.framing import FrameReader
+from protocol.frames.message_codec import answer_to, decode_answer, encode_request
 from storage.ports import Answered, ChannelFailure
 
 _log = logging.getLogger(f"ottla.{__name__}")

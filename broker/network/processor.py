@@ -30,8 +30,8 @@ from broker.network.deadline_wheel import DeadlineWheel
 from broker.network.frame_buffer import frame_buffer
 from broker.network.request_channel import ConnectionContext, RequestChannel
 from broker.network.request_memory import ForBrokers, RequestMemory
-from protocol.frame_memory import Memory
-from protocol.framing import FrameReader
+from protocol.frames.frame_memory import Memory
+from protocol.frames.framing import FrameReader
 from storage.ports import Blocking
 
 _log = logging.getLogger(f"ottla.{__name__}")

@@ -20,7 +20,7 @@ from broker.network.file_send import Bytes
 from broker.network.file_slice import FileSlice
 from broker.requests.context import ANONYMOUS, UNKNOWN_SOFTWARE, Answer, Expected, Later
 from protocol.errors import ProtocolError
-from protocol.frame_memory import UNCOUNTED, Memory
+from protocol.frames.frame_memory import UNCOUNTED, Memory
 
 ResponseParts = Bytes | Sequence[Bytes | FileSlice]
 """A whole response as it goes on the wire, its int32 size first: one piece, or parts in order.
@@ -103,8 +103,8 @@ class Responder:
 
 Handle = Callable[[ConnectionContext, memoryview, Responder], None]
 """Handles one frame, answering through the responder. The frame is good during the call only; for
-longer where its buffer has more than `protocol.framing.KEPT_BYTES`. May raise ProtocolError: the
-connection is closed."""
+longer where its buffer has more than `protocol.frames.framing.KEPT_BYTES`. May raise ProtocolError:
+the connection is closed."""
 
 
 HandleAtOnce = Callable[[ConnectionContext, memoryview, Later], Answer | None]

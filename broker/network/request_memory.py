@@ -1,7 +1,7 @@
 """How many bytes requests may hold: those that are being received, that wait, or that are handled.
 
-Owns: the count, and who waits for room in it. Never: a buffer (`protocol.framing` has them), or
-the question whether a peer is too slow (`processor`).
+Owns: the count, and who waits for room in it. Never: a buffer (`protocol.frames.framing` has them),
+or the question whether a peer is too slow (`processor`).
 
 A frame that does not come whole claims its whole size before a buffer is made for it, so what has
 begun can always be finished, and no two halves wait for each other. Who gets no room is not read
@@ -26,7 +26,7 @@ _SMALL_SHARE = 8
 
 
 class RequestMemory:
-    """See the module, and `protocol.framing.Memory`. All calls on the loop's thread."""
+    """See the module, and `protocol.frames.framing.Memory`. All calls on the loop's thread."""
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ from broker.network.request_channel import (
 )
 from broker.network.request_memory import RequestMemory
 from broker.scheduler import BlockingPool
-from protocol.framing import SCRATCH_BYTES, SIZE_BYTES
+from protocol.frames.framing import SCRATCH_BYTES, SIZE_BYTES
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -25,7 +25,7 @@ from controller.controller_node import ControllerNode
 from controller.metadata.image import MetadataImage
 from controller.storage_format import LogDirectories, read_bootstrap
 from protocol.api_keys import ApiKey
-from protocol.frame_memory import Allocate
+from protocol.frames.frame_memory import Allocate
 from storage.cleaning.cleaner_ports import CleanerRunner
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import Filesystem

@@ -14,6 +14,7 @@ from broker.replication.fetch_session import INITIAL_EPOCH, LAST_EPOCH, NO_SESSI
 from broker.replication.fetcher_settings import FetcherSettings
 from broker.replication.followed_partition import FetchKey, Position
 from protocol.errors import ErrorCode
+from protocol.frames.replica_fetch_codec import ReplicaFetchOne, ReplicaFetchRequest
 from protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -21,7 +22,6 @@ from protocol.messages.fetch import (
     ForgottenTopic,
     ReplicaState,
 )
-from protocol.replica_fetch_codec import ReplicaFetchOne, ReplicaFetchRequest
 
 Wanted = Callable[[FetchKey], Position | None]
 """The position from which a partition is to be fetched; None where it is not."""

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.frame_shape import Shape, Values
+from protocol.frames.frame_shape import Shape, Values
 
 Respond = Callable[[Any], None]
 Answer = bytes | list[Any]

@@ -3,7 +3,7 @@
 A client that sends a record a request, or reads on, sends the same bytes again and again but for a
 few numbers. When the general way of an API has answered the first request of such a kind, the API
 may say how the next ones are answered (`Api.prepare`); they are taken apart by their shape
-(`protocol.frame_shape`) and answered with no messages in between.
+(`protocol.frames.frame_shape`) and answered with no messages in between.
 
 Nobody profits from what another one may do. The key is who asks (`identity_of`: all that
 permissions and quotas judge by), then the shape and its fixed bytes. An entry carries the epoch of
@@ -25,7 +25,7 @@ from struct import Struct
 
 from broker.requests.admission import Admission
 from broker.requests.context import Asker, PreparedRequest, RequestMetrics
-from protocol.frame_shape import Fixed, Shape, Values
+from protocol.frames.frame_shape import Fixed, Shape, Values
 
 ENTRY_BYTES = 1536
 """What an entry takes, beside its fixed bytes: about that much."""

@@ -34,8 +34,8 @@ from broker.requests.context import (
 from broker.requests.prepared import Entry, Kind, PreparedRequests, identity_of, kind_of
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
-from protocol.framing import SIZE_BYTES
-from protocol.message_codec import (
+from protocol.frames.framing import SIZE_BYTES
+from protocol.frames.message_codec import (
     decode,
     read_request_header,
     response_parts,

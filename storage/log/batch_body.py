@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from protocol.compression import DecompressionLimit, unpack_into
-from protocol.frame_memory import Allocate, Buffer
+from protocol.frames.frame_memory import Allocate, Buffer
 from protocol.record_batch import HEADER_SIZE, RecordBatchHeader
 from protocol.records import UNPACKED_LIMIT_BYTES
 from storage.log.sliced_work import Job, Steps

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from protocol.frame_memory import Allocate
+from protocol.frames.frame_memory import Allocate
 from storage.filesystem import Filesystem
 from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import LogDirFailureChannel

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from struct import Struct
 
 from protocol.errors import ErrorCode
-from protocol.frame_memory import Allocate
+from protocol.frames.frame_memory import Allocate
 from protocol.record_batch import (
     ATTRIBUTES_OFFSET,
     CRC_OFFSET,

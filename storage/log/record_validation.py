@@ -18,7 +18,7 @@ from struct import Struct
 
 from protocol.compression import Codec, compress
 from protocol.errors import ErrorCode
-from protocol.frame_memory import Allocate
+from protocol.frames.frame_memory import Allocate
 from protocol.record_batch import (
     CRC_OFFSET,
     CURRENT_MAGIC,

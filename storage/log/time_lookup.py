@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from protocol.frame_memory import Allocate
+from protocol.frames.frame_memory import Allocate
 from protocol.record_batch import RecordBatchHeader, read_header
 from protocol.record_scan import scan_records
 from storage.log.batch_body import BatchBody

@@ -16,7 +16,7 @@ from typing import Any
 from protocol.api_keys import ApiKey
 from protocol.control_records import ControlRecordType, read_transaction_marker
 from protocol.errors import ErrorCode
-from protocol.message_codec import decode_response, encode_request
+from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumRequestPartitionData,

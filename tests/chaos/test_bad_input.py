@@ -19,7 +19,7 @@ import pytest
 from ottla.testing.broker_process import BrokerProcess
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ProtocolError
-from protocol.message_codec import decode, decode_response
+from protocol.frames.message_codec import decode, decode_response
 from tests.chaos.conftest import PARTIAL_FRAME_TIMEOUT_MS
 from tests.chaos.witness import Hostile, Witness, ask, frame, request_head, served_versions
 from tests.golden.traffic import TRAFFIC, mutation

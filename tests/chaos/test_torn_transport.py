@@ -13,7 +13,7 @@ import pytest
 
 from ottla.testing.broker_process import BrokerProcess
 from protocol.api_keys import ApiKey
-from protocol.message_codec import decode_response, encode_request
+from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest
 from protocol.records import Record, build_batch

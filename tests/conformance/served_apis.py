@@ -12,7 +12,7 @@ from pathlib import Path
 
 from broker.node.controller_server import ControllerServer
 from protocol.api_keys import ApiKey
-from protocol.message_codec import decode_response, encode_request
+from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tests.clients.wire_client import WireClient
 from tests.tools.apache_kafka import HOST, ApacheKafka

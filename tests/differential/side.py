@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from protocol.errors import ErrorCode, ProtocolError
-from protocol.message_codec import answer_to, decode_answer
+from protocol.frames.message_codec import answer_to, decode_answer
 from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.describe_transactions import DescribeTransactionsRequest
 from protocol.messages.list_offsets import (

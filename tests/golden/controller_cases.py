@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from protocol.api_keys import ApiKey
+from protocol.frames.message_codec import decode_response, encode_request
 from protocol.message import as_dict
-from protocol.message_codec import decode_response, encode_request
 from protocol.messages.alter_configs import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs import AlterConfigsRequest
 from protocol.messages.alter_configs import AlterConfigsResource as ReplacedResource

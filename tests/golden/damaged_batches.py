@@ -18,7 +18,7 @@ from typing import Any
 from protocol.api_keys import ApiKey, messages_of
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
-from protocol.message_codec import decode_response, encode_request
+from protocol.frames.message_codec import decode_response, encode_request
 from protocol.record_batch import crc_of
 from protocol.records import Record, build_batch
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from protocol.api_keys import ApiKey, messages_of
 from protocol.compression import Codec
-from protocol.message_codec import decode, read_client_id, read_request_head
+from protocol.frames.message_codec import decode, read_client_id, read_request_head
 from protocol.record_batch import read_header
 from tests.golden.recording_proxy import RecordingProxy
 from tests.tools.apache_kafka import ApacheKafka, free_port

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 
-from protocol.framing import FrameReader
+from protocol.frames.framing import FrameReader
 
 FRAME_LIMIT_BYTES = 100 * 1024 * 1024
 KEPT_LIMIT_BYTES = 6_000

@@ -8,7 +8,7 @@ import pytest
 
 from protocol.api_keys import ApiKey
 from protocol.compression import Codec
-from protocol.message_codec import decode_response
+from protocol.frames.message_codec import decode_response
 from protocol.record_batch import crc_is_valid, iterate_batches, produced_batch_fault, read_header
 from protocol.records import build_batch, iterate_records
 from tests.golden.record import HEADERS, VALUES

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from protocol.api_keys import ApiKey, messages_of
-from protocol.message_codec import (
+from protocol.frames.message_codec import (
     decode,
     decode_response,
     encode_request,

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from protocol.api_keys import ApiKey, messages_of
-from protocol.message_codec import (
+from protocol.frames.message_codec import (
     decode,
     decode_response,
     encode_request,

@@ -1,9 +1,9 @@
 """The network between clients and brokers, in virtual time: frames, delays, and what goes wrong.
 
-A client's `SimConnection` carries whole requests, encoded by `protocol.message_codec`, to the
-broker's end (`sim_server_end.py`). Each way keeps order and delays what it carries; links can be
-cut (`sim_links.py`). A connection can be cut (what is on its way arrives, late, or does not), or go
-dumb: requests arrive, answers are lost, and the client finds out by its time-out. A client that
+A client's `SimConnection` carries whole requests, encoded by `protocol.frames.message_codec`, to
+the broker's end (`sim_server_end.py`). Each way keeps order and delays what it carries; links can
+be cut (`sim_links.py`). A connection can be cut (what is on its way arrives, late, or does not), or
+go dumb: requests arrive, answers are lost, and the client finds out by its time-out. A client that
 gave up comes back on another connection while its old requests may still be on their way: so the
 same request can arrive twice, late and out of order.
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from protocol.api_keys import ApiKey
-from protocol.message_codec import decode_response, encode_request
+from protocol.frames.message_codec import decode_response, encode_request
 from tests.simulation.sim_links import Links, Wire
 from tests.simulation.sim_scheduler import SimScheduler, SimTimer
 from tests.simulation.sim_server_end import Ends, Server, ServerEnd

@@ -12,7 +12,7 @@ import zlib
 from typing import Any
 
 from protocol.api_keys import ApiKey
-from protocol.message_codec import answer_to, decode_answer, encode_request
+from protocol.frames.message_codec import answer_to, decode_answer, encode_request
 from protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from storage.log.producer_state import EPOCH_BUMP_VERSION
 from storage.ports import Answered, ChannelFailure

@@ -33,7 +33,7 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.fetch_codec import TOPIC_IDS_FROM, fetch_shape
+from protocol.frames.fetch_codec import TOPIC_IDS_FROM, fetch_shape
 from protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,

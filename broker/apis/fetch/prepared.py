@@ -19,8 +19,8 @@ from broker.replication.partition import Partition
 from broker.replication.partition_reads import READ_COMMITTED
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Answer, Later
-from protocol.fetch_codec import TOPIC_IDS_FROM, FetchReply
-from protocol.frame_shape import Shape, Values
+from protocol.frames.fetch_codec import TOPIC_IDS_FROM, FetchReply
+from protocol.frames.frame_shape import Shape, Values
 from protocol.messages.fetch import FetchRequest, FetchResponse
 from storage.log.file_records import FileRecords
 

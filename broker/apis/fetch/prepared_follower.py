@@ -21,9 +21,9 @@ from broker.replication.partition import Partition
 from broker.replication.partition_reads import PartitionRead
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Answer, Later, RequestContext
-from protocol.fetch_codec import FetchReply
-from protocol.frame_shape import Shape, Values
-from protocol.message_codec import encode_response
+from protocol.frames.fetch_codec import FetchReply
+from protocol.frames.frame_shape import Shape, Values
+from protocol.frames.message_codec import encode_response
 from protocol.messages.fetch import FetchRequest, FetchResponse
 
 

@@ -23,7 +23,7 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.replication.replica_selector import NO_PREFERENCE, rack_aware
 from broker.requests.context import RequestContext
 from protocol.errors import ErrorCode
-from protocol.fetch_codec import TOPIC_IDS_FROM
+from protocol.frames.fetch_codec import TOPIC_IDS_FROM
 from protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,

@@ -19,10 +19,10 @@ from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Answer, Later
 from protocol.errors import ErrorCode
-from protocol.frame_shape import RecordsShape, Reply, Values
-from protocol.framing import SIZE_BYTES
+from protocol.frames.frame_shape import RecordsShape, Reply, Values
+from protocol.frames.framing import SIZE_BYTES
+from protocol.frames.produce_codec import produce_reply, produce_shape
 from protocol.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse
-from protocol.produce_codec import produce_reply, produce_shape
 
 _ALL_REPLICAS = -1
 _NOBODY = 0

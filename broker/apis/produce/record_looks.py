@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
-from protocol.framing import KEPT_BYTES
+from protocol.frames.framing import KEPT_BYTES
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from storage.log.log_validator import Look, LookedAt
 from storage.log.sliced_work import LOOKS_AT_ONCE, Steps, first_slice
@@ -82,7 +82,7 @@ def _all_of(looks: Iterator[tuple[PartitionProduceData, Look]]) -> Steps[Looked]
 
 def keep_records(request: ProduceRequest) -> None:
     """Copy the records: they lie in a buffer that is used for the next request. A large one is not
-    (`protocol.framing`), and to copy it would take long."""
+    (`protocol.frames.framing`), and to copy it would take long."""
     for topic in request.topic_data:
         for data in topic.partition_data:
             if isinstance(data.records, memoryview):

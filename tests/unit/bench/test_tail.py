@@ -6,7 +6,7 @@ import pytest
 
 from bench.tail import next_offset, records_span
 from bench.wire import FETCH_VERSION
-from protocol.message_codec import encode_response
+from protocol.frames.message_codec import encode_response
 from protocol.messages.fetch import (
     AbortedTransaction,
     FetchableTopicResponse,

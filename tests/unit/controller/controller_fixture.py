@@ -21,7 +21,7 @@ from controller.storage_format import (
     read_directories,
 )
 from protocol.api_keys import ApiKey
-from protocol.message_codec import decode_response, encode_response
+from protocol.frames.message_codec import decode_response, encode_response
 from protocol.messages import metadata_records as m
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener

@@ -17,7 +17,7 @@ import pytest
 
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ProtocolError
-from protocol.message_codec import decode, decode_response, read_client_id, read_request_head
+from protocol.frames.message_codec import decode, decode_response, read_client_id, read_request_head
 from tests.golden.traffic import ANSWERS, TRAFFIC, mutation
 from tests.messages.length_fields import LengthField, lies, recorded
 from tests.messages.message_values import Case, case, cases

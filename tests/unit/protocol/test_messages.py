@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from protocol.errors import ProtocolError
+from protocol.frames.message_codec import decode
 from protocol.message import as_dict
-from protocol.message_codec import decode
 from protocol.primitives import MessageBuffer, uvarint
 from tests.messages.message_lengths import plain_encoding, wrong_lengths
 from tests.messages.message_values import INTEGERS, KINDS, Case, Struct, case, cases

@@ -14,7 +14,7 @@ from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 from controller.metadata.records import MetadataRecord
 from protocol.api_keys import ApiKey
-from protocol.message_codec import decode, decode_response, encode_response
+from protocol.frames.message_codec import decode, decode_response, encode_response
 from protocol.messages.metadata_records import (
     BrokerEndpoint,
     BrokerRegistrationChangeRecord,

@@ -23,8 +23,8 @@ from typing import Any
 
 from broker.network.connection_state import CLOSING, ConnectionCore, Step
 from protocol.errors import ProtocolError
-from protocol.frame_memory import UNCOUNTED, Memory
-from protocol.framing import FrameReader
+from protocol.frames.frame_memory import UNCOUNTED, Memory
+from protocol.frames.framing import FrameReader
 from tests.unit.broker.network.conftest import framed
 
 _TOKEN = re.compile(r"(?P<name>\w+)(\*(?P<size>\d+))?(\[(?P<start>\d*):(?P<end>\d*)\])?")

@@ -6,7 +6,7 @@ import pytest
 
 from broker.network.connection_state import INCOMPLETE_PROGRESS_BYTES
 from broker.network.request_memory import RequestMemory
-from protocol.framing import KEPT_BYTES
+from protocol.frames.framing import KEPT_BYTES
 from tests.unit.broker.network.conversation import SCRATCH_BYTES, Conversation
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker.network.network_client import NetworkClient, SocketChannel
-from protocol.message_codec import encode_response
+from protocol.frames.message_codec import encode_response
 from protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,

@@ -7,7 +7,7 @@ from broker.node.controller_server import ControllerServer
 from controller.requests.controller_apis import API_KEYS, FORWARDED_KEYS
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.errors import ErrorCode
-from protocol.message_codec import decode_response, encode_request
+from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.describe_quorum import (

@@ -24,7 +24,7 @@ from broker.process.server import (
     raise_descriptor_limit,
 )
 from protocol.api_keys import ApiKey
-from protocol.message_codec import decode_response, encode_request
+from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic

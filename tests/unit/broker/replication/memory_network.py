@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker.requests.context import RequestContext
 from protocol.api_keys import ApiKey
-from protocol.message_codec import answer_to
+from protocol.frames.message_codec import answer_to
 from storage.ports import Answered, ChannelFailure
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.broker.replication.on_the_wire import answer_as_read, as_read

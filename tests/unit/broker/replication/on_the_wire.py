@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from protocol.api_keys import ApiKey, messages_of
-from protocol.message_codec import (
+from protocol.frames.message_codec import (
     decode,
     decode_answer,
     encode_request,

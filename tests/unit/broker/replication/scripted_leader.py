@@ -9,7 +9,7 @@ from broker.replication.fetcher_settings import FetcherSettings
 from broker.replication.partition import Partition
 from broker.replication.replica_fetcher import ReplicaFetcher
 from protocol.errors import ErrorCode
-from protocol.message_codec import answer_to
+from protocol.frames.message_codec import answer_to
 from protocol.messages.fetch import (
     EpochEndOffset,
     FetchableTopicResponse,

@@ -8,8 +8,8 @@ from broker.replication.fetch_session import LAST_EPOCH
 from broker.replication.fetch_session_handler import FetchSessionHandler
 from broker.replication.followed_partition import FetchKey, Position
 from protocol.errors import ErrorCode
+from protocol.frames.replica_fetch_codec import ReplicaFetchOne
 from protocol.messages.fetch import FetchPartition, FetchRequest
-from protocol.replica_fetch_codec import ReplicaFetchOne
 from tests.unit.broker.replication.scripted_leader import as_fetch, settings_for
 
 A, B = b"a" * 16, b"b" * 16

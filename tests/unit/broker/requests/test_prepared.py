@@ -10,7 +10,7 @@ import pytest
 from broker.requests.admission import Admission
 from broker.requests.context import RequestMetrics
 from broker.requests.prepared import ENTRY_BYTES, PreparedRequests, identity_of, kind_of
-from protocol.frame_shape import Shape, Values, client_id_hole
+from protocol.frames.frame_shape import Shape, Values, client_id_hole
 from tests.unit.broker.fake_connection import Connection
 
 

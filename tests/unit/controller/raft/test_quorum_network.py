@@ -11,7 +11,7 @@ from controller.raft.quorum_network import BACKOFF_MAX_MS, QuorumNetwork
 from controller.settings import ControllerSettings
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.message_codec import decode_response, encode_response
+from protocol.frames.message_codec import decode_response, encode_response
 from protocol.messages import fetch as fetching
 from protocol.messages import vote as voting
 from storage.ports import Answered, ChannelFailure

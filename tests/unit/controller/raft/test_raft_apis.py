@@ -10,7 +10,7 @@ import pytest
 from controller.raft.raft_fetches import MAX_WAITING
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.message_codec import (
+from protocol.frames.message_codec import (
     decode,
     decode_response,
     encode_request,

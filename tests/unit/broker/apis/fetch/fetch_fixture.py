@@ -9,7 +9,7 @@ from typing import Any
 from broker.apis.fetch.api import FetchApi
 from broker.requests.request_handler import RequestHandler
 from protocol.api_keys import ApiKey
-from protocol.message_codec import decode_response
+from protocol.frames.message_codec import decode_response
 from protocol.messages.fetch import FetchResponse
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas

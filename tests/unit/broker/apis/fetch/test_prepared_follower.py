@@ -15,7 +15,7 @@ from broker.replication.replication_quota import LEADER_REPLICAS
 from controller.metadata.image import ResourceType
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.message_codec import decode_response, encode_request
+from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,

@@ -11,7 +11,7 @@ from broker.requests.context import Expected
 from broker.requests.request_handler import RequestHandler
 from broker.verification.append_verification import AppendVerification
 from protocol.errors import ProtocolError
-from protocol.message_codec import encode_request
+from protocol.frames.message_codec import encode_request
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of

@@ -9,7 +9,7 @@ import pytest
 
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
-from protocol.framing import KEPT_BYTES
+from protocol.frames.framing import KEPT_BYTES
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import read_header
 from protocol.records import Record, build_batch

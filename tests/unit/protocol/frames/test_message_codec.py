@@ -4,7 +4,7 @@ import pytest
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError
-from protocol.message_codec import (
+from protocol.frames.message_codec import (
     decode,
     decode_response,
     encode_request,

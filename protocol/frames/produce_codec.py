@@ -7,8 +7,8 @@ answers differ in the correlation id and in what was appended. Never does I/O.
 
 from __future__ import annotations
 
-from protocol.frame_shape import RecordsShape, Reply, client_id_hole
-from protocol.message_codec import encode_response
+from protocol.frames.frame_shape import RecordsShape, Reply, client_id_hole
+from protocol.frames.message_codec import encode_response
 from protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from protocol.frame_memory import UNCOUNTED
+from protocol.frames.frame_memory import UNCOUNTED
 
 
 def test_whoever_is_trusted_has_what_is_asked_for() -> None:

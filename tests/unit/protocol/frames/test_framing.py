@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from protocol.errors import ProtocolError
-from protocol.framing import KEPT_BYTES, FrameReader
+from protocol.frames.framing import KEPT_BYTES, FrameReader
 
 LIMIT = 1_000_000
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from struct import Struct
 
-from protocol.frame_shape import Reply, Shape, client_id_hole
-from protocol.message_codec import encode_request, encode_response
+from protocol.frames.frame_shape import Reply, Shape, client_id_hole
+from protocol.frames.message_codec import encode_request, encode_response
 from protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,

@@ -8,7 +8,12 @@ import itertools
 import pytest
 
 from protocol.errors import ProtocolError
-from protocol.message_codec import decode, encode_request
+from protocol.frames.message_codec import decode, encode_request
+from protocol.frames.replica_fetch_codec import (
+    OneFetched,
+    ReplicaFetchOne,
+    ReplicaFetchResponse,
+)
 from protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -22,11 +27,6 @@ from protocol.messages.fetch import (
     ReplicaState,
 )
 from protocol.primitives import MessageBuffer
-from protocol.replica_fetch_codec import (
-    OneFetched,
-    ReplicaFetchOne,
-    ReplicaFetchResponse,
-)
 
 VERSIONS = range(4, 19)
 SHORT = range(15, 19)

@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from struct import Struct
 
 from protocol.errors import ProtocolError
-from protocol.frame_memory import UNCOUNTED, Allocate, Buffer, Memory
+from protocol.frames.frame_memory import UNCOUNTED, Allocate, Buffer, Memory
 
 SCRATCH_BYTES = 128 * 1024
 """A good size for a scratch buffer: a socket's default receive buffer fits."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.message_codec import encode_request, encode_response
+from protocol.frames.message_codec import encode_request, encode_response
+from protocol.frames.produce_codec import produce_reply, produce_shape
 from protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -13,7 +14,6 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from protocol.produce_codec import produce_reply, produce_shape
 
 TOPIC_ID = bytes(range(16))
 VERSIONS = range(7, 14)

@@ -7,7 +7,7 @@ a kind of request are, and takes a frame apart into its fixed bytes and what is 
 the same shape and the same fixed bytes are the same request, but for those values.
 
 Owns nothing. Never does I/O. The generated classes stay the definition of all messages; what knows
-a message (`protocol.produce_codec`, `protocol.fetch_codec`) says where its holes are.
+a message (`protocol.frames.produce_codec`, `protocol.frames.fetch_codec`) says where its holes are.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.fetch_codec import FetchReply, fetch_shape
-from protocol.frame_shape import Shape
-from protocol.message_codec import encode_request, encode_response
+from protocol.frames.fetch_codec import FetchReply, fetch_shape
+from protocol.frames.frame_shape import Shape
+from protocol.frames.message_codec import encode_request, encode_response
 from protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchPartition,

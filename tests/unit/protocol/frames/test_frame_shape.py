@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.frame_shape import RecordsShape, Reply, Shape, client_id_hole
+from protocol.frames.frame_shape import RecordsShape, Reply, Shape, client_id_hole
 from protocol.primitives import uvarint
 
 

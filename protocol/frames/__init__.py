@@ -1,0 +1,1 @@
+"""Frames: their bounds, their memory, and the messages in them."""
