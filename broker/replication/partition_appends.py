@@ -15,7 +15,6 @@ from protocol.errors import ErrorCode
 from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log.log_validator import Look, LookedAt, look_before_append
-from storage.log.plain_append import PreparedAppend
 from storage.log.verification_state import VerificationGuard
 
 
@@ -109,26 +108,6 @@ class PartitionAppends(PartitionReads):
             counts.messages_in += end - first
             counts.bytes_in += len(records)
         return first
-
-    def prepare_plain(self, records: memoryview) -> PreparedAppend | None:
-        """What appends the plain batch that will lie in `records`, if there are no other replicas;
-        `settle` follows when it has."""
-        if self.is_internal or not self._alone:
-            return None
-        return self.log.prepare_plain(records, self.leader_epoch)
-
-    def settle(self, prepared: PreparedAppend, size: int) -> None:
-        """It has appended a batch of `size` bytes, or has failed to."""
-        log = self.log
-        first = log.log_end_offset
-        prepared.settle()
-        end = log.log_end_offset
-        if end > first:
-            log.high_watermark = end
-            counts = self.counts
-            counts.total_produce_requests += 1
-            counts.messages_in += end - first
-            counts.bytes_in += size
 
     def append_end_txn_marker(
         self, marker: TransactionMarkerRequest, now_ms: int

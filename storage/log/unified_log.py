@@ -37,7 +37,7 @@ from storage.log.log_loader import LogLoader
 from storage.log.log_segment import LogSegment
 from storage.log.log_segments import LogSegments
 from storage.log.log_validator import LookedAt, may_take_unseen, validate
-from storage.log.plain_append import PlainAppend
+from storage.log.plain_append import COPIED, TRANSACTIONAL, PlainAppend
 from storage.log.producer_rebuild import rebuild_producers
 from storage.log.producer_state import BatchMetadata, ProducerStateEntry
 from storage.log.recovery_report import RecoveryReport
@@ -206,9 +206,12 @@ class UnifiedLog(PlainAppend):
         self._timestamp_max = now_ms + self._after_max_ms
         # What a coordinator builds is looked at by nobody, though its topic is compacted.
         own = origin is AppendOrigin.COORDINATOR and not self._counts_messages
-        first = self.append_plain(records, leader_epoch, transactional=True, own=own)
+        first = self.append_plain(records, leader_epoch, TRANSACTIONAL, own)
         if first < 0:
             return self._append_checked(records, leader_epoch, now_ms, origin, guard, looked_at)
+        return self._appended_plain(first, records)
+
+    def _appended_plain(self, first: int, records: memoryview) -> LogAppendInfo:
         (max_timestamp,) = _MAX_TIMESTAMP.unpack_from(records, _MAX_TIMESTAMP_AT)
         last, start = self.log_end_offset - 1, self.log_start_offset
         return LogAppendInfo(first, last, max_timestamp, -1, start, len(records))
@@ -260,9 +263,10 @@ class UnifiedLog(PlainAppend):
         too (KAFKA-18723). Damage and offsets that do not follow the log's end are refused:
         CORRUPT_MESSAGE, or OFFSET_OUT_OF_RANGE with `first_offset` as sent.
         """
-        info = self._append_copy(records, leader_epoch)
-        if info is not None:
-            return info
+        own = not self._counts_messages
+        first = self.append_plain(records, leader_epoch, COPIED, own, copied=True)
+        if first >= 0:
+            return self._appended_plain(first, records)
         if self.offline:
             return self.refused(OFFLINE)
         start, end = self.log_start_offset, self.log_end_offset
@@ -359,12 +363,6 @@ class UnifiedLog(PlainAppend):
         if segment.note(last, max_timestamp, position, size):
             self._index_grew()
         return True
-
-    def settle_plain(self, last: int, max_timestamp: int, position: int, size: int) -> None:
-        """The log knows of one batch that was written at the end of the segment."""
-        self.log_end_offset = last + 1
-        if self._active.note(last, max_timestamp, position, size):
-            self._index_grew()
 
     def _index_grew(self) -> None:
         self._timestamp_max = self.environment.scheduler.wall_ms() + self._after_max_ms

@@ -1,4 +1,4 @@
-"""Who may append to a partition, and what an append counts as, in one go and in two halves."""
+"""Who may append to a partition, and what an append counts as."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
 from protocol.records import Record, build_batch
 from storage.log.log_append_info import LogAppendInfo
@@ -18,15 +17,7 @@ def replicas(tmp_path: Path) -> Replicas:
     return Replicas(str(tmp_path))
 
 
-def in_two_halves(partition: Partition, records: memoryview) -> int:
-    prepared = partition.prepare_plain(records)
-    assert prepared is not None
-    offset = prepared.write()
-    partition.settle(prepared, len(records))
-    return offset
-
-
-def test_in_two_halves_it_is_committed_and_counted_as_in_one(replicas: Replicas) -> None:
+def test_a_plain_batch_is_committed_and_counted(replicas: Replicas) -> None:
     partition = replicas.create("t")
     records = replicas.batch(b"a", b"b")
     size = len(records)
@@ -35,7 +26,7 @@ def test_in_two_halves_it_is_committed_and_counted_as_in_one(replicas: Replicas)
     counts = partition.counts
     before = counts.total_produce_requests, counts.messages_in, counts.bytes_in
     assert partition.append_plain(replicas.batch(b"a", b"b"), 1) == 2
-    assert in_two_halves(partition, replicas.batch(b"a", b"b")) == 4
+    assert partition.append_plain(replicas.batch(b"a", b"b"), 1) == 4
     after = counts.total_produce_requests, counts.messages_in, counts.bytes_in
     assert [now - then for now, then in zip(after, before, strict=True)] == [2, 4, 2 * size]
     assert partition.log.high_watermark == partition.log.log_end_offset == 6
@@ -48,20 +39,9 @@ def test_what_was_not_written_changes_nothing(replicas: Replicas) -> None:
     damaged = replicas.batch(b"b")
     damaged[-1] ^= 1
     before = partition.counts.total_produce_requests
-    assert in_two_halves(partition, damaged) == -1
+    assert partition.append_plain(damaged, 1) == -1
     assert partition.counts.total_produce_requests == before
     assert partition.log.high_watermark == partition.log.log_end_offset == 2
-
-
-def test_nothing_is_prepared_beside_other_replicas_or_where_another_leads(
-    replicas: Replicas,
-) -> None:
-    for name, others in (("led", {}), ("followed", {"leader": 2})):
-        partition = replicas.create(name, replicas=[1, 2], **others)
-        if partition.is_leader:
-            for _ in range(2):
-                replicas.append(name, b"a")
-        assert partition.prepare_plain(replicas.batch(b"b")) is None
 
 
 @pytest.mark.parametrize("policy", ["compact", "delete"])
@@ -74,7 +54,6 @@ def test_an_internal_topic_takes_what_it_is_told_that_it_may(
         now_ms = replicas.scheduler.wall_ms()
         records = memoryview(build_batch([Record(-1, now_ms, b"k", b"v")]))
         assert partition.append_plain(records, 1) == -1
-        assert partition.prepare_plain(records) is None
         return partition.append_as_leader(records, 1, now_ms, internal_allowed=internal_allowed)
 
     for offset in range(3):

@@ -1,4 +1,4 @@
-"""The short way of a copied batch: it leaves the same log as the long one, or does nothing."""
+"""The short way of a batch: it leaves the same log as the long one, or does nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import (
     NOW_MS,
-    bases,
     batch,
     environment,
     offset_by_time,
@@ -56,7 +55,7 @@ def told(info: LogAppendInfo) -> Any:
 
 
 def the_long_way(monkeypatch: pytest.MonkeyPatch, log: UnifiedLog) -> UnifiedLog:
-    monkeypatch.setattr(log, "_append_copy", lambda records, leader_epoch: None)
+    monkeypatch.setattr(log, "append_plain", lambda *_args, **_options: -1)
     return log
 
 
@@ -176,8 +175,14 @@ SENT = st.fixed_dictionaries(
 
 @settings(max_examples=150)
 @given(st.lists(SENT, min_size=1, max_size=12))
-def test_an_append_in_two_halves_leaves_the_same_log(sent: list[dict[str, Any]]) -> None:
-    halves, whole = open_log(config=CONFIG), open_log(config=CONFIG)
+def test_an_append_in_one_go_leaves_the_same_log(sent: list[dict[str, Any]]) -> None:
+    short, long = open_log(config=CONFIG), open_log(config=CONFIG)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        the_long_way(monkeypatch, long)
+        append_both_ways(short, long, sent)
+
+
+def append_both_ways(short: UnifiedLog, long: UnifiedLog, sent: list[dict[str, Any]]) -> None:
     epoch, sequences = 3, {7: 0, 8: 0}
     for one in sent:
         epoch += one["leader_epoch_more"]
@@ -200,45 +205,22 @@ def test_an_append_in_two_halves_leaves_the_same_log(sent: list[dict[str, Any]])
         damaged = {"crc": len(came) - 1, "length": 11, "offset": 7}.get(one["damage"])
         if damaged is not None:
             came[damaged] ^= 1
-        place = memoryview(bytearray(len(came)))
-        prepared = halves.prepare_plain(place, epoch)
-        place[:] = came
-        offset = -1
-        if prepared is not None:
-            offset = prepared.write()
-            prepared.settle()
-        long = told(whole.append_as_leader(memoryview(came[:]), epoch, NOW_MS))
+        place = memoryview(came[:])
+        offset = short.append_plain(place, epoch)
+        checked = told(long.append_as_leader(memoryview(came[:]), epoch, NOW_MS))
         if offset >= 0:
-            assert long[:2] == (ErrorCode.NONE, offset)
+            assert checked[:2] == (ErrorCode.NONE, offset)
         else:
             assert place == came  # nothing was done
-            assert told(halves.append_as_leader(place, epoch, NOW_MS)) == long
-        assert state_of(halves) == state_of(whole)
+            assert told(short.append_as_leader(place, epoch, NOW_MS)) == checked
+        assert state_of(short) == state_of(long)
 
 
-def test_the_first_half_writes_and_the_second_tells_the_log() -> None:
+def test_what_is_declined_for_its_producer_has_its_checksum_looked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     log = open_log()
-    for _ in range(2):
-        log.append_as_leader(batch(b"a"), 0, NOW_MS)
-    place = batch(b"b", b"c")
-    prepared = log.prepare_plain(place, 0)
-    assert prepared is not None
-    written = log.segments.size_bytes
-    assert prepared.write() == 2
-    assert (log.log_end_offset, log.segments.size_bytes) == (2, written + len(place))
-    prepared.settle()
-    assert log.log_end_offset == 4
-    assert bases(log) == [0, 1, 2]
-
-
-def test_what_was_prepared_for_another_end_of_the_log_writes_nothing() -> None:
-    log = open_log()
-    for _ in range(2):
-        log.append_as_leader(batch(b"a"), 0, NOW_MS)
-    prepared = log.prepare_plain(batch(b"late"), 0)
-    assert prepared is not None
-    log.append_as_leader(batch(b"b"), 0, NOW_MS)
-    whole = read_all(log)
-    assert prepared.write() == -1
-    prepared.settle()
-    assert (log.log_end_offset, read_all(log)) == (3, whole)
+    log.append_as_leader(batch(b"a"), 0, NOW_MS)
+    monkeypatch.setattr("storage.log.plain_append.crc32c", None)  # a call of it fails
+    first = batch(b"b", producer_id=7, producer_epoch=0, base_sequence=0)
+    assert log.append_as_leader(first, 0, NOW_MS).first_offset == 1
