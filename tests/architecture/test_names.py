@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.architecture.sources import (
     PACKAGES,
+    PIPELINE,
     ROOT,
     functions,
     relative,
@@ -151,19 +153,49 @@ DOCUMENTS = (
     "CONTRIBUTING.md",
     "bench/README.md",
     "bench/LESSONS.md",
+    "docs/concepts.md",
     "docs/operations.md",
     "docs/performance.md",
     "docs/pipeline.md",
 )
+ENDS = ("", ".py")
+FOLDERS = (*PACKAGES, "ottla", PIPELINE, "tests", "conf", "bench", "docs")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_a_file_that_a_document_names_exists(document: str) -> None:
     text = (ROOT / document).read_text()
-    folders = "|".join((*PACKAGES, "pipeline", "tests", "conf", "bench", r"\.ci"))
-    named = re.findall(rf"`((?:{folders})/[A-Za-z0-9_./-]*)`", text)
+    named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[A-Za-z0-9_./-]*)`", text)
     links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
-    assert named or document != "ARCHITECTURE.md"
     folder = (ROOT / document).parent
     assert [name for name in named if not (ROOT / name).exists()] == []
     assert [name for name in links if not (folder / name).exists()] == []
+
+
+def unknown_modules(text: str) -> Iterator[str]:
+    """Names of modules that lead nowhere.
+
+    `x.py` and `x/` are in the folder that their line has named before, else anywhere; `room/x` is a
+    module or a folder of the broker.
+    """
+    for line in text.splitlines():
+        folder: Path | None = None
+        for name in re.findall(r"`([a-z_0-9]+(?:/[a-z_0-9]+)*(?:\.py|/)?)`", line):
+            if name.split("/")[0] in FOLDERS and "/" in name:
+                folder = ROOT / name if name.endswith("/") else (ROOT / name).parent
+            elif name.endswith((".py", "/")):
+                beside = folder is not None and (folder / name).exists()
+                if not beside and (folder or not any(one.name == name for one in modules())):
+                    yield name
+            elif "/" in name and not any((ROOT / "broker" / f"{name}{e}").exists() for e in ENDS):
+                yield name
+
+
+@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "docs/concepts.md"])
+def test_a_module_that_a_document_names_is_where_it_says(document: str) -> None:
+    assert list(unknown_modules((ROOT / document).read_text())) == []
+
+
+def test_a_name_that_leads_nowhere_is_seen() -> None:
+    text = "`storage/log/unified_log.py`, `gone.py` and `partition.py`\n`apis/gone`, `gone.py`"
+    assert list(unknown_modules(text)) == ["gone.py", "partition.py", "apis/gone", "gone.py"]

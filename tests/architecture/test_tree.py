@@ -15,6 +15,9 @@ MACHINE_PATHS = re.compile("/" + r"(?:work|home|root|Users)/[A-Za-z0-9_.-]+")
 TEXT = (".py", ".md", ".toml", ".json", ".properties", ".txt", ".yml", ".xml", ".java", ".go", "")
 # Facts of Kafka: the place of a program on the machines that it was written for.
 ALLOWED = ("/home/kafka",)
+# What a visitor reads first stays short.
+LINES_MAX = {"README.md": 190, "ARCHITECTURE.md": 200, "bench/LESSONS.md": 80}
+RESULTS_MAX = 8
 
 
 def tracked() -> list[str]:
@@ -52,9 +55,23 @@ def test_the_documents_of_a_repository_are_there() -> None:
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "CHANGELOG.md",
+        "LICENSE",
+        "NOTICE",
         "Makefile",
         "pyproject.toml",
         ".ci/run",
         "conf/server.properties",
     )
     assert [name for name in wanted if not (ROOT / name).exists()] == []
+
+
+def test_the_first_pages_stay_short() -> None:
+    lines = {name: (ROOT / name).read_text().count("\n") for name in LINES_MAX}
+    assert {name: count for name, count in lines.items() if count > LINES_MAX[name]} == {}
+
+
+def test_the_newest_results_of_the_bench_are_kept_and_no_others() -> None:
+    kept = [name for name in tracked() if name.startswith("bench/results/")]
+    assert len(kept) <= RESULTS_MAX, "older runs are in the history"
+    told = (ROOT / "docs" / "performance.md").read_text()
+    assert [name for name in kept if name.removeprefix("bench/") not in told] == []
