@@ -7,12 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from broker.apis.fetch.api import FetchApi
+from broker.requests.context import RequestContext
 from broker.requests.request_handler import RequestHandler
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response
-from protocol.messages.fetch import FetchResponse
+from protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+    PartitionData,
+)
+from protocol.record_batch import iterate_batches
 from tests.unit.broker.fake_connection import Connection, Reply
-from tests.unit.broker.replica_fixture import Replicas
+from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 
 PREPARED_BYTES = 1 << 20
 REMEMBERED = (
@@ -111,3 +120,79 @@ def joined(parts: Any) -> bytes:
     if isinstance(parts, (bytes, bytearray)):
         return bytes(parts)
     return b"".join(p.read() if hasattr(p, "read") else bytes(p) for p in parts)
+
+
+MIB = 1 << 20
+
+
+class Fetch:
+    """The API on a folder, and what it answered."""
+
+    def __init__(self, folder: Path) -> None:
+        self.replicas = Replicas(str(folder))
+        self.api = FetchApi(self.replicas.config, self.replicas.manager)
+        self.answers: list[FetchResponse] = []
+
+    def send(
+        self,
+        wanted: dict[tuple[str, int], int],
+        *,
+        version: int = 12,
+        session: tuple[int, int] = (0, -1),
+        max_wait_ms: int = 0,
+        min_bytes: int = 1,
+        max_bytes: int = MIB,
+        partition_max_bytes: int = MIB,
+        isolation: int = 0,
+        forgotten: tuple[tuple[str, int], ...] = (),
+        listener: str = "PLAINTEXT",
+        **options: Any,
+    ) -> list[FetchResponse]:
+        """Fetch `{(topic, partition): offset}`; all answers so far."""
+        by_id = version >= 13
+        topics: dict[str, list[FetchPartition]] = {}
+        for (name, index), offset in wanted.items():
+            asked = FetchPartition(
+                index, fetch_offset=offset, partition_max_bytes=partition_max_bytes
+            )
+            topics.setdefault(name, []).append(asked)
+        named = [
+            FetchTopic("" if by_id else name, topic_id_of(name) if by_id else bytes(16), asked)
+            for name, asked in topics.items()
+        ]
+        request = FetchRequest(
+            max_wait_ms=max_wait_ms,
+            min_bytes=min_bytes,
+            max_bytes=max_bytes,
+            isolation_level=isolation,
+            session_id=session[0],
+            session_epoch=session[1],
+            topics=named,
+            forgotten_topics_data=[
+                ForgottenTopic("" if by_id else name, topic_id_of(name), [index])
+                for name, index in forgotten
+            ],
+            **options,
+        )
+        context = RequestContext(1, version, 1, "me", "here", listener, "c")
+        self.api.handle(context, request, self.answers.append)
+        return self.answers
+
+    def partitions(self) -> dict[tuple[str, int], PartitionData]:
+        """What the last answer names."""
+        named = {}
+        for topic in self.answers[-1].responses:
+            for partition in topic.partitions:
+                name = topic.topic or topic.topic_id.rstrip(b"_").decode()
+                named[(name, partition.partition_index)] = partition
+        return named
+
+    def one(self) -> PartitionData:
+        (partition,) = self.partitions().values()
+        return partition
+
+
+def offsets(partition: PartitionData) -> list[int]:
+    records: Any = partition.records
+    data = records if isinstance(records, bytes) else records.read()
+    return [h.base_offset for _, h in iterate_batches(memoryview(data), allow_partial_tail=True)]

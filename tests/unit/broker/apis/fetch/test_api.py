@@ -5,100 +5,20 @@ from typing import Any
 
 import pytest
 
-from broker.apis.fetch.api import FetchApi
 from broker.requests.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
-    FetchResponse,
     FetchTopic,
-    ForgottenTopic,
-    PartitionData,
     ReplicaState,
 )
-from protocol.record_batch import iterate_batches
-from tests.unit.broker.replica_fixture import Replicas, topic_id_of
-
-MIB = 1 << 20
-
-
-class Fetch:
-    """The API on a folder, and what it answered."""
-
-    def __init__(self, folder: Path) -> None:
-        self.replicas = Replicas(str(folder))
-        self.api = FetchApi(self.replicas.config, self.replicas.manager)
-        self.answers: list[FetchResponse] = []
-
-    def send(
-        self,
-        wanted: dict[tuple[str, int], int],
-        *,
-        version: int = 12,
-        session: tuple[int, int] = (0, -1),
-        max_wait_ms: int = 0,
-        min_bytes: int = 1,
-        max_bytes: int = MIB,
-        partition_max_bytes: int = MIB,
-        isolation: int = 0,
-        forgotten: tuple[tuple[str, int], ...] = (),
-        listener: str = "PLAINTEXT",
-        **options: Any,
-    ) -> list[FetchResponse]:
-        """Fetch `{(topic, partition): offset}`; all answers so far."""
-        by_id = version >= 13
-        topics: dict[str, list[FetchPartition]] = {}
-        for (name, index), offset in wanted.items():
-            asked = FetchPartition(
-                index, fetch_offset=offset, partition_max_bytes=partition_max_bytes
-            )
-            topics.setdefault(name, []).append(asked)
-        named = [
-            FetchTopic("" if by_id else name, topic_id_of(name) if by_id else bytes(16), asked)
-            for name, asked in topics.items()
-        ]
-        request = FetchRequest(
-            max_wait_ms=max_wait_ms,
-            min_bytes=min_bytes,
-            max_bytes=max_bytes,
-            isolation_level=isolation,
-            session_id=session[0],
-            session_epoch=session[1],
-            topics=named,
-            forgotten_topics_data=[
-                ForgottenTopic("" if by_id else name, topic_id_of(name), [index])
-                for name, index in forgotten
-            ],
-            **options,
-        )
-        context = RequestContext(1, version, 1, "me", "here", listener, "c")
-        self.api.handle(context, request, self.answers.append)
-        return self.answers
-
-    def partitions(self) -> dict[tuple[str, int], PartitionData]:
-        """What the last answer names."""
-        named = {}
-        for topic in self.answers[-1].responses:
-            for partition in topic.partitions:
-                name = topic.topic or topic.topic_id.rstrip(b"_").decode()
-                named[(name, partition.partition_index)] = partition
-        return named
-
-    def one(self) -> PartitionData:
-        (partition,) = self.partitions().values()
-        return partition
+from tests.unit.broker.apis.fetch.fetch_fixture import MIB, Fetch, offsets
 
 
 @pytest.fixture
 def fetch(tmp_path: Path) -> Fetch:
     return Fetch(tmp_path)
-
-
-def offsets(partition: PartitionData) -> list[int]:
-    records: Any = partition.records
-    data = records if isinstance(records, bytes) else records.read()
-    return [h.base_offset for _, h in iterate_batches(memoryview(data), allow_partial_tail=True)]
 
 
 @pytest.mark.parametrize("version", [4, 12, 13, 18])

@@ -12,7 +12,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import PartitionData, ReplicaState
-from tests.unit.broker.apis.fetch.test_api import MIB, Fetch
+from tests.unit.broker.apis.fetch.fetch_fixture import MIB, Fetch
 
 BATCH = 1070  # bytes of each batch of one record of 1,000 bytes
 WANTED = {("t", index): 0 for index in range(3)}

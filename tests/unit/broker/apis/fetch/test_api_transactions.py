@@ -8,7 +8,7 @@ import pytest
 
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from protocol.errors import ErrorCode
-from tests.unit.broker.apis.fetch.test_api import Fetch, offsets
+from tests.unit.broker.apis.fetch.fetch_fixture import Fetch, offsets
 
 READ_COMMITTED = 1
 

@@ -7,12 +7,18 @@ from typing import Any
 
 from broker.apis.produce.api import ProduceApi
 from broker.apis.produce.transactional import TransactionalProduce
-from broker.requests.context import Expected
+from broker.requests.context import Expected, RequestContext
 from broker.requests.request_handler import RequestHandler
 from broker.verification.append_verification import AppendVerification
 from protocol.errors import ProtocolError
 from protocol.frames.message_codec import encode_request
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 
@@ -123,3 +129,33 @@ def partition_of(client: Client) -> Any:
 def data_of(client: Client) -> bytes:
     """What the log's file holds."""
     return b"".join(bytes(one.file.pread(one.size, 0)) for one in partition_of(client).log.segments)
+
+
+class Produce:
+    """The API on a folder, and what it answered."""
+
+    def __init__(self, folder: Path) -> None:
+        self.replicas = Replicas(str(folder))
+        transactions = TransactionalProduce(
+            self.replicas.manager, AppendVerification(None, True), 20, 100
+        )
+        self.api = ProduceApi(self.replicas.manager, transactions)
+        self.answers: list[Any] = []
+
+    def send(self, request: ProduceRequest, version: int = 12) -> None:
+        context = RequestContext(0, version, 1, "me", "here", "PLAINTEXT", "c")
+        self.api.handle(context, request, self.answers.append)
+
+    def one(
+        self, topic: str = "t", index: int = 0, acks: int = 1, records: Any = None, **options: Any
+    ) -> PartitionProduceResponse:
+        if records is None:
+            records = self.replicas.batch(b"value", **options)
+        data = [TopicProduceData(topic, partition_data=[PartitionProduceData(index, records)])]
+        self.send(ProduceRequest(None, acks, 1000, data))
+        return self.last()
+
+    def last(self) -> PartitionProduceResponse:
+        response: ProduceResponse = self.answers[-1]
+        ((partition,),) = [topic.partition_responses for topic in response.responses]
+        return partition

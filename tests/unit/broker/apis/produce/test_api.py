@@ -5,49 +5,16 @@ from typing import Any
 
 import pytest
 
-from broker.apis.produce.api import ProduceApi, refuse_produce
-from broker.apis.produce.transactional import TransactionalProduce
-from broker.requests.context import RequestContext
-from broker.verification.append_verification import AppendVerification
+from broker.apis.produce.api import refuse_produce
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.produce import (
     PartitionProduceData,
-    PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from tests.unit.broker.replica_fixture import Replicas, topic_id_of
-
-
-class Produce:
-    """The API on a folder, and what it answered."""
-
-    def __init__(self, folder: Path) -> None:
-        self.replicas = Replicas(str(folder))
-        transactions = TransactionalProduce(
-            self.replicas.manager, AppendVerification(None, True), 20, 100
-        )
-        self.api = ProduceApi(self.replicas.manager, transactions)
-        self.answers: list[Any] = []
-
-    def send(self, request: ProduceRequest, version: int = 12) -> None:
-        context = RequestContext(0, version, 1, "me", "here", "PLAINTEXT", "c")
-        self.api.handle(context, request, self.answers.append)
-
-    def one(
-        self, topic: str = "t", index: int = 0, acks: int = 1, records: Any = None, **options: Any
-    ) -> PartitionProduceResponse:
-        if records is None:
-            records = self.replicas.batch(b"value", **options)
-        data = [TopicProduceData(topic, partition_data=[PartitionProduceData(index, records)])]
-        self.send(ProduceRequest(None, acks, 1000, data))
-        return self.last()
-
-    def last(self) -> PartitionProduceResponse:
-        response: ProduceResponse = self.answers[-1]
-        ((partition,),) = [topic.partition_responses for topic in response.responses]
-        return partition
+from tests.unit.broker.apis.produce.produce_fixture import Produce
+from tests.unit.broker.replica_fixture import topic_id_of
 
 
 @pytest.fixture
