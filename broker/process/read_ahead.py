@@ -19,6 +19,7 @@ from broker.network.file_slice import is_cached
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDERS = (
     "protocol",
+    "protocol/frames",
     "protocol/messages",
     "storage",
     "storage/cleaning",
@@ -30,6 +31,8 @@ FOLDERS = (
     "controller/raft",
     "broker",
     "broker/apis",
+    "broker/apis/fetch",
+    "broker/apis/produce",
     "broker/config",
     "broker/coordinator",
     "broker/groups",
@@ -39,6 +42,8 @@ FOLDERS = (
     "broker/process",
     "broker/purgatory",
     "broker/replication",
+    "broker/requests",
+    "broker/verification",
 )
 """Where most of what a start loads is."""
 LARGE_EXTENSION = "uvloop"
