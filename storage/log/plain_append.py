@@ -4,11 +4,14 @@ Nearly all that is written takes this way: what needs no look at its records, be
 transaction, goes on where its producer stopped, and has room in the segment. Whatever is not
 plainly so is declined before anything is done, and goes the way of `storage.log.unified_log`, which
 knows all cases and has the words. Tests hold both ways to the same log.
+
+Here the clock is looked at once an index entry: what a batch's time is held against is that old.
 """
 
 from __future__ import annotations
 
 from struct import Struct
+from typing import Literal
 
 from protocol.crc32c_function import crc32c
 from protocol.record_batch import (
@@ -20,7 +23,7 @@ from protocol.record_batch import (
 from storage.log.indexes import RELATIVE_OFFSET_MAX
 from storage.log.leader_epoch_cache import LeaderEpochCache
 from storage.log.log_segment import LogSegment
-from storage.log.producer_state import SEQUENCE_MASK, ProducerStateManager
+from storage.log.producer_state import SEQUENCE_MASK, ProducerStateEntry, ProducerStateManager
 
 _ASSIGNED = Struct(">qii")  # base offset, batch length, leader epoch
 _BODY = slice(21, None)
@@ -61,16 +64,12 @@ class PlainAppend:
         own: bool = False,
         copied: bool = False,
     ) -> int:
-        """Append one plain batch, or the next one of a producer, in one go: the common case.
-
-        Gives its first offset, or -1, where nothing was done and `append_as_leader` or
-        `append_as_follower` is to be asked: whatever is not plainly right goes that way, which
-        looks at the clock and finds the words. Here the clock is looked at once an index entry:
-        what a batch's time is held against is that old.
+        """Append one plain batch, or the next one of a producer. Its first offset; -1, and nothing
+        done, where the way that knows all cases is to be asked.
 
         `attributes` are those it may have. `own`: its records need no look, whatever the topic
-        asks. `copied`: it comes from the leader, who has given it its offset and epoch;
-        `leader_epoch` is the one in which it was asked for.
+        asks. `copied`: it comes from the leader with its offset and epoch, and was asked for in
+        `leader_epoch`.
         """
         size = len(records)
         if size < HEADER_SIZE or not (self._takes_plain or own) or self.offline:
@@ -78,16 +77,9 @@ class PlainAppend:
         (base, length, epoch, magic, crc, flags, delta, _, max_timestamp, pid, pid_epoch,
          sequence, count) = HEADER.unpack_from(records)  # fmt: skip
         offset = expected = self.log_end_offset
-        if not copied:
-            if (
-                size > self._max_message_bytes
-                or count != delta + 1
-                or count * _RECORD_BYTES_MIN > length - _HEADER_LENGTH  # unless it is compressed
-                or max_timestamp > self._timestamp_max
-            ):
-                return -1
-            expected, epoch = 0, leader_epoch
         last = offset + delta
+        if not copied:
+            expected, epoch = 0, leader_epoch
         if (
             base != expected
             or length + _BEFORE_LENGTH != size
@@ -95,6 +87,7 @@ class PlainAppend:
             or flags not in attributes
             or delta < 0
             or not leader_epoch >= epoch == self.leader_epochs.latest
+            or not (copied or self._may_come(size, length, delta, count, max_timestamp))
             # What `is_full` finds first, and nearly always; it is asked where this is not so.
             or (
                 (
@@ -106,13 +99,12 @@ class PlainAppend:
             )
         ):
             return -1
-        producer = None
-        if pid >= 0 or flags & TRANSACTIONAL_FLAG:
-            in_transaction = bool(flags & TRANSACTIONAL_FLAG)
-            producer = self.producer_state.next_of(pid, pid_epoch, sequence, in_transaction)
-            if producer is None:
-                return -1
-        if crc32c(records[_BODY]) != crc:  # last, as whoever declines has to look at all of it
+        producer: ProducerStateEntry | Literal[False] | None = False
+        if pid >= 0 or flags >= TRANSACTIONAL_FLAG:
+            transactional = flags >= TRANSACTIONAL_FLAG
+            producer = self.producer_state.next_of(pid, pid_epoch, sequence, transactional)
+        # The checksum last: who declines has to be followed by who looks at all of it.
+        if producer is None or crc32c(records[_BODY]) != crc:
             return -1
         if not copied:
             try:
@@ -121,6 +113,15 @@ class PlainAppend:
                 return -1
         if not self.write_plain(records, size, last, max_timestamp):
             return -1
-        if producer is not None:
+        if producer:
             producer.add((sequence + delta) & SEQUENCE_MASK, last, delta, max_timestamp)
         return offset
+
+    def _may_come(self, size: int, length: int, delta: int, count: int, timestamp: int) -> bool:
+        """Whether a client's batch is as its topic takes it, by its header."""
+        return (
+            size <= self._max_message_bytes
+            and count == delta + 1
+            and count * _RECORD_BYTES_MIN <= length - _HEADER_LENGTH  # unless it is compressed
+            and timestamp <= self._timestamp_max
+        )
