@@ -45,6 +45,18 @@ class TopicMetrics:
     failed_produce_requests: int = 0
     failed_fetch_requests: int = 0
 
+    def produced(self, records: int, size: int) -> None:
+        """A partition took `records` of a producer, `size` bytes of batches."""
+        self.total_produce_requests += 1
+        self.messages_in += records
+        self.bytes_in += size
+
+    def produce_failed(self, size: int) -> None:
+        """A partition refused so many bytes of a producer."""
+        self.total_produce_requests += 1
+        self.failed_produce_requests += 1
+        self.bytes_rejected += size
+
 
 _TOPIC_COUNTERS = (
     ("messages_in", "messagesin", "Records appended by producers"),

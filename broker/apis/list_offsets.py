@@ -23,6 +23,8 @@ from broker.replication.partition_reads import (
     NO_EPOCH,
     NO_OFFSET,
     READ_LOG_END,
+    offset_by_time,
+    upper_offset,
 )
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
@@ -149,7 +151,7 @@ def _look_up(
     partition: Partition, timestamp: int, isolation: int
 ) -> Steps[TimestampAndOffset | ErrorCode]:
     log = partition.log
-    end = partition.upper_offset(isolation)
+    end = upper_offset(log, isolation)
     # A new leader that has not heard of its followers yet does not know how far it was read
     # before: what it could name may lie behind that (KIP-207).
     unsure = isolation != READ_LOG_END and partition.high_watermark_lags
@@ -162,7 +164,7 @@ def _look_up(
         return TimestampAndOffset(NO_TIMESTAMP, start, log.leader_epochs.epoch_for(start))
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return NOT_FOUND
-    found = yield from partition.offset_by_time(timestamp)
+    found = yield from offset_by_time(log, timestamp)
     if isinstance(found, ErrorCode):
         return found
     if found is None or found.offset >= end:

@@ -125,7 +125,7 @@ class FollowedPartition:
         # back, and what an unclean election takes back was cut off before.
         committed = min(data.high_watermark, end)
         if committed > log.high_watermark:
-            log.high_watermark = committed  # inside the log by itself
+            log.update_high_watermark(committed)
         self.lag = max(0, data.high_watermark - end)
         self.failures = 0
         if data.log_start_offset > log.log_start_offset:

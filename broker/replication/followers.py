@@ -58,6 +58,10 @@ class LeaderView:
         """The metadata tells of these brokers now."""
         self.brokers = brokers
 
+    def isr_update_failed(self) -> None:
+        """A proposal was refused, or answered too late."""
+        self.failed_isr_updates += 1
+
     def propose_to(self, manager: AlterPartitionManager) -> None:
         """There is a way to the controller."""
         self.alter_partitions = manager
@@ -105,6 +109,10 @@ class Followers:
         self.tail: Tail | None = None
         """Until all in sync have it, if it is a small one."""
 
+    def replace_log(self, log: UnifiedLog) -> None:
+        """The same log lies in another directory now."""
+        self.log = log
+
     # --- what the metadata says ------------------------------------------------------------------
 
     def assign(self, registration: PartitionRegistration) -> None:
@@ -151,7 +159,7 @@ class Followers:
                 lowest = replica.log_end_offset
         if lowest <= log.high_watermark or len(self.isr) < self.min_isr:
             return False
-        log.high_watermark = lowest
+        log.update_high_watermark(lowest)
         if lowest == end:
             self.tail = None
         return True

@@ -1,8 +1,10 @@
 """One replica of one partition on this broker: its log, its leader, its in-sync replicas.
 
-Owns the leader's rules: when an append is acknowledged, who is proposed for the ISR; who may
-append is in `partition_appends`, what readers get in `partition_reads`. Changes of leadership come
-from the metadata image only. Never does I/O itself; the log does. Follows Kafka's `Partition`.
+Owns the leader's rules: who may append (the leader, with acks=all only while enough replicas are
+in sync, and to an internal topic its coordinator and Kafka's admin client alone), what an append
+counts as and when it is acknowledged, who is proposed for the ISR, which leader epoch a request
+must carry (KIP-320). Changes of leadership come from the metadata image only. Never does I/O
+itself; the log does. Follows Kafka's `Partition`, and `ReplicaManager` for internal topics.
 
 Fetch sessions and parked operations hear of every change through `on_change`.
 """
@@ -17,14 +19,27 @@ from typing import Protocol
 from broker.metrics import TopicMetrics
 from broker.replication.alter_partition_manager import Altered, Proposal
 from broker.replication.followers import Followers, IsrChange, LeaderView
-from broker.replication.partition_appends import PartitionAppends
-from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET
+from broker.replication.partition_reads import (
+    NO_EPOCH,
+    NO_OFFSET,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    PartitionRead,
+    read_log,
+    upper_offset,
+    with_aborted,
+)
 from broker.replication.replica import Replica
+from broker.replication.transaction_marker import TransactionMarkerRequest
 from controller.metadata.image import RECOVERED, PartitionRegistration
 from controller.metadata.topic_names import is_internal
 from protocol.errors import ErrorCode
+from storage.log.end_transaction import append_end_txn_marker
+from storage.log.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log.log_dir_failure import LogDirFailure
+from storage.log.log_validator import Look, LookedAt, look_before_append
 from storage.log.unified_log import UnifiedLog
+from storage.log.verification_state import VerificationGuard
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -40,7 +55,7 @@ class PartitionListener(Protocol):
         """Data, watermarks, leadership or existence of `partition` changed."""
 
 
-class Partition(PartitionAppends):
+class Partition:
     """A partition that this broker hosts a replica of. Identity is the object: it is a dict key."""
 
     __slots__ = (
@@ -166,7 +181,7 @@ class Partition(PartitionAppends):
         log.is_replicated = self.log.is_replicated
         self.log = log
         if self.followers is not None:
-            self.followers.log = log
+            self.followers.replace_log(log)
         self._on_change(self)
 
     def mark_deleted(self) -> None:
@@ -226,7 +241,7 @@ class Partition(PartitionAppends):
         if followers is None or followers.pending is not change:
             return  # the metadata has told more since
         if isinstance(answer, ErrorCode):
-            self._view.failed_isr_updates += 1
+            self._view.isr_update_failed()
             if answer in NOT_APPLIED:
                 followers.commit(self.isr)
                 if self._advance_high_watermark():
@@ -239,7 +254,7 @@ class Partition(PartitionAppends):
             answer.leader_epoch != self.leader_epoch
             or answer.partition_epoch < self.partition_epoch
         ):
-            self._view.failed_isr_updates += 1
+            self._view.isr_update_failed()
             return
         _log.info("%r: ISR %s is now %s", self, self.isr, answer.isr)
         self.partition_epoch = answer.partition_epoch
@@ -266,8 +281,120 @@ class Partition(PartitionAppends):
     def _advance_high_watermark(self) -> bool:
         if self.followers is not None:
             return self.followers.advance_high_watermark()
-        self.log.high_watermark = self.log.log_end_offset
+        self.log.update_high_watermark(self.log.log_end_offset)
         return True
+
+    # --- what is written -------------------------------------------------------------------------
+
+    def append_as_leader(
+        self,
+        records: memoryview,
+        required_acks: int,
+        now_ms: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        verification_guard: VerificationGuard | None = None,
+        internal_allowed: bool = False,
+        looked_at: LookedAt | None = None,
+    ) -> LogAppendInfo | ErrorCode:
+        """Append batches, which are patched in place, with acks -1 (all), 0 or 1; the first of a
+        transaction with the guard of its verification. `internal_allowed`: the coordinator that
+        keeps its state here, or a client that may write between its records.
+
+        The error of the append is in the returned info; an ErrorCode alone where it was not tried.
+        """
+        if not -1 <= required_acks <= 1:
+            return ErrorCode.INVALID_REQUIRED_ACKS
+        if self.is_internal and not internal_allowed:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
+        if not self.is_leader:
+            return self.check_leader_epoch(NO_EPOCH)
+        if required_acks == -1 and not self._has_enough_isr():
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        info = self.log.append_as_leader(
+            records,
+            self.leader_epoch,
+            now_ms,
+            origin=origin,
+            guard=verification_guard,
+            looked_at=looked_at,
+        )
+        if info.error:
+            self.counts.produce_failed(len(records))
+            return info
+        self.counts.produced(info.last_offset - info.first_offset + 1, info.size)
+        self._advance_high_watermark()
+        return info
+
+    def look_before_append(
+        self, records: memoryview, now_ms: int, internal_allowed: bool = False
+    ) -> Look | None:
+        """The look that a client's batch needs before `append_as_leader`, which is to be given what
+        came of it; None where it needs none, or will not be appended."""
+        if not self.is_leader or (self.is_internal and not internal_allowed):
+            return None
+        log = self.log
+        if not log.looks_at_records:
+            return None
+        allocate = log.environment.allocate
+        return look_before_append(records, log.config, now_ms, str(log.partition), allocate)
+
+    def append_plain(self, records: memoryview, required_acks: int) -> int:
+        """Append a plain batch: its first offset; -1, nothing done: `append_as_leader` tells."""
+        if (
+            self.is_internal
+            or not self.is_leader
+            or (required_acks == -1 and not self._has_enough_isr())
+        ):
+            return -1
+        log = self.log
+        first = log.append_plain(records, self.leader_epoch)
+        if first >= 0:
+            end = log.log_end_offset
+            if self._alone:  # inside the log by itself: no need to be fitted into it every time
+                log.high_watermark = end
+            elif self.followers is not None:
+                self.followers.appended(first, records)
+            counts = self.counts  # as `produced` does: a call of it would be felt here
+            counts.total_produce_requests += 1
+            counts.messages_in += end - first
+            counts.bytes_in += len(records)
+        return first
+
+    def append_end_txn_marker(
+        self, marker: TransactionMarkerRequest, now_ms: int
+    ) -> LogAppendInfo | ErrorCode:
+        """End a producer's transaction here; acknowledged as acks=all is. Errors as above."""
+        if not self.is_leader:
+            return self.check_leader_epoch(NO_EPOCH)
+        if not self._has_enough_isr():
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        info = append_end_txn_marker(
+            self.log,
+            marker.producer_id,
+            marker.producer_epoch,
+            marker.coordinator_epoch,
+            marker.committed,
+            self.leader_epoch,
+            now_ms,
+            marker.transaction_version,
+        )
+        if not info.error:
+            self._advance_high_watermark()
+        return info
+
+    def maybe_start_transaction_verification(
+        self, producer_id: int, sequence: int, producer_epoch: int, supports_epoch_bump: bool
+    ) -> VerificationGuard | None | ErrorCode:
+        """The guard for the append, once the coordinator was asked; None where nobody has to be,
+        for the transaction has begun here. An ErrorCode where this is not the leader."""
+        if not self.is_leader:
+            return self.check_leader_epoch(NO_EPOCH)
+        return self.log.start_verification(
+            producer_id, sequence, producer_epoch, supports_epoch_bump
+        )
+
+    def _has_enough_isr(self) -> bool:
+        return self.followers is None or len(self.isr) >= self.followers.min_isr
 
     def delete_records(self, offset: int) -> tuple[ErrorCode, int]:
         """Move the log start to `offset` (-1: the high watermark). The error, and the new start."""
@@ -294,6 +421,135 @@ class Partition(PartitionAppends):
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return None if self.low_watermark < required_offset else ErrorCode.NONE
+
+    # --- what is read ----------------------------------------------------------------------------
+
+    def check_leader_epoch(self, current_leader_epoch: int, only_leader: bool = True) -> ErrorCode:
+        """Fence a client whose metadata is older, or newer, than ours (KIP-320), and one that
+        takes us for the leader."""
+        if self.deleted:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
+            if current_leader_epoch < self.leader_epoch:
+                return ErrorCode.FENCED_LEADER_EPOCH
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        if only_leader and self.leader_id != self.node_id:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE
+
+    @property
+    def high_watermark_lags(self) -> bool:
+        """Whether this leader does not know yet what was committed before it led."""
+        followers = self.followers
+        return followers is not None and self.log.high_watermark < followers.epoch_start_offset
+
+    def read(
+        self,
+        fetch_offset: int,
+        max_bytes: int,
+        isolation: int,
+        min_one_message: bool,
+        current_leader_epoch: int = NO_EPOCH,
+        last_fetched_epoch: int = NO_EPOCH,
+        only_leader: bool = True,
+    ) -> PartitionRead:
+        """Records from `fetch_offset` for a consumer, at most `max_bytes`.
+
+        A first batch over `max_bytes` is given whole all the same with `min_one_message`, and not
+        at all without it. `isolation` is READ_UNCOMMITTED or READ_COMMITTED. Without `only_leader`
+        a follower answers, too, up to its own high watermark (KIP-392).
+        """
+        log, epoch = self.log, self.leader_epoch
+        if (
+            self.deleted
+            or (current_leader_epoch != NO_EPOCH and current_leader_epoch != epoch)
+            or (only_leader and self.leader_id != self.node_id)
+        ):
+            return PartitionRead(self.check_leader_epoch(current_leader_epoch, only_leader))
+        upper = log.high_watermark if isolation == READ_UNCOMMITTED else log.last_stable_offset
+        read = read_log(
+            log, epoch, fetch_offset, max_bytes, upper, min_one_message, last_fetched_epoch
+        )
+        return with_aborted(log, fetch_offset, read) if isolation == READ_COMMITTED else read
+
+    def has_nothing_for(
+        self,
+        fetch_offset: int,
+        isolation: int,
+        current_leader_epoch: int,
+        last_fetched_epoch: int,
+    ) -> bool:
+        """Whether `read` would give such a consumer neither a record nor an error."""
+        log = self.log
+        return (
+            not self.deleted
+            and current_leader_epoch in (NO_EPOCH, self.leader_epoch)
+            and last_fetched_epoch in (NO_EPOCH, self.leader_epoch)
+            and upper_offset(log, isolation) <= fetch_offset <= log.log_end_offset
+            and log.log_start_offset <= fetch_offset
+        )
+
+    def read_for_follower(
+        self,
+        replica_id: int,
+        broker_epoch: int,
+        fetch_offset: int,
+        max_bytes: int,
+        min_one_message: bool,
+        current_leader_epoch: int,
+        last_fetched_epoch: int,
+    ) -> PartitionRead:
+        """Records up to the log's end for a follower; what it has is noted by `follower_fetched`.
+
+        UNKNOWN_LEADER_EPOCH for a replica that the leader has not heard of yet, and
+        NOT_LEADER_OR_FOLLOWER for one that died since (KIP-903): it tries again.
+        """
+        if not self.is_leader or current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
+            return PartitionRead(self.check_leader_epoch(current_leader_epoch))
+        followers = self.followers
+        if followers is None or replica_id not in followers.replicas:
+            if current_leader_epoch == NO_EPOCH:
+                return PartitionRead(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return PartitionRead(ErrorCode.UNKNOWN_LEADER_EPOCH)
+        if followers.is_stale(replica_id, broker_epoch):
+            return PartitionRead(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        log, tail = self.log, followers.tail
+        end = log.log_end_offset
+        if (
+            tail is not None
+            and tail.first_offset == fetch_offset >= log.log_start_offset
+            and tail.end_offset == end
+            and last_fetched_epoch in (NO_EPOCH, self.leader_epoch)
+            and len(tail.batch) <= max_bytes
+            and not log.offline
+        ):
+            bounds = log.high_watermark, log.last_stable_offset, log.log_start_offset
+            return PartitionRead(ErrorCode.NONE, tail.batch, *bounds, None, len(tail.batch))
+        epoch = self.leader_epoch
+        return read_log(
+            log, epoch, fetch_offset, max_bytes, end, min_one_message, last_fetched_epoch
+        )
+
+    def has_nothing_for_follower(
+        self,
+        replica_id: int,
+        broker_epoch: int,
+        fetch_offset: int,
+        current_leader_epoch: int,
+        last_fetched_epoch: int,
+    ) -> bool:
+        """Whether `read_for_follower` would give neither a record nor an error nor another history:
+        a follower that has all and waits for more, as nearly every one does."""
+        followers = self.followers
+        return (
+            followers is not None
+            and fetch_offset == self.log.log_end_offset
+            and last_fetched_epoch in (NO_EPOCH, self.leader_epoch)
+            and replica_id in followers.replicas
+            and current_leader_epoch in (NO_EPOCH, self.leader_epoch)
+            and self.is_leader
+            and not followers.is_stale(replica_id, broker_epoch)
+        )
 
     def follower_fetched(
         self, replica_id: int, fetch_offset: int, log_start_offset: int, broker_epoch: int

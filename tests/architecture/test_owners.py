@@ -15,9 +15,9 @@ from tests.architecture.assignments import VALUES, Project
 from tests.architecture.sources import PIPELINE, ROOT, relative, sources
 
 LEFT = {
-    # broker/apis and broker/replication
-    **{"FetchPartition": 1, "FollowerFetch": 2, "FollowerPartition": 1, "Followers": 1},
-    **{"LeaderView": 1, "PartitionRead": 2, "TopicMetrics": 8},
+    # what a Fetch is answered with
+    **{"FetchPartition": 1, "FollowerPartition": 1, "PartitionRead": 2},
+    **{"TopicMetrics": 6},
     # storage
     **{"UnifiedLog": 2},
 }
