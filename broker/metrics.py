@@ -51,6 +51,12 @@ class TopicMetrics:
         self.messages_in += records
         self.bytes_in += size
 
+    def fetched(self, size: int = 0, failed: bool = False) -> None:
+        """A partition was read: by a consumer, which got `size` bytes, or by a follower."""
+        self.total_fetch_requests += 1
+        self.failed_fetch_requests += failed
+        self.bytes_out += size
+
     def produce_failed(self, size: int) -> None:
         """A partition refused so many bytes of a producer."""
         self.total_produce_requests += 1

@@ -68,6 +68,10 @@ class FetchPartition:
         self.turn = 0
         """Its place among the partitions of the session: the lowest is read first."""
 
+    def found(self, partition: Partition | None) -> None:
+        """It is this partition, or there is none of that name here."""
+        self.partition = partition
+
     def is_news(self, read: PartitionRead) -> bool:
         """Whether an incremental response must name this partition."""
         return bool(

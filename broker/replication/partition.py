@@ -354,10 +354,7 @@ class Partition:
                 log.high_watermark = end
             elif self.followers is not None:
                 self.followers.appended(first, records)
-            counts = self.counts  # as `produced` does: a call of it would be felt here
-            counts.total_produce_requests += 1
-            counts.messages_in += end - first
-            counts.bytes_in += len(records)
+            self.counts.produced(end - first, len(records))
         return first
 
     def append_end_txn_marker(

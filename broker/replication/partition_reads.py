@@ -52,6 +52,11 @@ class PartitionRead:
     withheld: int = 0
     """Bytes that there was room for, where the first batch is larger and nothing of it is given."""
 
+    def renew(self, log: UnifiedLog) -> None:
+        """The reader's own position has moved the bounds since."""
+        self.high_watermark = log.high_watermark
+        self.last_stable_offset = log.last_stable_offset
+
 
 def upper_offset(log: UnifiedLog, isolation: int) -> int:
     """Readers see offsets below this one."""

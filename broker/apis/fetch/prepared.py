@@ -109,9 +109,7 @@ class PreparedFetch:
         if session is not None:
             self._replicas.sessions.touch(session, self._replicas.scheduler.monotonic_ms())
             session.answered_one(partition, (offset, *self._position), read)
-        counts = partition.counts
-        counts.total_fetch_requests += 1
-        counts.bytes_out += size
+        partition.counts.fetched(size)
         return self._reply.parts(
             correlation_id,
             read.high_watermark,

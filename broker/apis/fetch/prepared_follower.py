@@ -95,8 +95,7 @@ class PreparedFollowerFetch:
             if read is None and (self.at_once or fetch.is_urgent):
                 read = self.read(partition, offset)
             elif read is not None and moved:
-                read.high_watermark = partition.log.high_watermark
-                read.last_stable_offset = partition.log.last_stable_offset
+                read.renew(partition.log)
             if read is not None and (fetch.take(read) or self.at_once):
                 return fetch.response()
             fetch.reply = later()
@@ -196,7 +195,7 @@ class _Fetch(DelayedOperation):
         if plain and read is not None and read.size:
             self._session.settle(wanted, read)
             wanted.told(read)
-            self._partition.counts.total_fetch_requests += 1
+            self._partition.counts.fetched()
             records = read.records
             parts = followed.reply.parts(
                 self._correlation_id,

@@ -106,7 +106,7 @@ class ConsumerFetch:
                 return session.partitions
             self.session, self.full = None, True
         for key, wanted in self.named.items():
-            wanted.partition = self._find(key)
+            wanted.found(self._find(key))
         return self.named
 
     def keys(self) -> list[FetchSession] | list[Partition]:
@@ -163,7 +163,7 @@ class ConsumerFetch:
         partition = self._find(wanted.key)
         if self.session is not None:
             self.session.listen(wanted, partition)
-        wanted.partition = partition
+        wanted.found(partition)
         return partition
 
     def _named_partitions(self, request: FetchRequest) -> dict[FetchKey, FetchPartition]:
@@ -213,11 +213,7 @@ class ConsumerFetch:
                 continue
             wanted.told(read)
             if wanted.partition is not None:
-                counts = wanted.partition.counts
-                counts.total_fetch_requests += 1
-                counts.failed_fetch_requests += bool(read.error)
-                if read.size:
-                    self._count(wanted.partition, read.size)
+                self._count(wanted.partition, read)
             topic, index = key
             if topic != last:
                 last = topic
@@ -233,8 +229,8 @@ class ConsumerFetch:
             self._name_leaders(response)
         return response
 
-    def _count(self, partition: Partition, size: int) -> None:
-        partition.counts.bytes_out += size
+    def _count(self, partition: Partition, read: PartitionRead) -> None:
+        partition.counts.fetched(read.size, bool(read.error))
 
     def _name_leaders(self, response: FetchResponse) -> None:
         """Where the leader is of each partition that is not led here (KIP-951)."""
@@ -373,8 +369,7 @@ class FollowerFetch(ConsumerFetch):
             self.replica_id, wanted.fetch_offset, wanted.log_start_offset, self.broker_epoch
         ):
             self.moved.append(partition)
-            read.high_watermark = partition.log.high_watermark
-            read.last_stable_offset = partition.log.last_stable_offset
+            read.renew(partition.log)
         if read.log_start_offset != wanted.told_log_start_offset or (
             self.tells_high_watermark and read.high_watermark != wanted.told_high_watermark
         ):
@@ -394,9 +389,10 @@ class FollowerFetch(ConsumerFetch):
             and quota.is_exceeded()
         )
 
-    def _count(self, partition: Partition, size: int) -> None:
-        if self.quota.is_throttled(partition.topic, partition.index):
-            self.quota.record(size)
+    def _count(self, partition: Partition, read: PartitionRead) -> None:
+        partition.counts.fetched(failed=bool(read.error))
+        if read.size and self.quota.is_throttled(partition.topic, partition.index):
+            self.quota.record(read.size)
 
     def _position(self, key: FetchKey, asked: AskedPartition) -> FetchPartition:
         return FollowerPartition(

@@ -32,7 +32,7 @@ from tests.unit.broker.replica_fixture import topic_id_of
 MIB = 1 << 20
 REPLICAS = (1, 2, 3)
 VERSIONS = (15, 17, 18)
-CALLS_MAX = 62  # to wait, and to be answered; some of them are the test's own
+CALLS_MAX = 63  # to wait, and to be answered; some of them are the test's own
 REPLICA = ("broker_epoch", "log_end_offset", "log_start_offset", "caught_up_ms")
 
 

@@ -26,7 +26,7 @@ from tests.unit.broker.apis.produce.produce_fixture import (
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import topic_id_of
 
-CALLS_MAX = 18  # one of them is the test's own
+CALLS_MAX = 19  # one of them is the test's own
 VERSIONS = range(7, 14)
 
 
