@@ -14,11 +14,10 @@ import pytest
 from tests.architecture.assignments import VALUES, Project
 from tests.architecture.sources import PIPELINE, ROOT, relative, sources
 
-LEFT = {
-    "UnifiedLog": 2,
-}
-"""How many attributes of a class are still assigned elsewhere. Numbers only fall."""
-NOT_FOLLOWED_MAX = 14
+LEFT = {"UnifiedLog": 2}
+"""How many attributes of a class are still assigned elsewhere; numbers only fall. A partition says
+of its log whether others copy it, and how far all have it, where a call would be felt."""
+NOT_FOLLOWED_MAX = 12
 """Assignments to objects whose class the text does not tell."""
 
 
