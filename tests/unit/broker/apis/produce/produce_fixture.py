@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
 from broker.apis.produce.api import ProduceApi
 from broker.apis.produce.transactional import TransactionalProduce
 from broker.requests.context import Expected, RequestContext
+from broker.requests.prepared import identity_of
 from broker.requests.request_handler import RequestHandler
 from broker.verification.append_verification import AppendVerification
 from protocol.errors import ProtocolError
@@ -28,7 +30,9 @@ PREPARED_BYTES = 1 << 20
 class Broker:
     """A request handler on a folder of its own."""
 
-    def __init__(self, folder: Path, prepares: bool) -> None:
+    def __init__(
+        self, folder: Path, prepares: bool, identity: Callable[..., Hashable] = identity_of
+    ) -> None:
         self.replicas = Replicas(str(folder))
         transactions = TransactionalProduce(
             self.replicas.manager, AppendVerification(None, True), 20, 100
@@ -42,7 +46,7 @@ class Broker:
             handle(*args)
 
         object.__setattr__(api, "handle", counted_handle)
-        self.handler = RequestHandler([api], PREPARED_BYTES if prepares else 0)
+        self.handler = RequestHandler([api], PREPARED_BYTES if prepares else 0, identity)
 
 
 class Client:

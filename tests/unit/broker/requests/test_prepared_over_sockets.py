@@ -1,0 +1,248 @@
+"""Over real sockets: whoever asks is judged, whatever was prepared for another one, or before.
+
+An authorizer stands in for the one that is to come. Who is told what it may not know makes a test
+fail, as the mutants of the key show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Hashable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.network.listening_socket import Listener
+from broker.network.request_channel import ConnectionContext
+from broker.requests.context import RequestContext
+from broker.requests.prepared import PreparedRequests, identity_of
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.frames.message_codec import decode_response
+from tests.unit.broker.apis.produce.produce_fixture import Broker, request
+from tests.unit.broker.network.conftest import Client, Rig
+
+PARTS = ("principal", "client_host", "listener_name", "security_protocol", "client_id")
+VERSION = 12
+REFUSED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+Identity = Callable[..., Hashable]
+
+
+class Authorizer:
+    """Refuses whoever is forbidden, and remembers who asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.forbidden: list[str] = []
+
+    def refuses(self, context: RequestContext, request: Any) -> ErrorCode:
+        self.asked.append(context.principal)
+        return REFUSED if context.principal in self.forbidden else ErrorCode.NONE
+
+
+class Brokers:
+    """A broker with an authorizer, behind real sockets."""
+
+    def __init__(self, rig: Rig, folder: Path, identity: Identity = identity_of) -> None:
+        self.rig = rig
+        self.broker = Broker(folder, True, identity)
+        self.broker.replicas.create("t")
+        self.handler = self.broker.handler
+        self.authorizer = Authorizer()
+        self.handler.admission.judge_by(self.authorizer)
+        self.contexts: list[ConnectionContext] = []
+
+    async def connect(
+        self, listener: str = "L", protocol: str = "PLAINTEXT", address: str = "127.0.0.1"
+    ) -> Client:
+        def handle(context: ConnectionContext, frame: memoryview, respond: Any) -> None:
+            if context not in self.contexts:
+                self.contexts.append(context)
+            self.handler.handle(context, frame, respond)
+
+        listeners = [Listener(listener, "127.0.0.1", 0, protocol)]
+        server = await self.rig.serve(
+            handle,
+            listeners=listeners,
+            at_once=self.handler.handle_at_once,
+            expect=self.handler.expect,
+        )
+        client = await Client.connect(server.ports[listener], local_addr=(address, 0))
+        self.rig.clients.append(client)
+        async with asyncio.timeout(10):
+            while not server.processors[0]._connections:
+                await asyncio.sleep(0.001)
+        (connection,) = server.processors[0]._connections
+        self.contexts.append(connection.context)
+        return client
+
+    def frame(self, topic: str = "t", acks: int = 1, client_id: str = "one") -> bytes:
+        records = bytes(self.broker.replicas.batch(b"value"))
+        return request(records, VERSION, acks, topic, client_id=client_id)
+
+    async def ask(self, client: Client, frame: bytes) -> tuple[int, bool]:
+        """The error, and whether the authorizer was asked."""
+        before = len(self.authorizer.asked)
+        answer = await client.ask(frame)
+        return error_of(answer), len(self.authorizer.asked) > before
+
+
+def error_of(answer: bytes) -> int:
+    response = decode_response(ApiKey.PRODUCE, memoryview(answer), VERSION)[1]
+    ((one,),) = [topic.partition_responses for topic in response.responses]
+    return int(one.error_code)
+
+
+def without(part: str) -> Identity:
+    """The mutant of the key that leaves a part out."""
+    place = PARTS.index(part)
+
+    def mutant(asker: Any, client_id: bytes) -> Hashable:
+        whole = (*identity_of(asker, client_id),)  # type: ignore[misc]
+        return whole[:place] + whole[place + 1 :]
+
+    return mutant
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    made = Rig()
+    yield made
+    await made.close()
+
+
+async def is_judged_anew(brokers: Brokers, part: str) -> bool:
+    """Whether one who differs from a first one in this part alone is asked about."""
+    first = await brokers.connect()
+    frame = brokers.frame()
+    assert await brokers.ask(first, frame) == (0, True)
+    for _ in range(3):
+        assert await brokers.ask(first, frame) == (0, False)  # or there is nothing to see
+    other = await brokers.connect(
+        "OTHER" if part == "listener_name" else "L",
+        "SASL_PLAINTEXT" if part == "security_protocol" else "PLAINTEXT",
+        "127.0.0.2" if part == "client_host" else "127.0.0.1",
+    )
+    if part == "principal":
+        brokers.contexts[-1].principal = "User:mallory"
+    if part == "client_id":
+        frame = brokers.frame(client_id="two")
+    _, asked = await brokers.ask(other, frame)
+    return asked
+
+
+@pytest.mark.parametrize("part", PARTS)
+async def test_the_same_bytes_of_another_one_are_judged(
+    rig: Rig, tmp_path: Path, part: str
+) -> None:
+    assert await is_judged_anew(Brokers(rig, tmp_path), part)
+
+
+@pytest.mark.parametrize("part", PARTS)
+async def test_a_key_without_a_part_is_caught(rig: Rig, tmp_path: Path, part: str) -> None:
+    assert not await is_judged_anew(Brokers(rig, tmp_path, without(part)), part)
+
+
+async def test_the_same_bytes_of_one_who_may_not_are_refused(rig: Rig, tmp_path: Path) -> None:
+    brokers = Brokers(rig, tmp_path)
+    alice, mallory = await brokers.connect(), await brokers.connect()
+    brokers.contexts[-1].principal = "User:mallory"
+    brokers.authorizer.forbidden.append("User:mallory")
+    frame = brokers.frame()
+    for _ in range(3):
+        assert (await brokers.ask(alice, frame))[0] == 0
+        assert await brokers.ask(mallory, frame) == (REFUSED, True)
+    assert brokers.broker.replicas.partition("t").log.log_end_offset == 3
+
+
+async def test_fresh_client_ids_are_judged_each(rig: Rig, tmp_path: Path) -> None:
+    brokers = Brokers(rig, tmp_path)
+    client = await brokers.connect()
+    for number in range(20):
+        frame = brokers.frame(client_id=f"client {number:02}")
+        assert [await brokers.ask(client, frame) for _ in range(2)] == [(0, True), (0, False)]
+
+
+async def test_after_the_end_of_a_session_who_asks_is_judged(rig: Rig, tmp_path: Path) -> None:
+    brokers = Brokers(rig, tmp_path)
+    client = await brokers.connect()
+    context, frame = brokers.contexts[-1], brokers.frame()
+    anonymous = context.principal
+    brokers.authorizer.forbidden.append(anonymous)
+    context.principal = "User:alice"
+    assert [await brokers.ask(client, frame) for _ in range(2)] == [(0, True), (0, False)]
+    context.principal = anonymous
+    for _ in range(2):
+        assert await brokers.ask(client, frame) == (REFUSED, True)
+
+
+async def test_after_a_revocation_who_was_known_is_refused(rig: Rig, tmp_path: Path) -> None:
+    brokers = Brokers(rig, tmp_path)
+    client, frame = await brokers.connect(), brokers.frame()
+    assert [await brokers.ask(client, frame) for _ in range(2)] == [(0, True), (0, False)]
+    brokers.authorizer.forbidden.append(brokers.contexts[-1].principal)
+    brokers.handler.admission.changed()
+    assert await brokers.ask(client, frame) == (REFUSED, True)
+
+
+async def revoked_while_it_waits(brokers: Brokers, known: bool) -> tuple[int, bool]:
+    """What comes of a Produce after one whose permission was revoked while replicas were waited
+    for; `known`: that one was prepared for."""
+    replicas = brokers.broker.replicas
+    partition = replicas.create("r", replicas=[1, 2], isr=[1, 2], min_insync_replicas="2")
+    for broker_id in (1, 2):
+        replicas.register(broker_id)
+    client, frame = await brokers.connect(), brokers.frame("r", acks=-1)
+
+    async def replicated(offset: int) -> bytes:
+        client.send(frame)
+        async with asyncio.timeout(10):
+            while not replicas.manager.produce_purgatory.waiting:
+                await asyncio.sleep(0.001)
+        if offset == (2 if known else 1):
+            brokers.authorizer.forbidden.append(brokers.contexts[-1].principal)
+            brokers.handler.admission.changed()
+        partition.follower_fetched(2, offset, 0, 1)
+        partition.changed()
+        return await client.receive()
+
+    for offset in (1, 2) if known else (1,):
+        assert error_of(await replicated(offset)) == 0
+    client.send(frame)
+    async with asyncio.timeout(10):
+        before = len(brokers.authorizer.asked)
+        while not replicas.manager.produce_purgatory.waiting:
+            await asyncio.sleep(0.001)
+            if len(brokers.authorizer.asked) > before:
+                return error_of(await client.receive()), True
+    return 0, False
+
+
+@pytest.mark.parametrize("known", [False, True])
+async def test_a_revocation_while_replicas_are_waited_for_holds(
+    rig: Rig, tmp_path: Path, known: bool
+) -> None:
+    assert await revoked_while_it_waits(Brokers(rig, tmp_path), known) == (REFUSED, True)
+
+
+async def test_an_epoch_that_is_read_after_the_wait_is_caught(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember = PreparedRequests.remember
+
+    def late(self: PreparedRequests, asker: Any, kind: Any, *rest: Any) -> None:
+        prepared, _, metrics = rest
+        remember(self, asker, kind, prepared, self._admission.epoch, metrics)
+
+    monkeypatch.setattr(PreparedRequests, "remember", late)
+    assert await revoked_while_it_waits(Brokers(rig, tmp_path), False) == (0, False)
+
+
+async def test_where_each_request_is_to_be_seen_each_is_judged(rig: Rig, tmp_path: Path) -> None:
+    brokers = Brokers(rig, tmp_path)
+    client, frame = await brokers.connect(), brokers.frame()
+    await brokers.ask(client, frame)
+    brokers.handler.admission.prepare_nothing()
+    for _ in range(3):
+        assert await brokers.ask(client, frame) == (0, True)
