@@ -85,16 +85,19 @@ class BrokerLifecycle:
         metadata_offset: Callable[[], int],
         offline_log_dirs: Callable[[], Sequence[bytes]] = tuple,
         give_up: Callable[[str], None] = lambda reason: None,
+        registered_incarnation: Callable[[], bytes | None] = lambda: None,
     ) -> None:
         """`metadata_offset()` is the offset up to which this broker has applied the metadata,
         `offline_log_dirs()` the ids of the registered log directories that failed since;
-        `give_up(reason)` ends the process where no controller hears of one."""
+        `give_up(reason)` ends the process where no controller hears of one;
+        `registered_incarnation()` is which process the metadata has under our id, if any."""
         self._config = config
         self._to_controller = to_controller
         self._scheduler = scheduler
         self._metadata_offset = metadata_offset
         self._offline_log_dirs = offline_log_dirs
         self._give_up = give_up
+        self._registered_incarnation = registered_incarnation
         self._untold: dict[bytes, Timer | None] = {}
         """Failed log directories, and how long the controller may not know; None: it does."""
         self._timer: Timer | None = None
@@ -217,7 +220,7 @@ class BrokerLifecycle:
                 "broker is fenced",
                 error.name,
             )
-            if error is ErrorCode.STALE_BROKER_EPOCH and self._on_unfenced is not None:
+            if error is ErrorCode.STALE_BROKER_EPOCH and self._is_replaced():
                 self._register_again()
                 return
             quick = response is None or self._on_shut_down is not None
@@ -236,12 +239,25 @@ class BrokerLifecycle:
             self._fencing_changed(response.is_fenced)
         self._again(self._interval_ms(), self._send_heartbeat)
 
-    def _register_again(self) -> None:
-        """Another registration took the place of ours before the controller let us serve.
+    def _is_replaced(self) -> bool:
+        """Whether another registration took the place of ours, before we serve or since.
 
-        It can be that of this broker's last process: sent before that was killed, and read by a
-        controller that was slow, after ours. Nobody would ever take it back. Two live brokers
-        with one id do not contend in this way for long: once one serves, the other is a duplicate.
+        A broker that somebody unregistered stays so, as in Kafka; so does one that stops.
+        """
+        if self._on_shut_down is not None or self._registration is None:
+            return False
+        other = self._registered_incarnation()
+        return self._on_unfenced is not None or (
+            other is not None and other != self._registration.incarnation_id
+        )
+
+    def _register_again(self) -> None:
+        """Take our place back from a registration that replaced ours.
+
+        It can be that of this broker's last process: sent before that was killed, and delivered by
+        a slow link or read by a slow controller after ours. Nobody else would ever take it back.
+        Two live brokers with one id do not contend in this way for long: as long as one of them has
+        a session, the other is a duplicate.
         """
         self._on_registered = lambda _: self._again(REGISTRATION_RETRY_MS, self._send_heartbeat)
         self._again(REGISTRATION_RETRY_MS, self._send_registration)

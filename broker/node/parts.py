@@ -70,6 +70,7 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
         lambda: shared.image.offset,
         shared.offline_log_dir_ids,
         ports.halt,
+        lambda: _incarnation(shared, config.node_id),
     )
     replicas = ReplicaManager(
         config, shared.logs, ports.scheduler, ports.random_bytes, shared.metrics
@@ -198,6 +199,12 @@ def _replicate(
         shared.metrics,
         broker_epoch,
     )
+
+
+def _incarnation(shared: SharedServer, broker_id: int) -> bytes | None:
+    """Which process is registered under that id."""
+    broker = shared.image.brokers.get(broker_id)
+    return None if broker is None else broker.incarnation_id
 
 
 def _offsets_partitions(shared: SharedServer) -> int:

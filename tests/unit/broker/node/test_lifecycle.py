@@ -3,6 +3,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from broker.config.endpoints import EndPoint
 from broker.node.lifecycle import (
     REGISTRATION_RETRY_MS,
@@ -49,6 +51,7 @@ class Controller:
         )
         self.offline: list[bytes] = []
         self.given_up: list[str] = []
+        self.incarnation: bytes | None = None
         self.lifecycle = BrokerLifecycle(
             Config(),
             self.receive,
@@ -56,6 +59,7 @@ class Controller:
             lambda: 123,
             lambda: self.offline,
             self.given_up.append,
+            lambda: self.incarnation,
         )
 
     def receive(self, request: Any, respond: Callable[[Any], None]) -> None:
@@ -132,7 +136,7 @@ def test_heartbeats_unfence_once_and_go_on_at_their_interval() -> None:
     )
 
 
-def test_a_registration_that_another_has_taken_over_is_made_again_until_the_broker_serves() -> None:
+def test_a_registration_that_another_has_taken_over_is_made_again() -> None:
     controller = Controller()
     lifecycle, scheduler = controller.lifecycle, controller.scheduler
     lifecycle.register(controller.identity, lambda _: None)
@@ -146,9 +150,25 @@ def test_a_registration_that_another_has_taken_over_is_made_again_until_the_brok
     assert (lifecycle.epoch, served) == (90, [True])
     assert controller.sent[-1][1].broker_epoch == 90
 
+    controller.heartbeat, controller.incarnation = stale, b"last life"
+    controller.registration = BrokerRegistrationResponse(broker_epoch=95)
+    scheduler.run_for(Config.broker_heartbeat_interval_ms)
+    controller.heartbeat = BrokerHeartbeatResponse(is_fenced=False)
+    scheduler.run_for(3 * REGISTRATION_RETRY_MS)
+    assert lifecycle.epoch == 95
+    assert controller.sent[-1][1].broker_epoch == 95
+
+
+@pytest.mark.parametrize("registered", [None, b"i" * 16])
+def test_a_broker_that_was_unregistered_stays_so(registered: bytes | None) -> None:
+    controller = Controller()
+    controller.heartbeat = BrokerHeartbeatResponse(is_fenced=False)
+    controller.lifecycle.register(controller.identity, lambda _: None)
+    controller.lifecycle.unfence(lambda: None)
     controller.sent.clear()
-    controller.heartbeat = stale
-    scheduler.run_for(3 * Config.broker_heartbeat_interval_ms)
+    controller.incarnation = registered
+    controller.heartbeat = BrokerHeartbeatResponse(error_code=int(ErrorCode.STALE_BROKER_EPOCH))
+    controller.scheduler.run_for(3 * Config.broker_heartbeat_interval_ms)
     assert len(controller.sent) >= 2
     assert all(isinstance(request, BrokerHeartbeatRequest) for _, request in controller.sent)
 
