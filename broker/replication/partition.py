@@ -38,6 +38,7 @@ from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.log_validator import Look, LookedAt, look_before_append
+from storage.log.plain_append import append_plain
 from storage.log.unified_log import UnifiedLog
 from storage.log.verification_state import VerificationGuard
 
@@ -347,7 +348,7 @@ class Partition:
         ):
             return -1
         log = self.log
-        first = log.append_plain(records, self.leader_epoch)
+        first = append_plain(log, records, self.leader_epoch)
         if first >= 0:
             end = log.log_end_offset
             if self._alone:  # inside the log by itself: no need to be fitted into it every time

@@ -37,7 +37,7 @@ from storage.log.log_loader import LogLoader
 from storage.log.log_segment import LogSegment
 from storage.log.log_segments import LogSegments
 from storage.log.log_validator import LookedAt, may_take_unseen, validate
-from storage.log.plain_append import COPIED, TRANSACTIONAL, PlainAppend
+from storage.log.plain_append import COPIED, TRANSACTIONAL, append_plain
 from storage.log.producer_rebuild import rebuild_producers
 from storage.log.producer_state import BatchMetadata, ProducerStateEntry
 from storage.log.recovery_report import RecoveryReport
@@ -57,7 +57,7 @@ _MAX_TIMESTAMP = Struct(">q")
 _MAX_TIMESTAMP_AT = 35
 
 
-class UnifiedLog(PlainAppend):
+class UnifiedLog:
     """The folder of one partition, open. Offsets are record offsets; one thread calls it."""
 
     def __init__(
@@ -119,7 +119,7 @@ class UnifiedLog(PlainAppend):
             self.failed,
             loader.recovery_point,
         )
-        self._active: LogSegment = loader.segments.active
+        self.active: LogSegment = loader.segments.active
         self.log_start_offset = loader.log_start_offset
         self.log_end_offset = loader.next_offset
         self.high_watermark = loader.log_start_offset
@@ -129,9 +129,9 @@ class UnifiedLog(PlainAppend):
     def _take_config(self, config: LogConfig) -> None:
         self.config = config
         self.looks_at_records = not may_take_unseen(config)
-        self._takes_plain = not self.looks_at_records and config.flush_messages == LONG_MAX
-        self._timestamp_max = -1  # of a batch that is not in the future; known by the next append
-        self._max_message_bytes = min(config.max_message_bytes, config.segment_size_bytes)
+        self.takes_plain = not self.looks_at_records and config.flush_messages == LONG_MAX
+        self.timestamp_max = -1  # of a batch that is not in the future; known by the next append
+        self.max_message_bytes = min(config.max_message_bytes, config.segment_size_bytes)
         self._after_max_ms = config.message_timestamp_after_max_ms
         self._counts_messages = config.flush_messages != LONG_MAX
 
@@ -203,10 +203,10 @@ class UnifiedLog(PlainAppend):
         """Give a client's batch its offsets (it is written over in place) and append it. `guard` is
         what the log gave out when the coordinator was asked about a transaction that begins.
         """
-        self._timestamp_max = now_ms + self._after_max_ms
+        self.timestamp_max = now_ms + self._after_max_ms
         # What a coordinator builds is looked at by nobody, though its topic is compacted.
         own = origin is AppendOrigin.COORDINATOR and not self._counts_messages
-        first = self.append_plain(records, leader_epoch, TRANSACTIONAL, own)
+        first = append_plain(self, records, leader_epoch, TRANSACTIONAL, own)
         if first < 0:
             return self._append_checked(records, leader_epoch, now_ms, origin, guard, looked_at)
         return self._appended_plain(first, records)
@@ -264,7 +264,7 @@ class UnifiedLog(PlainAppend):
         CORRUPT_MESSAGE, or OFFSET_OUT_OF_RANGE with `first_offset` as sent.
         """
         own = not self._counts_messages
-        first = self.append_plain(records, leader_epoch, COPIED, own, copied=True)
+        first = append_plain(self, records, leader_epoch, COPIED, own, copied=True)
         if first >= 0:
             return self._appended_plain(first, records)
         if self.offline:
@@ -305,7 +305,7 @@ class UnifiedLog(PlainAppend):
         try:
             if leader_epoch != self.leader_epochs.latest:
                 self.leader_epochs.assign(leader_epoch, offset)
-            segment = self._active
+            segment = self.active
             if segment.is_full(offset, now_ms, size, now_ms):
                 segment = self._roll(now_ms, offset)
             segment.note(offset, now_ms, segment.append(batch), size)
@@ -325,7 +325,7 @@ class UnifiedLog(PlainAppend):
     ) -> int:
         """Write checked batches, whose offsets begin at `first_offset` where we assigned them;
         gives their largest timestamp."""
-        segment = self._active
+        segment = self.active
         max_timestamp = max(header.max_timestamp for _, header in batches)
         if segment.is_full(last_offset, max_timestamp, len(records), now_ms):
             segment = self._roll(now_ms, first_offset)
@@ -351,7 +351,7 @@ class UnifiedLog(PlainAppend):
 
     def write_plain(self, records: memoryview, size: int, last: int, max_timestamp: int) -> bool:
         """Write one batch at the end of the segment, which has room. False: the disk failed."""
-        segment = self._active
+        segment = self.active
         file = segment.file
         position = file.size
         try:
@@ -365,7 +365,7 @@ class UnifiedLog(PlainAppend):
         return True
 
     def _index_grew(self) -> None:
-        self._timestamp_max = self.environment.scheduler.wall_ms() + self._after_max_ms
+        self.timestamp_max = self.environment.scheduler.wall_ms() + self._after_max_ms
         self._local.prepare_disk(early=self.is_replicated)
 
     def _note_aborted(self, transaction: AbortedTxn | None) -> None:
@@ -443,7 +443,7 @@ class UnifiedLog(PlainAppend):
             upper_offset = end
         if start_offset >= upper_offset:
             return NO_RECORDS
-        active = self._active
+        active = self.active
         try:
             if start_offset >= active.base_offset:
                 bound = None if upper_offset == end else upper_offset
@@ -488,7 +488,7 @@ class UnifiedLog(PlainAppend):
             self._set_end(offset)
 
     def _set_end(self, offset: int) -> None:
-        self._active = self._local.segments.active
+        self.active = self._local.segments.active
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.flusher.cut(offset)
@@ -564,13 +564,13 @@ class UnifiedLog(PlainAppend):
             self._roll(now_ms, self.log_end_offset)
 
     def _roll(self, now_ms: int, base_offset: int) -> LogSegment:
-        old = self._active
-        self._active = self._local.roll(base_offset, now_ms)
-        if self._active is not old:
+        old = self.active
+        self.active = self._local.roll(base_offset, now_ms)
+        if self.active is not old:
             self._local.snapshots.take(self.producer_state, base_offset)
             # The old segment's indexes are new on disk, also where its data was flushed before.
             self.flusher.flush(from_offset=old.base_offset)
-        return self._active
+        return self.active
 
     # ---- the folder ----------------------------------------------------------------------------
 

@@ -47,7 +47,7 @@ class Disk:
         """The size of the segment then."""
         for _ in range(batches):
             assert not log.append_as_leader(batch(VALUE), 0, NOW_MS).error
-        return log._active.size
+        return log.active.size
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_a_follower_asks(disk: Disk, batches: int) -> None:
         offsets = range(log.log_end_offset, log.log_end_offset + batches)
         sent = b"".join(bytes(batch(VALUE, base_offset=one, leader_epoch=0)) for one in offsets)
         assert not log.append_as_follower(memoryview(bytearray(sent)), 0).error
-    one = log._active.size // 6
+    one = log.active.size // 6
     first = 3 if batches == 1 else 4
     assert disk.taken[0] == ("topic-0", 0, first * one)
 
