@@ -26,7 +26,6 @@ from broker.replication.partition_reads import (
     READ_UNCOMMITTED,
     PartitionRead,
     read_log,
-    upper_offset,
     with_aborted,
 )
 from broker.replication.replica import Replica
@@ -469,23 +468,6 @@ class Partition:
             log, epoch, fetch_offset, max_bytes, upper, min_one_message, last_fetched_epoch
         )
         return with_aborted(log, fetch_offset, read) if isolation == READ_COMMITTED else read
-
-    def has_nothing_for(
-        self,
-        fetch_offset: int,
-        isolation: int,
-        current_leader_epoch: int,
-        last_fetched_epoch: int,
-    ) -> bool:
-        """Whether `read` would give such a consumer neither a record nor an error."""
-        log = self.log
-        return (
-            not self.deleted
-            and current_leader_epoch in (NO_EPOCH, self.leader_epoch)
-            and last_fetched_epoch in (NO_EPOCH, self.leader_epoch)
-            and upper_offset(log, isolation) <= fetch_offset <= log.log_end_offset
-            and log.log_start_offset <= fetch_offset
-        )
 
     def read_for_follower(
         self,

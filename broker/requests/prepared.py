@@ -72,27 +72,32 @@ class _Identity:
     __slots__ = ("by_api", "size")
 
     def __init__(self) -> None:
-        self.by_api: dict[int, dict[Shape, dict[Fixed, Entry]]] = {}
+        self.by_api: dict[int, list[tuple[Shape, dict[Fixed, Entry]]]] = {}
         """By API key and version as one number, then by what is asked."""
         self.size = 0
 
-    def entries(self) -> Iterator[tuple[_Identity, int, Shape, Fixed, Entry]]:
-        """All of them, with their keys."""
+    def entries(self) -> Iterator[tuple[_Identity, int, dict[Fixed, Entry], Fixed, Entry]]:
+        """All of them, with where they are."""
         for api, shapes in self.by_api.items():
-            for shape, entries in shapes.items():
+            for _, entries in shapes:
                 for fixed, entry in entries.items():
-                    yield self, api, shape, fixed, entry
+                    yield self, api, entries, fixed, entry
 
-    def drop(self, api: int, shape: Shape, fixed: Fixed) -> int:
+    def entries_of(self, api: int, shape: Shape) -> dict[Fixed, Entry]:
+        """Those of one shape."""
+        shapes = self.by_api.setdefault(api, [])
+        for known, entries in shapes:
+            if known == shape:
+                return entries
+        shapes.append((shape, {}))
+        return shapes[-1][1]
+
+    def drop(self, api: int, entries: dict[Fixed, Entry], fixed: Fixed) -> int:
         """Let go of an entry; how many bytes that freed."""
-        shapes = self.by_api[api]
-        entries = shapes[shape]
         freed = entries.pop(fixed).size
         self.size -= freed
         if not entries:
-            del shapes[shape]
-        if not shapes:
-            del self.by_api[api]
+            self.by_api[api] = [one for one in self.by_api[api] if one[1]]
         return freed
 
 
@@ -120,7 +125,7 @@ class PreparedRequests:
         if len(frame) < _HEADER_BYTES:
             return None
         api, length = _header(frame)
-        client_id = bytes(frame[8 : _HEADER_BYTES + length])
+        client_id = frame[8 : _HEADER_BYTES + length].tobytes()
         key = self._identity_of(asker, client_id)
         identity = self._identities.get(key)
         if identity is None:
@@ -128,7 +133,7 @@ class PreparedRequests:
         shapes = identity.by_api.get(api)
         if shapes is None:
             return None
-        for shape, entries in shapes.items():
+        for shape, entries in shapes:
             matched = shape.match(frame)
             if matched is None:
                 continue
@@ -137,7 +142,7 @@ class PreparedRequests:
             if entry is None:
                 continue
             if entry.epoch != self._admission.epoch:
-                self.size -= identity.drop(api, shape, fixed)
+                self.size -= identity.drop(api, entries, fixed)
                 if not identity.size:
                     del self._identities[key]
                 return None
@@ -165,7 +170,8 @@ class PreparedRequests:
         if epoch != admission.epoch or not admission.may_prepare:
             return
         api, client_id, fixed = kind
-        size = ENTRY_BYTES + len(client_id) + sum(map(len, fixed))
+        fixed_bytes = len(fixed) if isinstance(fixed, bytes) else sum(map(len, fixed))
+        size = ENTRY_BYTES + len(client_id) + fixed_bytes
         share = self._max_bytes // _SHARES
         if size > share:
             return
@@ -173,8 +179,7 @@ class PreparedRequests:
         identity = self._identities.get(key)
         if identity is None:
             identity = self._identities[key] = _Identity()
-        shapes = identity.by_api.setdefault(api, {})
-        entries = shapes.setdefault(request.shape, {})
+        entries = identity.entries_of(api, request.shape)
         old = entries.pop(fixed, None)
         taken = size - (0 if old is None else old.size)
         entries[fixed] = Entry(request, epoch, metrics, size)
@@ -192,9 +197,9 @@ class PreparedRequests:
         found = [one for identity in identities for one in identity.entries()]
         found.reverse()
         found.sort(key=lambda one: one[-1].uses)
-        for identity, api, shape, fixed, entry in found:
+        for identity, api, entries, fixed, entry in found:
             if left > most // 2:
-                freed = identity.drop(api, shape, fixed)
+                freed = identity.drop(api, entries, fixed)
                 left -= freed
                 self.size -= freed
             else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from protocol.frames.frame_shape import Reply, Shape, client_id_hole
+from protocol.frames.frame_shape import Reply, Shape, header_bytes
 from protocol.frames.message_codec import encode_request, encode_response
 from protocol.messages.fetch import (
     FetchableTopicResponse,
@@ -54,8 +54,7 @@ def fetch_shape(
     request.session_epoch, asked.fetch_offset = ~request.session_epoch, ~asked.fetch_offset
     changed = [at for at, byte in enumerate(other) if byte != frame[at]]
     epoch_at, offset_at = changed[0], changed[_EPOCH_BYTES]
-    holes = (4, "i"), client_id_hole(frame), (epoch_at, "i"), (offset_at, "q")
-    return Shape(len(frame), holes)
+    return Shape(len(frame), header_bytes(frame), ((epoch_at, "i"), (offset_at, "q")))
 
 
 class FetchReply:

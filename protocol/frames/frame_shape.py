@@ -6,6 +6,9 @@ a kind of request are, and takes a frame apart into its fixed bytes and what is 
 `Reply` puts values into the holes of an answer. Neither knows what the bytes mean: two frames with
 the same shape and the same fixed bytes are the same request, but for those values.
 
+A request's header is the caller's: its API key and version and its client id are holes without a
+value, for who asks, and by which API, is not what is asked.
+
 Owns nothing. Never does I/O. The generated classes stay the definition of all messages; what knows
 a message (`protocol.frames.produce_codec`, `protocol.frames.fetch_codec`) says where its holes are.
 """
@@ -14,40 +17,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from struct import Struct, calcsize
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from protocol.primitives import uvarint
 
 Holes: TypeAlias = Sequence[tuple[int, str]]
 """Where each one is, in rising order, and its `struct` code."""
-Fixed: TypeAlias = tuple[bytes, ...]
-Values: TypeAlias = tuple[Any, ...]
-"""Numbers, but for a client id."""
+Fixed: TypeAlias = bytes | tuple[bytes, ...]
+Values: TypeAlias = tuple[int, ...]
+"""The correlation id first."""
 
 # Of a compact length and what it counts together: the most that two, three and four bytes are for.
 _MOST_1, _MOST_2, _MOST_3, _MOST_4 = 0x7F, 0x3FFF + 1, 0x1FFFFF + 2, 0xFFFFFFF + 3
 _CODES = {1: "B", 2: "H", 3: "3s", 4: "4s"}
 
 
-def _form(size: int, holes: Holes) -> str:
+def _form(start: int, size: int, holes: Holes) -> str:
     """Fixed bytes and holes in turn, beginning and ending with fixed bytes, which may be none."""
-    form, at = ">", 0
+    form, at = "", start
     for position, code in holes:
         form += f"{position - at}s{code}"
         at = position + calcsize(f">{code}")
     return f"{form}{size - at}s"
 
 
+def header_bytes(frame: memoryview) -> int:
+    """Where a request's client id ends."""
+    length = int.from_bytes(frame[8:10], signed=True)
+    return 10 + max(length, 0)
+
+
 class Shape:
-    """Requests of one size, the same but for some numbers. Equal where the holes are."""
+    """Requests of one size, the same but for their header and some numbers. Equal where the holes
+    are."""
 
     __slots__ = ("_layout", "_unpack", "size")
 
-    def __init__(self, size: int, holes: Holes) -> None:
-        """`size`: of the frame, without the four bytes that say it."""
+    def __init__(self, size: int, header: int, holes: Holes = ()) -> None:
+        """`size`: of the frame, without the four bytes that say it; `header`: `header_bytes`."""
         self.size = size
-        self._layout: tuple[object, ...] = (size, *holes)
-        self._unpack = Struct(_form(size, holes)).unpack_from
+        self._layout: tuple[object, ...] = (size, header, *holes)
+        self._unpack = Struct(f">4xi{header - 8}x{_form(header, size, holes)}").unpack_from
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Shape) and self._layout == other._layout
@@ -60,28 +70,29 @@ class Shape:
         if len(frame) != self.size:
             return None
         parts = self._unpack(frame)
-        return parts[::2], parts[1::2]
+        return parts[1::2], parts[::2]
 
 
 class RecordsShape(Shape):
-    """Requests of any size, the same but for some numbers and, behind them, a batch of records with
-    its length: two more values, where the batch starts and where it ends."""
+    """Requests of any size, the same but for their header and, behind `head` bytes, a batch of
+    records with its length. Its values: the correlation id, where the batch starts and ends."""
 
-    __slots__ = ("_around", "_by_width", "_compact", "_head_bytes", "_tail", "_tail_bytes")
+    __slots__ = ("_around", "_by_width", "_compact", "_head", "_tail", "_tail_at", "_tail_bytes")
 
-    def __init__(self, head_bytes: int, holes: Holes, compact: bool, tail_bytes: int) -> None:
-        """`head_bytes`: up to the length, which is an unsigned varint of one more where it is
-        `compact`, else an int32. `tail_bytes`: behind the records."""
-        super().__init__(head_bytes, holes)
-        self._layout = (head_bytes, compact, tail_bytes, *holes)
-        self._head_bytes = head_bytes
-        self._tail_bytes = tail_bytes
-        self._around = head_bytes + tail_bytes
+    def __init__(self, head: int, header: int, compact: bool, tail: bytes) -> None:
+        """`head`: up to the length, which is an unsigned varint of one more where it is `compact`,
+        else an int32. `tail`: what is behind the records."""
+        super().__init__(head, header)
+        self._layout = (head, header, compact, tail)
+        self._head = head
+        self._around = head + len(tail)
         self._compact = compact
-        form = _form(head_bytes, holes)
+        form = f">4xi{header - 8}x{head - header}s"
         codes = _CODES if compact else {4: "i"}
         self._by_width = {width: Struct(form + code).unpack_from for width, code in codes.items()}
-        self._tail = Struct(f"{tail_bytes}s").unpack_from
+        self._tail = (tail,)
+        self._tail_bytes = len(tail)
+        self._tail_at = Struct(f"{len(tail)}s").unpack_from  # quicker than a view to compare
 
     def match(self, frame: memoryview) -> tuple[Fixed, Values] | None:
         size = len(frame)
@@ -93,7 +104,7 @@ class RecordsShape(Shape):
             width, length = 1, both
         elif both <= _MOST_2:
             width, low = 2, both - 1 & 0x7F | 0x80
-            if frame[self._head_bytes] != low:  # of many shapes nearly all are told by this
+            if frame[self._head] != low:  # of many shapes nearly all are told by this
                 return None
             length = (low << 8) + (both - 1 >> 7)
         elif both <= _MOST_4:
@@ -103,12 +114,11 @@ class RecordsShape(Shape):
             return None
         if both < width:
             return None
-        parts = self._by_width[width](frame)
-        if parts[-1] != length:
-            return None
+        correlation_id, head, found = self._by_width[width](frame)
         end = size - self._tail_bytes
-        fixed = parts[:-1:2] + self._tail(frame, end)
-        return fixed, parts[1:-1:2] + (self._head_bytes + width, end)
+        if found != length or self._tail_at(frame, end) != self._tail:
+            return None
+        return head, (correlation_id, self._head + width, end)
 
 
 class Reply:
@@ -118,7 +128,7 @@ class Reply:
 
     def __init__(self, frame: bytes, holes: Holes) -> None:
         """`frame` is one of them, its size first, whatever is in its holes."""
-        form = Struct(_form(len(frame), holes))
+        form = Struct(f">{_form(0, len(frame), holes)}")
         self.size = len(frame)
         self._pack: Callable[..., bytes] = form.pack
         self._parts: list[bytes | int] = list(form.unpack(frame))
@@ -128,10 +138,3 @@ class Reply:
         parts = self._parts.copy()
         parts[1::2] = values
         return self._pack(*parts)
-
-
-def client_id_hole(frame: memoryview) -> tuple[int, str]:
-    """The client id of a request, its length first: a hole, for whose request it is does not say
-    what it is."""
-    length = int.from_bytes(frame[8:10], signed=True)
-    return 8, f"{2 + max(length, 0)}s"

@@ -7,7 +7,7 @@ answers differ in the correlation id and in what was appended. Never does I/O.
 
 from __future__ import annotations
 
-from protocol.frames.frame_shape import RecordsShape, Reply, client_id_hole
+from protocol.frames.frame_shape import RecordsShape, Reply, header_bytes
 from protocol.frames.message_codec import encode_response
 from protocol.messages.produce import (
     PartitionProduceResponse,
@@ -46,7 +46,7 @@ def produce_shape(frame: memoryview, version: int, records: memoryview) -> Recor
         or frame[start : start + HEADER_SIZE] != records[:HEADER_SIZE]
     ):
         return None
-    return RecordsShape(head_bytes, ((4, "i"), client_id_hole(frame)), compact, len(tail))
+    return RecordsShape(head_bytes, header_bytes(frame), compact, tail)
 
 
 def produce_reply(version: int, name: str, topic_id: bytes, index: int) -> Reply | None:

@@ -87,7 +87,7 @@ class PreparedFetch:
 
     def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
         """The answer in parts; see `PreparedRequest`."""
-        correlation_id, _, session_epoch, offset = values
+        correlation_id, session_epoch, offset = values
         partition: Partition | None = self._find(self._topic, self._index)
         if partition is None or offset >= partition.log.high_watermark:
             return None

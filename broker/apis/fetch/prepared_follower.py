@@ -69,7 +69,7 @@ class PreparedFollowerFetch:
 
     def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
         """See `PreparedRequest`."""
-        correlation_id, _, session_epoch, offset = values
+        correlation_id, session_epoch, offset = values
         replicas, (replica_id, broker_epoch) = self.replicas, self.replica
         partition = replicas.partition_by_id(self.topic_id, self.index)
         quota = replicas.leader_quota

@@ -88,7 +88,7 @@ class PreparedProduce:
 
     def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
         """Append and answer; see `PreparedRequest`."""
-        correlation_id, _, start, end = values
+        correlation_id, start, end = values
         partition: Partition | None = self._find(self._topic, self._index)
         if partition is None:
             return None
@@ -126,7 +126,7 @@ class PreparedProduce:
             return None
         if partition.followers is not None:
             return None
-        _, _, start, end = values
+        _, start, end = values
         return ExpectedProduce(
             self._replicas, partition, self._acks, message, (start, end), self.reply
         )

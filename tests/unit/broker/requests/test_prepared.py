@@ -10,7 +10,7 @@ import pytest
 from broker.requests.admission import Admission
 from broker.requests.context import RequestMetrics
 from broker.requests.prepared import ENTRY_BYTES, PreparedRequests, identity_of, kind_of
-from protocol.frames.frame_shape import Shape, Values, client_id_hole
+from protocol.frames.frame_shape import Shape, Values, header_bytes
 from tests.unit.broker.fake_connection import Connection
 
 
@@ -51,7 +51,7 @@ class Table:
     def remember(
         self, frame: memoryview, asker: Connection | None = None, epoch: int | None = None
     ) -> None:
-        shape = Shape(len(frame), ((4, "i"), client_id_hole(frame)))
+        shape = Shape(len(frame), header_bytes(frame))
         kind = kind_of(shape, frame)
         assert kind is not None
         epoch = self.admission.epoch if epoch is None else epoch

@@ -67,9 +67,9 @@ def test_a_request_has_one_shape_wherever_its_reader_is(
         return
     assert shape is not None
     fixed, values = shape.match(frame_of(one, version)) or ((), ())
-    assert values == (9, b"\0\2me", 5, 1 << 40)
+    assert values == (9, 5, 1 << 40)
     moved = request(version, name, 12, session_epoch=6, **state)
-    assert shape.match(frame_of(moved, version, 10)) == (fixed, (10, b"\0\2me", 6, 12))
+    assert shape.match(frame_of(moved, version, 10)) == (fixed, (10, 6, 12))
     for change in ({"max_wait_ms": 501}, {"session_id": 78}, {"isolation_level": 0}):
         other = request(version, name, **state, **change)
         matched = shape.match(frame_of(other, version))

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.frames.frame_shape import RecordsShape, Reply, Shape, client_id_hole
+from protocol.frames.frame_shape import RecordsShape, Reply, Shape, header_bytes
 from protocol.primitives import uvarint
 
 
 def test_a_frame_is_taken_apart_into_fixed_bytes_and_values() -> None:
-    shape = Shape(21, ((4, "i"), (10, "q")))
-    frame = b"head" + (7).to_bytes(4) + b"ab" + (1 << 40).to_bytes(8) + b"end"
-    assert shape.match(memoryview(frame)) == ((b"head", b"ab", b"end"), (7, 1 << 40))
+    shape = Shape(27, 12, ((14, "q"),))
+    frame = b"head" + (7).to_bytes(4) + b"\0\2me" + b"ab" + (1 << 40).to_bytes(8) + b"ended"
+    assert shape.match(memoryview(frame)) == ((b"ab", b"ended"), (7, 1 << 40))
+    other = b"HEAD" + frame[4:8] + b"\0\2MY" + frame[12:]
+    assert shape.match(memoryview(other)) == shape.match(memoryview(frame))
     assert shape.match(memoryview(frame + b"x")) is None
     assert shape.match(memoryview(frame[:-1])) is None
 
 
 def test_shapes_are_equal_where_their_holes_are() -> None:
-    one = Shape(21, ((4, "i"), (10, "q")))
-    assert one == Shape(21, ((4, "i"), (10, "q"))) and len({one, Shape(21, one_holes())}) == 1
-    assert one not in (Shape(22, one_holes()), Shape(21, ((4, "i"),)), "shape")
-    records = RecordsShape(21, one_holes(), True, 3)
-    assert records == RecordsShape(21, one_holes(), True, 3)
+    one = Shape(27, 12, ((14, "q"),))
+    assert one == Shape(27, 12, ((14, "q"),)) and len({one, Shape(27, 12, ((14, "q"),))}) == 1
+    assert one not in (Shape(28, 12, ((14, "q"),)), Shape(27, 10, ((14, "q"),)), Shape(27, 12), "")
+    records = RecordsShape(21, 12, True, b"tail")
+    assert records == RecordsShape(21, 12, True, b"tail")
     others = (
-        one,
-        RecordsShape(21, one_holes(), False, 3),
-        RecordsShape(21, one_holes(), True, 2),
-        RecordsShape(20, one_holes(), True, 3),
+        Shape(21, 12),
+        RecordsShape(21, 12, False, b"tail"),
+        RecordsShape(21, 12, True, b"tale"),
+        RecordsShape(20, 12, True, b"tail"),
+        RecordsShape(21, 10, True, b"tail"),
     )
     assert records not in others
-
-
-def one_holes() -> tuple[tuple[int, str], ...]:
-    return (4, "i"), (10, "q")
 
 
 @pytest.mark.parametrize("compact", [True, False])
@@ -41,12 +40,14 @@ def one_holes() -> tuple[tuple[int, str], ...]:
     "size", [1, 126, 127, 128, 16_381, 16_382, 16_383, 2_097_150, 2_097_151, 3_000_000]
 )
 def test_records_of_any_size_are_found(compact: bool, tail: bytes, size: int) -> None:
-    shape = RecordsShape(12, ((4, "i"),), compact, len(tail))
+    shape = RecordsShape(14, 10, compact, tail)
     length = uvarint(size + 1) if compact else size.to_bytes(4)
-    head = b"head" + (7).to_bytes(4) + b"rest"
+    head = b"head" + (7).to_bytes(4) + b"\0\0rest"
     frame = head + length + b"r" * size + tail
     start = len(head) + len(length)
-    assert shape.match(memoryview(frame)) == ((b"head", b"rest", tail), (7, start, start + size))
+    assert shape.match(memoryview(frame)) == (b"rest", (7, start, start + size))
+    if tail:
+        assert shape.match(memoryview(frame[:-1] + b"\1")) is None
     for other in (frame + b"x", frame[:-1], head, b""):
         assert shape.match(memoryview(other)) is None
     for position in range(len(head), start):
@@ -58,7 +59,7 @@ def test_records_of_any_size_are_found(compact: bool, tail: bytes, size: int) ->
 
 def test_a_frame_of_no_length_at_all_is_of_no_such_shape() -> None:
     for compact in (True, False):
-        shape = RecordsShape(12, ((4, "i"),), compact, 3)
+        shape = RecordsShape(12, 10, compact, bytes(3))
         assert all(shape.match(memoryview(bytes(size))) is None for size in range(15))
 
 
@@ -70,8 +71,6 @@ def test_an_answer_is_the_same_but_for_its_holes() -> None:
     assert reply.size == len(frame)
 
 
-@pytest.mark.parametrize(
-    ("client_id", "code"), [(b"\0\2me", "4s"), (b"\0\0", "2s"), (b"\xff\xff", "2s")]
-)
-def test_whose_request_it_is_is_a_hole(client_id: bytes, code: str) -> None:
-    assert client_id_hole(memoryview(b"\0\0\0\x0c\0\0\0\1" + client_id + b"rest")) == (8, code)
+@pytest.mark.parametrize(("client_id", "end"), [(b"\0\2me", 12), (b"\0\0", 10), (b"\xff\xff", 10)])
+def test_a_header_ends_behind_the_client_id(client_id: bytes, end: int) -> None:
+    assert header_bytes(memoryview(b"\0\0\0\x0c\0\0\0\1" + client_id + b"rest")) == end
