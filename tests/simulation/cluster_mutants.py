@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 from broker.coordinator.coordinator_runtime import ShardContext
 from broker.node.broker_server import BrokerServer
+from broker.replication import partition_reads
 from broker.replication.followed_partition import FollowedPartition
 from broker.replication.followers import Followers
 from broker.replication.partition import Partition
@@ -77,7 +78,7 @@ def truncation_to_the_high_watermark() -> Iterator[None]:
 
     with (
         patch.object(FollowedPartition, "begin", begin),
-        patch.object(Partition, "_diverging_epoch", lambda self, offset, epoch: None),
+        patch.object(partition_reads, "_diverging_epoch", lambda log, offset, epoch: None),
     ):
         yield
 
@@ -85,7 +86,7 @@ def truncation_to_the_high_watermark() -> Iterator[None]:
 @contextmanager
 def no_truncation() -> Iterator[None]:
     """A follower keeps what its leader does not have, and goes on from there."""
-    with patch.object(Partition, "_diverging_epoch", lambda self, offset, epoch: None):
+    with patch.object(partition_reads, "_diverging_epoch", lambda log, offset, epoch: None):
         yield
 
 

@@ -11,10 +11,13 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from broker.apis import list_offsets
 from broker.apis.produce.api import ProduceApi, refuse_produce
 from broker.apis.producer_id_manager import ProducerIdManager
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime, ShardContext
 from broker.groups.classic.group import ClassicGroup
+from broker.replication import partition as partitions
+from broker.replication import partition_reads
 from broker.replication.fetch_session import FetchSession
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
@@ -138,15 +141,19 @@ def reads_above_the_high_watermark() -> Iterator[None]:
                 max(self.log.high_watermark, self.log.log_end_offset - 1)
             )
 
-    real = Partition._read
+    def read(
+        log: UnifiedLog, epoch: int, offset: int, max_bytes: int, _upper: int, *more: Any
+    ) -> Any:
+        return partition_reads.read_log(log, epoch, offset, max_bytes, log.log_end_offset, *more)
 
-    def read(self: Partition, offset: int, max_bytes: int, _upper: int, *more: Any) -> Any:
-        return real(self, offset, max_bytes, self.log.log_end_offset, *more)
+    def upper(log: UnifiedLog, _isolation: int) -> int:
+        return log.log_end_offset
 
     with (
         patch.object(Partition, "_advance_high_watermark", behind),
-        patch.object(Partition, "_read", read),
-        patch.object(Partition, "upper_offset", lambda self, isolation: self.log.log_end_offset),
+        patch.object(partitions, "read_log", read),
+        patch.object(partitions, "upper_offset", upper),
+        patch.object(list_offsets, "upper_offset", upper),
     ):
         yield
 
