@@ -152,7 +152,6 @@ def reads_above_the_high_watermark() -> Iterator[None]:
     with (
         patch.object(Partition, "_advance_high_watermark", behind),
         patch.object(partitions, "read_log", read),
-        patch.object(partitions, "upper_offset", upper),
         patch.object(list_offsets, "upper_offset", upper),
     ):
         yield
