@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from broker.config.keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF
 from broker.config.values import BrokerConfig
 from protocol.errors import ApiError, ErrorCode
-from storage.config_def import ConfigError
+from storage.config_def import ConfigError, ConfigValue
 
 _KINDS = ("consumer", "share", "streams")
 
@@ -102,10 +102,10 @@ def group_config_fault(config: BrokerConfig, configs: Mapping[str, str]) -> ApiE
     return None
 
 
-def _setting(config: BrokerConfig, name: str) -> object:
+def _setting(config: BrokerConfig, name: str) -> ConfigValue:
     """The server's value for all groups; None where it has no such key."""
     key = BROKER_CONFIG_DEF.get(f"group.{name}")
-    return None if key is None else getattr(config, key.attribute)
+    return None if key is None else key.parse(config.originals.get(key.name, key.default))
 
 
 def _limit_fault(config: BrokerConfig, name: str, value: int) -> str | None:

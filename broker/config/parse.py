@@ -18,7 +18,7 @@ from broker.config.single_node_profile import PROFILE_NAME, single_node_texts
 from broker.config.support import ignored_keys, refuse_what_is_not_served, unknown_key
 from broker.config.values import BrokerConfig
 from storage.config_def import ConfigError, ConfigValue
-from storage.log_config import LogConfig, server_defaults
+from storage.log_config import server_defaults
 
 _PLAINTEXT = "PLAINTEXT"
 _REQUIRED = ("node.id", "process.roles", "controller.listener.names")
@@ -90,7 +90,6 @@ def _listeners(values: Mapping[str, ConfigValue], texts: Mapping[str, str]) -> d
         _check_inter_broker(inter_broker.upper(), protocols, texts)
     return {
         "controller_listener_names": names,
-        "listener_security_protocol_map": protocols,
         "listeners": listeners,
         "advertised_listeners": tuple(
             endpoint for endpoint in advertised if endpoint.listener_name not in names
@@ -112,11 +111,9 @@ def _log_defaults(texts: Mapping[str, str]) -> dict[str, object]:
     topic_defaults = server_defaults(texts)
     return {
         "topic_defaults": topic_defaults,
-        "log_config": LogConfig.from_overrides({}, topic_defaults),
         "log_retention_ms": topic_defaults["retention.ms"],
         "log_roll_ms": topic_defaults["segment.ms"],
         "log_roll_jitter_ms": topic_defaults["segment.jitter.ms"],
-        "log_flush_interval_ms": topic_defaults["flush.ms"],
     }
 
 

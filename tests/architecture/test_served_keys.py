@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+from dataclasses import fields
 
 from broker.config.keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF
 from broker.config.support import SERVED
 from broker.config.values import BrokerConfig
+from broker.groups.coordinator_config import GroupCoordinatorConfig
+from broker.transactions.transaction_config import TransactionConfig
 from storage.log_config import SYNONYMS
 from tests.architecture.sources import relative, sources, tree
 
@@ -15,18 +18,18 @@ from tests.architecture.sources import relative, sources, tree
 NO_READERS = ("broker/config/keys.py", "broker/config/checks.py", "broker/config/support.py")
 # Read where the configuration is made: the value in force has another name, or is their check.
 FOLDED = ("broker.id", "log.dir", "listener.security.protocol.map")
-# A name that another object has as well: of the directories in the metadata (KIP-1066).
-NOT_THE_CONFIG = ("cordoned.log.dirs",)
+# These take their attributes by the names of their fields.
+READ_BY_NAME = (GroupCoordinatorConfig, TransactionConfig)
 # Kept for clients that ask (KIP-405): they give topic configs their default and nothing else.
 TOPIC_DEFAULTS = tuple(name for names in SYNONYMS.values() for name, _ in names)
 
 
-def attributes_read() -> list[str]:
+def attributes_read(without: tuple[str, ...] = NO_READERS) -> list[str]:
     """Every name after a dot in the sources that could be a reader."""
     return [
         node.attr
         for path in sources()
-        if relative(path) not in NO_READERS
+        if relative(path) not in without
         for node in ast.walk(tree(path))
         if isinstance(node, ast.Attribute)
     ]
@@ -46,5 +49,11 @@ def test_every_key_that_is_read_is_called_served() -> None:
     fields = inspect.get_annotations(BrokerConfig)
     names = {key.attribute: name for name, key in BROKER_CONFIG_DEF.items()}
     read = [names[one] for one in attributes_read() if one in fields and one in names]
-    known = (*SERVED, *OTTLA_CONFIG_DEF, *NOT_THE_CONFIG)
+    known = (*SERVED, *OTTLA_CONFIG_DEF)
     assert [name for name in dict.fromkeys(read) if name not in known] == []
+
+
+def test_every_attribute_of_the_configuration_is_read() -> None:
+    read = attributes_read(without=())
+    read += [one.name for part in READ_BY_NAME for one in fields(part)]
+    assert [one for one in inspect.get_annotations(BrokerConfig) if one not in read] == []

@@ -33,7 +33,7 @@ def test_kafkas_defaults_apply() -> None:
 def test_what_is_set_wins() -> None:
     config = parse_config({**MINIMAL, "num.io.threads": " 2 ", "log.retention.hours": "1"})
     assert config.num_io_threads == 2
-    assert config.log_retention_ms == config.log_config.retention_ms == 3_600_000
+    assert config.log_retention_ms == 3_600_000
     assert config.topic_defaults["retention.ms"] == 3_600_000
     again = with_overrides(config, {"num.io.threads": "5"})
     assert (again.num_io_threads, again.log_retention_ms) == (5, 3_600_000)
