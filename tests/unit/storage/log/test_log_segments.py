@@ -55,7 +55,7 @@ def test_only_a_few_closed_segments_keep_their_index_files_open() -> None:
     for segment in closed:
         found.warm(segment)
         segment.offset_index.lookup(segment.path(".index"), 1000)
-    still_open = [segment for segment in closed if segment.offset_index._file._file is not None]
+    still_open = [segment for segment in closed if segment.offset_index._file is not None]
     assert still_open == closed[-WARM_SEGMENTS_MAX:]
     found.warm(found.active)
     assert found.active.offset_index.is_open
