@@ -13,7 +13,9 @@ from collections.abc import Iterator, Mapping
 
 from broker.config.group_configs import limits_group_configs
 from broker.config.keys import BROKER_CONFIG_DEF
+from broker.config.values import BrokerConfig
 from storage.config_def import ConfigError
+from storage.log_config import SYNONYMS
 
 # Prefix or whole name → why it is refused.
 _REFUSED: dict[str, str] = {
@@ -48,150 +50,23 @@ _REMOVED_IN_4_0 = (
     "control.plane.listener.name",
 )
 
-# Keys that some part of Ottla reads. A test finds the reader of each.
-SERVED = (
-    "add.partitions.to.txn.retry.backoff.max.ms",
-    "add.partitions.to.txn.retry.backoff.ms",
-    "advertised.listeners",
-    "auto.create.topics.enable",
-    "auto.leader.rebalance.enable",
-    "background.threads",
-    "broker.heartbeat.interval.ms",
-    "broker.id",
-    "broker.rack",
-    "broker.session.timeout.ms",
-    "compression.gzip.level",
-    "compression.lz4.level",
-    "compression.type",
-    "compression.zstd.level",
-    "connections.max.idle.ms",
-    "controller.listener.names",
-    "controller.quorum.bootstrap.servers",
-    "controller.quorum.election.backoff.max.ms",
-    "controller.quorum.election.timeout.ms",
-    "controller.quorum.fetch.max.bytes",
-    "controller.quorum.fetch.snapshot.max.bytes",
-    "controller.quorum.fetch.timeout.ms",
-    "controller.quorum.request.timeout.ms",
-    "controller.quorum.retry.backoff.ms",
-    "controller.quorum.voters",
-    "default.replication.factor",
-    "delete.topic.enable",
-    "fetch.max.bytes",
-    "group.initial.rebalance.delay.ms",
-    "group.max.session.timeout.ms",
-    "group.max.size",
-    "group.min.session.timeout.ms",
-    "inter.broker.listener.name",
-    "leader.imbalance.check.interval.seconds",
-    "listener.security.protocol.map",
-    "listeners",
-    "log.cleaner.backoff.ms",
-    "log.cleaner.dedupe.buffer.size",
-    "log.cleaner.delete.retention.ms",
-    "log.cleaner.enable",
-    "log.cleaner.io.buffer.load.factor",
-    "log.cleaner.io.buffer.size",
-    "log.cleaner.io.max.bytes.per.second",
-    "log.cleaner.max.compaction.lag.ms",
-    "log.cleaner.min.cleanable.ratio",
-    "log.cleaner.min.compaction.lag.ms",
-    "log.cleaner.threads",
-    "log.cleanup.policy",
-    "log.dir",
-    "log.dir.failure.timeout.ms",
-    "log.dirs",
-    "log.flush.interval.messages",
-    "log.flush.interval.ms",
-    "log.flush.offset.checkpoint.interval.ms",
-    "log.flush.scheduler.interval.ms",
-    "log.flush.start.offset.checkpoint.interval.ms",
-    "log.index.interval.bytes",
-    "log.index.size.max.bytes",
-    "log.initial.task.delay.ms",
-    "log.local.retention.bytes",
-    "log.local.retention.ms",
-    "log.message.timestamp.after.max.ms",
-    "log.message.timestamp.before.max.ms",
-    "log.message.timestamp.type",
-    "log.preallocate",
-    "log.retention.bytes",
-    "log.retention.check.interval.ms",
-    "log.retention.hours",
-    "log.retention.minutes",
-    "log.retention.ms",
-    "log.roll.hours",
-    "log.roll.jitter.hours",
-    "log.roll.jitter.ms",
-    "log.roll.ms",
-    "log.segment.bytes",
-    "log.segment.delete.delay.ms",
-    "max.connections",
-    "max.connections.per.ip",
-    "max.connections.per.ip.overrides",
-    "max.incremental.fetch.session.cache.slots",
-    "max.request.partition.size.limit",
-    "message.max.bytes",
-    "metadata.log.dir",
-    "metadata.log.max.record.bytes.between.snapshots",
-    "metadata.log.max.snapshot.interval.ms",
-    "metadata.log.segment.bytes",
-    "metadata.log.segment.ms",
-    "metadata.max.idle.interval.ms",
-    "min.insync.replicas",
-    "node.id",
-    "num.io.threads",
-    "num.network.threads",
-    "num.partitions",
-    "num.recovery.threads.per.data.dir",
-    "num.replica.fetchers",
-    "offset.metadata.max.bytes",
-    "offsets.commit.timeout.ms",
-    "offsets.load.buffer.size",
-    "offsets.retention.check.interval.ms",
-    "offsets.retention.minutes",
-    "offsets.topic.compression.codec",
-    "offsets.topic.num.partitions",
-    "offsets.topic.replication.factor",
-    "offsets.topic.segment.bytes",
-    "process.roles",
-    "producer.id.expiration.check.interval.ms",
-    "producer.id.expiration.ms",
-    "queued.max.request.bytes",
-    "queued.max.requests",
-    "replica.fetch.backoff.ms",
-    "replica.fetch.max.bytes",
-    "replica.fetch.min.bytes",
-    "replica.fetch.response.max.bytes",
-    "replica.fetch.wait.max.ms",
-    "replica.high.watermark.checkpoint.interval.ms",
-    "replica.lag.time.max.ms",
-    "replica.selector.class",
-    "replica.socket.timeout.ms",
-    "replication.quota.window.num",
-    "replication.quota.window.size.seconds",
-    "request.timeout.ms",
-    "share.coordinator.state.topic.min.isr",
-    "share.coordinator.state.topic.num.partitions",
-    "share.coordinator.state.topic.replication.factor",
-    "share.coordinator.state.topic.segment.bytes",
-    "socket.listen.backlog.size",
-    "socket.receive.buffer.bytes",
-    "socket.request.max.bytes",
-    "socket.send.buffer.bytes",
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms",
-    "transaction.max.timeout.ms",
-    "transaction.partition.verification.enable",
-    "transaction.remove.expired.transaction.cleanup.interval.ms",
-    "transaction.state.log.load.buffer.size",
-    "transaction.state.log.min.isr",
-    "transaction.state.log.num.partitions",
-    "transaction.state.log.replication.factor",
-    "transaction.state.log.segment.bytes",
-    "transactional.id.expiration.ms",
-    "unclean.leader.election.enable",
-    "unclean.leader.election.interval.ms",
+# Read where the configuration is made: the value in force stands under another name.
+_FOLDED = ("listener.security.protocol.map", "log.dir")
+# Checked, as Kafka does, and no more.
+_ONLY_CHECKED = (
+    "connection.failed.authentication.delay.ms",
+    "group.coordinator.rebalance.protocols",
 )
+_TOPIC_DEFAULTS = frozenset(name for names in SYNONYMS.values() for name, _ in names)
+_ATTRIBUTES = frozenset(BrokerConfig._fields)
+
+SERVED = tuple(
+    name
+    for name, key in BROKER_CONFIG_DEF.items()
+    if (key.attribute in _ATTRIBUTES or name in _TOPIC_DEFAULTS or name in _FOLDED)
+    and name not in _ONLY_CHECKED
+)
+"""Keys that some part of Ottla reads, or that give a topic config its default, our own included."""
 
 # Guards against nothing and tells nobody anything: of no effect here, so not worth a warning.
 _QUIET = (
@@ -247,7 +122,7 @@ def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
             yield f"{name}={text} is kept and told to clients, but has no effect yet"
         elif limits_group_configs(name):
             yield f"{name}={text} applies to configs of groups that Ottla does not support yet"
-        elif not (name in SERVED or name in _QUIET or name.startswith("ottla.")):
+        elif name not in SERVED and name not in _QUIET:
             yield f"{name}={shown(name, text)} is ignored: Ottla does not support this key yet"
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import fields
 
-from broker.config.keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF
+from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.support import SERVED
 from broker.config.values import BrokerConfig
-from broker.groups.coordinator_config import GroupCoordinatorConfig
-from broker.transactions.transaction_config import TransactionConfig
 from storage.log_config import SYNONYMS
 from tests.architecture.sources import relative, sources, tree
 
@@ -18,8 +15,6 @@ from tests.architecture.sources import relative, sources, tree
 NO_READERS = ("broker/config/keys.py", "broker/config/checks.py", "broker/config/support.py")
 # Read where the configuration is made: the value in force has another name, or is their check.
 FOLDED = ("broker.id", "log.dir", "listener.security.protocol.map")
-# These take their attributes by the names of their fields.
-READ_BY_NAME = (GroupCoordinatorConfig, TransactionConfig)
 # Kept for clients that ask (KIP-405): they give topic configs their default and nothing else.
 TOPIC_DEFAULTS = tuple(name for names in SYNONYMS.values() for name, _ in names)
 
@@ -39,7 +34,7 @@ def test_every_served_key_has_a_reader() -> None:
     read = attributes_read()
     silent = [
         name
-        for name in (*SERVED, *OTTLA_CONFIG_DEF)
+        for name in SERVED
         if BROKER_CONFIG_DEF[name].attribute not in read and name not in (*FOLDED, *TOPIC_DEFAULTS)
     ]
     assert silent == []
@@ -49,11 +44,9 @@ def test_every_key_that_is_read_is_called_served() -> None:
     fields = inspect.get_annotations(BrokerConfig)
     names = {key.attribute: name for name, key in BROKER_CONFIG_DEF.items()}
     read = [names[one] for one in attributes_read() if one in fields and one in names]
-    known = (*SERVED, *OTTLA_CONFIG_DEF)
-    assert [name for name in dict.fromkeys(read) if name not in known] == []
+    assert [name for name in dict.fromkeys(read) if name not in SERVED] == []
 
 
 def test_every_attribute_of_the_configuration_is_read() -> None:
     read = attributes_read(without=())
-    read += [one.name for part in READ_BY_NAME for one in fields(part)]
     assert [one for one in inspect.get_annotations(BrokerConfig) if one not in read] == []

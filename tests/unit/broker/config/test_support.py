@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.support import (
-    SERVED,
     ignored_keys,
     is_default,
     refuse_what_is_not_served,
@@ -110,8 +108,3 @@ def test_defaults_are_recognised_by_value() -> None:
     assert not is_default("num.partitions", "2")
     assert not is_default("num.partitions", "x")
     assert not is_default("node.id", "1")
-
-
-def test_every_served_key_exists_once() -> None:
-    assert sorted(SERVED) == list(SERVED)
-    assert [name for name in SERVED if name not in BROKER_CONFIG_DEF] == []
