@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_log import (
     CoordinatorLog,
     TransactionalAppend,
@@ -24,7 +25,6 @@ from broker.coordinator.coordinator_runtime import CoordinatorRuntime
 from broker.coordinator.outcome import Done, Outcome, Told, settle
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
-from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_shard import Found, GroupShard
 from broker.verification.transaction_verification import txn_offset_commit_operation
 from protocol.errors import ErrorCode
@@ -62,7 +62,7 @@ class GroupCoordinator:
 
     def __init__(
         self,
-        config: GroupCoordinatorConfig,
+        config: BrokerConfig,
         scheduler: Scheduler,
         coordinator_log: CoordinatorLog,
         random_bytes: Callable[[int], bytes],

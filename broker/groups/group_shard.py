@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_log import (
     LogRecord,
     Record,
@@ -26,7 +27,6 @@ from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
 from broker.groups.classic.protocol import ClassicProtocol
 from broker.groups.classic.rebalance import Rebalancer
-from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group import Group, commit_error_without_group
 from broker.groups.group_records import (
     OtherRecord,
@@ -70,7 +70,7 @@ class GroupShard:
 
     def __init__(
         self,
-        config: GroupCoordinatorConfig,
+        config: BrokerConfig,
         scheduler: Scheduler,
         random_bytes: Callable[[int], bytes],
         context: ShardContext,

@@ -15,9 +15,9 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from broker.config.endpoints import SECURITY_PROTOCOLS, EndPoint
+from broker.config.values import BrokerConfig
 from broker.replication.to_controller import ToController
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
@@ -49,19 +49,6 @@ RETRIED = (
 )
 
 
-class LifecycleConfig(Protocol):
-    """The part of `BrokerConfig` that is needed here."""
-
-    @property
-    def node_id(self) -> int: ...
-    @property
-    def broker_rack(self) -> str | None: ...
-    @property
-    def broker_heartbeat_interval_ms(self) -> int: ...
-    @property
-    def log_dir_failure_timeout_ms(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
 class BrokerIdentity:
     """What a registration tells beside the config."""
@@ -79,7 +66,7 @@ class BrokerLifecycle:
 
     def __init__(
         self,
-        config: LifecycleConfig,
+        config: BrokerConfig,
         to_controller: ToController,
         scheduler: Scheduler,
         metadata_offset: Callable[[], int],

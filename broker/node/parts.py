@@ -17,7 +17,6 @@ from broker.apis.producer_id_manager import ProducerIdManager
 from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
-from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.node.lifecycle import BrokerLifecycle
 from broker.node.settings import cleaner_settings
@@ -142,7 +141,7 @@ def _groups(
         verification,
     )
     return GroupCoordinator(
-        GroupCoordinatorConfig.of(config),
+        config,
         ports.scheduler,
         log,
         ports.random_bytes,

@@ -71,14 +71,13 @@ class NodeTransactions:
     @cached_property
     def coordinator(self) -> TransactionCoordinator:
         """The transaction coordinator of this broker."""
-        # These are not loaded by a broker without transactions.
-        from broker.transactions.transaction_config import TransactionConfig
+        # Not loaded by a broker without transactions.
         from broker.transactions.transaction_coordinator import TransactionCoordinator
 
         self._coordinates = True
         config, ports = self._config, self._ports
         return TransactionCoordinator(
-            TransactionConfig.of(config),
+            config,
             ports.scheduler,
             ReplicaCoordinatorLog(
                 TRANSACTION_TOPIC,

@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_log import CoordinatorLog
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime
@@ -22,7 +23,6 @@ from broker.transactions.held_requests import Addition
 from broker.transactions.id_pattern import InvalidPattern, whole_match
 from broker.transactions.marker_sender import MarkerSender
 from broker.transactions.producer_identity import NOBODY, Identity
-from broker.transactions.transaction_config import TransactionConfig
 from broker.transactions.transaction_decisions import Needs
 from broker.transactions.transaction_log import by_topic
 from broker.transactions.transaction_metadata import TransactionMetadata
@@ -57,7 +57,7 @@ class TransactionCoordinator:
 
     def __init__(
         self,
-        config: TransactionConfig,
+        config: BrokerConfig,
         scheduler: Scheduler,
         coordinator_log: CoordinatorLog,
         markers: MarkerSender,

@@ -22,13 +22,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
+from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_log import LogRecord, TransactionMarker
 from broker.coordinator.coordinator_runtime import ShardContext
 from broker.coordinator.outcome import AT_ONCE, NOTHING, Done, Outcome, nobody, settle
 from broker.transactions.held_requests import Addition, HeldRequests
 from broker.transactions.marker_sender import MarkerSender, PendingMarkers
 from broker.transactions.producer_identity import NOBODY, Identity
-from broker.transactions.transaction_config import TransactionConfig
 from broker.transactions.transaction_decisions import (
     Needs,
     decide_add,
@@ -83,7 +83,7 @@ class TransactionShard:
 
     def __init__(
         self,
-        config: TransactionConfig,
+        config: BrokerConfig,
         scheduler: Scheduler,
         markers: MarkerSender,
         version: Callable[[], int],

@@ -15,8 +15,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from broker.config.values import BrokerConfig
 from broker.verification.transaction_verification import TransactionSupportedOperation, Verified
 from protocol.errors import ErrorCode
 from protocol.messages.add_partitions_to_txn import (
@@ -47,16 +47,6 @@ LocalCoordinator = Callable[
 ]
 """Transactional id, producer id and epoch, partitions, whether to verify only, and who is given the
 answer for each partition: as by an AddPartitionsToTxn, with no messages in between."""
-
-
-class VerificationConfig(Protocol):
-    """The keys that this follows."""
-
-    @property
-    def node_id(self) -> int: ...
-
-    @property
-    def request_timeout_ms(self) -> int: ...
 
 
 @dataclass(slots=True)
@@ -97,7 +87,7 @@ class AddPartitionsToTxnManager:
 
     def __init__(
         self,
-        config: VerificationConfig,
+        config: BrokerConfig,
         network: Network | None,
         coordinator_of: CoordinatorOf,
         local: LocalCoordinator,

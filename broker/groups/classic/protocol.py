@@ -15,6 +15,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+from broker.config.values import BrokerConfig
 from broker.coordinator.outcome import AT_ONCE, NOTHING, Done, Outcome, nobody
 from broker.groups.classic.group import ClassicGroup
 from broker.groups.classic.group_state import (
@@ -32,7 +33,6 @@ from broker.groups.classic.member import (
     sync_refusal,
 )
 from broker.groups.classic.rebalance import Rebalancer
-from broker.groups.coordinator_config import NEW_MEMBER_JOIN_TIMEOUT_MS, GroupCoordinatorConfig
 from broker.groups.group_records import group_metadata_record
 from protocol.errors import ErrorCode
 from protocol.messages.heartbeat import HeartbeatRequest
@@ -45,6 +45,8 @@ log = logging.getLogger(f"ottla.{__name__}")
 
 MEMBER_ID_REQUIRED_FROM = 4
 SKIP_ASSIGNMENT_FROM = 9
+NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
+"""How long a JoinGroup of a new member stays parked (a constant in Kafka too)."""
 
 
 class ClassicProtocol:
@@ -52,7 +54,7 @@ class ClassicProtocol:
 
     def __init__(
         self,
-        config: GroupCoordinatorConfig,
+        config: BrokerConfig,
         rebalancer: Rebalancer,
         random_bytes: Callable[[int], bytes],
     ) -> None:

@@ -15,6 +15,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+from broker.config.values import BrokerConfig
 from broker.coordinator.outcome import NOTHING, Done, Outcome, nobody
 from broker.groups.classic.group import ClassicGroup
 from broker.groups.classic.group_state import (
@@ -26,7 +27,6 @@ from broker.groups.classic.group_state import (
     GroupEvent,
 )
 from broker.groups.classic.member import ClassicMember, SyncReply, join_refusal, sync_refusal
-from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.deadline import Deadline
 from broker.groups.group_records import group_metadata_record
 from protocol.errors import ErrorCode
@@ -43,7 +43,7 @@ class Rebalancer:
 
     def __init__(
         self,
-        config: GroupCoordinatorConfig,
+        config: BrokerConfig,
         scheduler: Scheduler,
         submit: Callable[[Callable[[], Outcome[Done]]], None],
     ) -> None:

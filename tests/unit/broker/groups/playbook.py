@@ -18,8 +18,8 @@ from broker.apis.group_admin import GroupAdminApi
 from broker.apis.group_membership import GroupMembershipApi
 from broker.apis.group_offsets import GroupOffsetsApi
 from broker.apis.txn_offset_commit import TxnOffsetCommitApi
+from broker.config.parse import single_node_config
 from broker.coordinator.coordinator_log import TransactionMarker
-from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import OFFSETS_TOPIC, GroupCoordinator
 from broker.requests.context import Api, RequestContext
 from controller.metadata.image import (
@@ -72,7 +72,7 @@ class GroupNode:
     def __init__(self, scheduler: SimScheduler | None = None, **config: Any) -> None:
         self.scheduler = scheduler or SimScheduler()
         self.log = InMemoryCoordinatorLog()
-        self.config = GroupCoordinatorConfig(
+        self.config = single_node_config()._replace(
             offsets_topic_num_partitions=PARTITIONS,
             **{"group_initial_rebalance_delay_ms": 0, **config},
         )

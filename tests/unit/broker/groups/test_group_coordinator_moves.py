@@ -10,9 +10,9 @@ import random
 
 import pytest
 
+from broker.config.parse import single_node_config
 from broker.coordinator.coordinator_log import TransactionMarker
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
-from broker.groups.coordinator_config import GroupCoordinatorConfig
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.replication.partition import Partition
 from broker.replication.transaction_marker import TransactionMarkerRequest
@@ -58,7 +58,7 @@ class Cluster:
     def _prepare(self, broker: Broker) -> None:
         log = ReplicaCoordinatorLog("t", broker.replicas, broker.blocking, LOAD_BUFFER)
         coordinator = GroupCoordinator(
-            GroupCoordinatorConfig(offsets_commit_timeout_ms=TIMEOUT_MS),
+            single_node_config()._replace(offsets_commit_timeout_ms=TIMEOUT_MS),
             broker.life,
             log,
             broker.cluster.random_bytes,

@@ -104,9 +104,7 @@ def test_what_is_parked_learns_that_the_coordinator_has_gone() -> None:
 def test_a_group_over_its_limit_after_a_restart_rebalances() -> None:
     play = Playbook()
     play.stable("a", "b")
-    play.node.config = type(play.node.config)(
-        offsets_topic_num_partitions=PARTITIONS, group_max_size=1
-    )
+    play.node.config = play.node.config._replace(group_max_size=1)
     play.node.restart()
     assert play.state == "PreparingRebalance"
     play.join("a", "b")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from broker.config.endpoints import EndPoint
+from broker.config.parse import single_node_config
 from broker.node.lifecycle import (
     REGISTRATION_RETRY_MS,
     SHUT_DOWN_POLL_MS,
@@ -23,12 +24,7 @@ from protocol.messages.broker_registration import (
 )
 from tests.simulation.sim_scheduler import SimScheduler
 
-
-class Config:
-    node_id = 4
-    broker_rack = "r1"
-    broker_heartbeat_interval_ms = 2000
-    log_dir_failure_timeout_ms = 30_000
+CONFIG = single_node_config({"node.id": "4", "broker.rack": "r1"})
 
 
 class Controller:
@@ -53,7 +49,7 @@ class Controller:
         self.given_up: list[str] = []
         self.incarnation: bytes | None = None
         self.lifecycle = BrokerLifecycle(
-            Config(),
+            CONFIG,
             self.receive,
             self.scheduler,
             lambda: 123,
@@ -152,7 +148,7 @@ def test_a_registration_that_another_has_taken_over_is_made_again() -> None:
 
     controller.heartbeat, controller.incarnation = stale, b"last life"
     controller.registration = BrokerRegistrationResponse(broker_epoch=95)
-    scheduler.run_for(Config.broker_heartbeat_interval_ms)
+    scheduler.run_for(CONFIG.broker_heartbeat_interval_ms)
     controller.heartbeat = BrokerHeartbeatResponse(is_fenced=False)
     scheduler.run_for(3 * REGISTRATION_RETRY_MS)
     assert lifecycle.epoch == 95
@@ -168,7 +164,7 @@ def test_a_broker_that_was_unregistered_stays_so(registered: bytes | None) -> No
     controller.sent.clear()
     controller.incarnation = registered
     controller.heartbeat = BrokerHeartbeatResponse(error_code=int(ErrorCode.STALE_BROKER_EPOCH))
-    controller.scheduler.run_for(3 * Config.broker_heartbeat_interval_ms)
+    controller.scheduler.run_for(3 * CONFIG.broker_heartbeat_interval_ms)
     assert len(controller.sent) >= 2
     assert all(isinstance(request, BrokerHeartbeatRequest) for _, request in controller.sent)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from broker.config.parse import single_node_config
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.transactions.marker_sender import Leader, MarkerSender, NoLeader
-from broker.transactions.transaction_config import TransactionConfig
 from broker.transactions.transaction_coordinator import TransactionCoordinator
 from broker.transactions.transaction_metadata import TransactionMetadata
 from protocol.errors import ErrorCode
@@ -54,7 +54,7 @@ class Desk:
             self.scheduler, None, 1, self._leader_of, self._write_markers, 30_000
         )
         self.coordinator = TransactionCoordinator(
-            TransactionConfig(),
+            single_node_config(),
             self.scheduler,
             self.log,
             self.markers,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from broker.config.parse import single_node_config
 from broker.verification.add_partitions_to_txn_manager import AddPartitionsToTxnManager
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode
@@ -27,12 +27,6 @@ GENERIC = TransactionSupportedOperation.GENERIC_ERROR_SUPPORTED
 ADD = TransactionSupportedOperation.ADD_PARTITION
 HERE, THERE = 1, 2
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
-
-
-@dataclass
-class Config:
-    node_id: int = HERE
-    request_timeout_ms: int = 30_000
 
 
 class Channel:
@@ -62,7 +56,7 @@ class World:
     """Transactional ids are coordinated at THERE; one that opens with "local" here."""
 
     def __init__(self, *, with_network: bool = True) -> None:
-        self.config = Config()
+        self.config = single_node_config({"node.id": str(HERE)})
         self.sent: list[tuple[str, AddPartitionsToTxnRequest]] = []
         self.channels: list[Channel] = []
         self.asked_here: list[tuple[str, bool]] = []

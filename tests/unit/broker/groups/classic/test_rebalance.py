@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.groups.coordinator_config import NEW_MEMBER_JOIN_TIMEOUT_MS
+from broker.groups.classic.protocol import NEW_MEMBER_JOIN_TIMEOUT_MS
 from protocol.errors import ErrorCode
 from tests.clients.group_conversation import joining
 from tests.unit.broker.groups.playbook import Playbook
