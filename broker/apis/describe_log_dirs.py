@@ -11,7 +11,6 @@ cordoned directories (KIP-1066), of which there are none here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
@@ -23,32 +22,16 @@ from protocol.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-from storage.filesystem import Usage
+from storage.directories.log_manager import LogManager
 from storage.log.log_dir_failure import LogDirFailure
-from storage.log.unified_log import UnifiedLog
 
 NO_LAG = -1
-
-
-class LogDirs(Protocol):
-    """What `storage.directories.log_manager` tells of its directories."""
-
-    @property
-    def online_dirs(self) -> list[str]: ...
-
-    def logs_in(self, log_dir: str) -> list[UnifiedLog]: ...
-
-    def future_logs_in(self, log_dir: str) -> list[tuple[UnifiedLog, UnifiedLog | None]]:
-        """Copies on their way there, each with the log that it is a copy of."""
-
-    def usage(self, log_dir: str) -> Usage:
-        """Raises LogDirFailure."""
 
 
 class DescribeLogDirsApi:
     """What lies in which directory."""
 
-    def __init__(self, log_dirs: Sequence[str], logs: LogDirs) -> None:
+    def __init__(self, log_dirs: Sequence[str], logs: LogManager) -> None:
         """`log_dirs`: all directories of this node, in the order of the config."""
         self._log_dirs = log_dirs
         self._logs = logs

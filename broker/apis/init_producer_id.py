@@ -13,13 +13,17 @@ PRODUCER_FENCED apart, v5 TRANSACTION_ABORTABLE. v6 (two-phase commit, KIP-939) 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from broker.apis.producer_id_manager import ProducerIdManager
 from broker.requests.context import Api, RequestContext, Respond
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+if TYPE_CHECKING:
+    # Not loaded by a broker without transactions.
+    from broker.transactions.transaction_coordinator import TransactionCoordinator
 
 NO_ID = -1
 NO_EPOCH = -1
@@ -28,23 +32,11 @@ FENCED_FROM = 4
 Identity = tuple[int, int]
 
 
-class TransactionalProducers(Protocol):
-    """What this needs of the transaction coordinator."""
-
-    def init_producer_id(
-        self,
-        transactional_id: str,
-        timeout_ms: int,
-        expected: Identity | None,
-        reply: Callable[[ErrorCode, Identity], None],
-    ) -> None: ...
-
-
 class InitProducerIdApi:
     """Names producers. `transactions()` is called with the first transactional id."""
 
     def __init__(
-        self, producer_ids: ProducerIdManager, transactions: Callable[[], TransactionalProducers]
+        self, producer_ids: ProducerIdManager, transactions: Callable[[], TransactionCoordinator]
     ) -> None:
         self._producer_ids = producer_ids
         self._transactions = transactions

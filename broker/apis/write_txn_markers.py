@@ -14,9 +14,8 @@ Versions: v1 flexible, v2 the version of the transactions protocol (KIP-1228).
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from broker.coordinator.coordinator_log import TransactionMarker
+from broker.groups.group_coordinator import GroupCoordinator
 from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
@@ -36,21 +35,11 @@ from protocol.messages.write_txn_markers import (
 OFFSETS_TOPIC = "__consumer_offsets"
 
 
-class GroupMarkers(Protocol):
-    """The group coordinator, as far as markers concern it. `partition` is one of its topic's."""
-
-    def marker_error(self, partition: int) -> ErrorCode:
-        """Why no marker may be written to `partition` now; NONE where it may."""
-
-    def on_transaction_marker(self, partition: int, marker: TransactionMarker) -> None:
-        """`marker` is in the log, and nothing after it."""
-
-
 class WriteTxnMarkersApi:
     """Ends transactions in the partitions that are led here."""
 
     def __init__(
-        self, replicas: ReplicaManager, groups: GroupMarkers, request_timeout_ms: int
+        self, replicas: ReplicaManager, groups: GroupCoordinator, request_timeout_ms: int
     ) -> None:
         self._replicas = replicas
         self._groups = groups
@@ -77,7 +66,7 @@ class WriteTxnMarkersApi:
 class _Write:
     """One request on its way into the logs."""
 
-    def __init__(self, replicas: ReplicaManager, groups: GroupMarkers) -> None:
+    def __init__(self, replicas: ReplicaManager, groups: GroupCoordinator) -> None:
         self._replicas = replicas
         self._groups = groups
         self._now_ms = replicas.scheduler.wall_ms()

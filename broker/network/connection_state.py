@@ -30,9 +30,9 @@ Whatever the state, reading is also paused while there is no memory for a frame 
 from __future__ import annotations
 
 from enum import Enum, IntEnum, auto
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
-from broker.network.request_channel import ResponseParts
+from broker.network.request_channel import RequestChannel, ResponseParts
 from protocol.frames.framing import FrameReader
 
 FRAMES_PER_TURN = 16
@@ -138,14 +138,6 @@ Todo: TypeAlias = Step | memoryview
 """What is to be done: a step, or a frame that is to be handled."""
 
 
-class Room(Protocol):
-    """The request channel, as it is looked at here."""
-
-    @property
-    def full(self) -> bool:
-        """Whether no further request may be handled or wait."""
-
-
 class ConnectionCore:
     """One connection: see the module. To be read only: `state`, and `paused`, whether it does not
     read."""
@@ -167,7 +159,7 @@ class ConnectionCore:
         "state",
     )
 
-    def __init__(self, reader: FrameReader, room: Room) -> None:
+    def __init__(self, reader: FrameReader, room: RequestChannel) -> None:
         self.state = READY
         self.paused = False
         self._reader = reader

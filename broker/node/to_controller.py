@@ -16,10 +16,11 @@ Follows Kafka's `NodeToControllerChannelManager` and `ForwardingManager`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from broker.apis.envelope import tells_not_controller, unwrap, wrap
 from broker.requests.context import Handle, RequestContext, Respond
+from controller.raft.raft_client import RaftClient
 from protocol.errors import ErrorCode, ProtocolError
 from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
 
@@ -29,20 +30,13 @@ Refuse = Callable[[int, Any, ErrorCode], Any]
 """(API key, request, error) → the response of that API which says so."""
 
 
-class Quorum(Protocol):
-    """What is needed of `controller.raft.raft_client.RaftClient`."""
-
-    @property
-    def leader_id(self) -> int | None: ...
-
-
 class ControllerAddress:
     """Who leads the quorum now, and the way there."""
 
     def __init__(
         self,
         node_id: int,
-        quorum: Quorum,
+        quorum: RaftClient,
         local: Handle,
         endpoints: Mapping[int, tuple[str, int]],
         network: Network | None,
