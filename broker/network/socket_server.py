@@ -4,7 +4,7 @@ Owns: listening sockets, the order of starting and stopping. Never: requests or 
 Follows Kafka's `SocketServer`: `num.network.threads` processors a listener, connections given to
 them in turn; limits of connections as in `connection_quotas` (KIP-402).
 
-    server = SocketServer(listeners, settings, handle, io_pool)
+    server = SocketServer(listeners, config, handle, io_pool)
     await server.start()        # bound, not accepting yet: `ports` are known, and can be advertised
     server.accept()
     await server.stop(timeout_s)
@@ -18,10 +18,11 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 
+from broker.config.values import BrokerConfig
 from broker.network.acceptor import Acceptor, plain_address
 from broker.network.busy_poll import BusyPoll
 from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
-from broker.network.listening_socket import Listener, NetworkSettings, bind
+from broker.network.listening_socket import Listener, bind
 from broker.network.processor import Processor
 from broker.network.request_channel import (
     Expect,
@@ -46,7 +47,7 @@ class SocketServer:
     def __init__(
         self,
         listeners: Sequence[Listener],
-        settings: NetworkSettings,
+        config: BrokerConfig,
         handle: Handle,
         io_pool: BlockingPool,
         loop: asyncio.AbstractEventLoop | None = None,
@@ -55,19 +56,20 @@ class SocketServer:
         expect: Expect = never_expected,
         room: Callable[[], int] = lambda: UNLIMITED,
     ) -> None:
-        """Jobs of `io_pool` hold the handler slots. `on_closed(connection id)`: one is gone.
+        """`config` has the real limit of `queued.max.request.bytes`, not -1 for a share of memory.
+        Jobs of `io_pool` hold the handler slots. `on_closed(connection id)`: one is gone.
         `room()`: how many more connections there are descriptors for."""
         self.loop = loop or asyncio.get_running_loop()
-        self.settings = settings
+        self.config = config
         self.memory = RequestMemory(
-            settings.queued_max_request_bytes,
-            settings.socket_request_max_bytes + SIZE_BYTES,
+            config.queued_max_request_bytes,
+            config.socket_request_max_bytes + SIZE_BYTES,
             self.loop.call_soon,
         )
         self.channel = RequestChannel(
             handle,
             io_pool,
-            settings.queued_max_requests,
+            config.queued_max_requests,
             self.loop.call_soon,
             at_once,
             expect,
@@ -75,10 +77,10 @@ class SocketServer:
         )
         self.busy_poll = BusyPoll(self.loop.call_soon)
         self.quotas = ConnectionQuotas(
-            settings.max_connections,
-            settings.max_connections_per_ip,
+            config.max_connections,
+            config.max_connections_per_ip,
             None,
-            settings.inter_broker_listener_name,
+            config.inter_broker_listener_name,
             room,
         )
         self.acceptors: list[Acceptor] = []
@@ -114,7 +116,7 @@ class SocketServer:
         With `accept` False, connections wait in the backlog until `accept()`.
         """
         try:
-            for host, limit in self.settings.max_connections_per_ip_overrides.items():
+            for host, limit in self.config.max_connections_per_ip_overrides.items():
                 for address in await _addresses_of_override(self.loop, host):
                     self.quotas.per_ip_overrides[address] = limit
             for listener in self._listeners:
@@ -182,10 +184,10 @@ class SocketServer:
 
     async def _add_listener(self, listener: Listener) -> None:
         self.quotas.add_listener(listener.name, listener.max_connections)
-        sock = await bind(self.loop, listener, self.settings, self._shares_its_port(listener))
-        settings = self.settings
+        sock = await bind(self.loop, listener, self.config, self._shares_its_port(listener))
+        config = self.config
         first_id = len(self.processors)
-        count = listener.num_network_threads or settings.num_network_threads
+        count = listener.num_network_threads or config.num_network_threads
         processors = [
             Processor(
                 self.loop,
@@ -199,9 +201,9 @@ class SocketServer:
                 self._scratch,
                 self.memory,
                 of_brokers=self._is_between_brokers(listener),
-                socket_request_max_bytes=settings.socket_request_max_bytes,
-                connections_max_idle_ms=settings.connections_max_idle_ms,
-                partial_frame_timeout_ms=settings.partial_frame_timeout_ms,
+                socket_request_max_bytes=config.socket_request_max_bytes,
+                connections_max_idle_ms=config.connections_max_idle_ms,
+                partial_frame_timeout_ms=config.ottla_partial_frame_timeout_ms,
                 on_closed=self._on_closed,
                 ssl_context=listener.ssl_context,
             )
@@ -215,9 +217,7 @@ class SocketServer:
 
     def _is_between_brokers(self, listener: Listener) -> bool:
         """Whether no client uses it, as far as the configuration tells."""
-        return (
-            len(self._listeners) > 1 and listener.name == self.settings.inter_broker_listener_name
-        )
+        return len(self._listeners) > 1 and listener.name == self.config.inter_broker_listener_name
 
 
 async def _addresses_of_override(loop: asyncio.AbstractEventLoop, host: str) -> list[str]:

@@ -28,7 +28,7 @@ from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.network.connection_quotas import UNLIMITED
 from broker.network.frame_buffer import frame_buffer
-from broker.network.listening_socket import Listener, NetworkSettings
+from broker.network.listening_socket import Listener
 from broker.network.memory_limit import memory_limit_bytes
 from broker.network.network_client import NetworkClient
 from broker.network.socket_server import SocketServer
@@ -167,14 +167,15 @@ class Server:
         self, loop: asyncio.AbstractEventLoop
     ) -> tuple[SocketServer | None, SocketServer | None]:
         """Those of the broker and of the controller: neither's requests wait for the other's."""
-        config, node, settings = self.config, self.node, _network_settings(self.config)
+        node, config = self.node, self.config
+        config = config._replace(queued_max_request_bytes=_request_memory_bytes(config))
         brokers = controllers = None
         if node.broker is not None:
             listeners = [_listener(endpoint) for endpoint in config.broker_listeners]
             requests = node.broker.requests
             brokers = SocketServer(
                 listeners,
-                settings,
+                config,
                 requests.handle,
                 self.io_pool,
                 at_once=requests.handle_at_once,
@@ -185,7 +186,7 @@ class Server:
             self._controller_pool = BlockingPool(loop, 1, "ottla-controller-io")
             controllers = SocketServer(
                 [_listener(endpoint) for endpoint in config.controller_listeners],
-                replace(settings, max_connections=UNLIMITED),
+                config._replace(max_connections=UNLIMITED),
                 node.handle_at_controller,
                 self._controller_pool,
                 on_closed=node.controller_connection_closed,
@@ -329,24 +330,6 @@ def _advertised(endpoint: EndPoint, ports: dict[str, int]) -> EndPoint:
     """Port 0 stands for the port that was bound, no host for this machine's name."""
     port = endpoint.port or ports[endpoint.listener_name]
     return replace(endpoint, host=endpoint.host or socket.getfqdn(), port=port)
-
-
-def _network_settings(config: BrokerConfig) -> NetworkSettings:
-    return NetworkSettings(
-        num_network_threads=config.num_network_threads,
-        queued_max_requests=config.queued_max_requests,
-        queued_max_request_bytes=_request_memory_bytes(config),
-        socket_request_max_bytes=config.socket_request_max_bytes,
-        socket_listen_backlog_size=config.socket_listen_backlog_size,
-        socket_send_buffer_bytes=config.socket_send_buffer_bytes,
-        socket_receive_buffer_bytes=config.socket_receive_buffer_bytes,
-        max_connections=config.max_connections,
-        max_connections_per_ip=config.max_connections_per_ip,
-        max_connections_per_ip_overrides=config.max_connections_per_ip_overrides,
-        connections_max_idle_ms=config.connections_max_idle_ms,
-        partial_frame_timeout_ms=config.ottla_partial_frame_timeout_ms,
-        inter_broker_listener_name=config.inter_broker_listener_name,
-    )
 
 
 def _request_memory_bytes(config: BrokerConfig) -> int:

@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import uvloop
 
+from broker.config.parse import single_node_config
 from broker.network.connection import Connection
 from broker.network.connection_quotas import UNLIMITED
-from broker.network.listening_socket import Listener, NetworkSettings
+from broker.network.listening_socket import Listener
 from broker.network.request_channel import (
     ConnectionContext,
     Expect,
@@ -112,6 +113,11 @@ class Client:
         self.writer.close()
 
 
+CONFIG = single_node_config(
+    {"socket.send.buffer.bytes": "102400", "socket.receive.buffer.bytes": "102400"}
+)._replace(queued_max_request_bytes=1024 * 1024 * 1024, inter_broker_listener_name="")
+
+
 class Rig:
     """Servers, pools and clients of one test, all closed at its end."""
 
@@ -137,7 +143,7 @@ class Rig:
         self.pools.append(pool)
         server = SocketServer(
             listeners or [Listener("PLAINTEXT", "127.0.0.1", 0)],
-            NetworkSettings(**settings),
+            CONFIG._replace(**settings),
             handle,
             pool,
             at_once=at_once,

@@ -279,7 +279,7 @@ async def test_an_incomplete_frame_is_closed_at_its_deadline(
     rig: Rig, data: bytes, caplog: pytest.LogCaptureFixture
 ):
     caplog.set_level("INFO")
-    server = await rig.serve(partial_frame_timeout_ms=60)
+    server = await rig.serve(ottla_partial_frame_timeout_ms=60)
     client = await rig.client(server)
     client.writer.write(framed(b"x") + data)
     assert await client.receive() == b"x"

@@ -159,7 +159,7 @@ async def test_who_stops_in_the_middle_loses_its_place(rig: Rig, buffers: Buffer
         answers_its_size,
         queued_max_request_bytes=0,
         socket_request_max_bytes=10 * MIB,
-        partial_frame_timeout_ms=50,
+        ottla_partial_frame_timeout_ms=50,
     )
     stalled = [await rig.client(server) for _ in range(3)]
     for client in stalled:
