@@ -182,10 +182,13 @@ class ReplicaCoordinatorLog:
         deliver: Deliver,
         done: Callable[[ErrorCode], None],
     ) -> None:
+        if not partition.is_leader or partition.leader_epoch != leader_epoch:
+            done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return
         data = partition.log.read(offset, self._load_buffer_bytes)
         if data.error is ErrorCode.KAFKA_STORAGE_ERROR and not partition.log.offline:
             # No descriptor is left for an old segment, now: the shard goes on loading later.
-            again = partial(self._load_again, partition, leader_epoch, offset, deliver, done)
+            again = partial(self._load_from, partition, leader_epoch, offset, deliver, done)
             self._replicas.scheduler.call_later(LACK_RETRY_MS, again)
             return
         if data.error or not isinstance(data.records, FileRecords):
@@ -212,19 +215,6 @@ class ReplicaCoordinatorLog:
                 self._load_from(partition, leader_epoch, next_offset, deliver, done)
 
         self._blocking.submit(job, loaded)
-
-    def _load_again(
-        self,
-        partition: Partition,
-        leader_epoch: int,
-        offset: int,
-        deliver: Deliver,
-        done: Callable[[ErrorCode], None],
-    ) -> None:
-        if not partition.is_leader or partition.leader_epoch != leader_epoch:
-            done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        else:
-            self._load_from(partition, leader_epoch, offset, deliver, done)
 
     def _led(self, partition: int, leader_epoch: int) -> Partition | ErrorCode:
         replica = self._replicas.partition(self._topic, partition)

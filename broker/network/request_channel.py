@@ -170,8 +170,6 @@ class RequestChannel:
         self.handling = False
         """Whether a handler is on the stack: answers of other connections are sent after it."""
         self.request_count = 0
-        self.queued_count = 0
-        self.stall_count = 0
         slots.on_job_done = self._slot_may_be_free
 
     # --- for metrics ---------------------------------------------------------------------------
@@ -277,13 +275,11 @@ class RequestChannel:
     ) -> None:
         """Let a request wait for a slot. What `keep` gives of `frame` is the queue's."""
         assert not self.full and requester not in self._queue
-        self.queued_count += 1
         self._memory.hold(len(frame))
         self._queue[requester] = keep(frame)
 
     def stall(self, requester: Requester) -> None:
         """The queue is full: call `requester.resume` once there is room."""
-        self.stall_count += 1
         self._stalled[requester] = None
 
     def forget(self, requester: Requester) -> None:

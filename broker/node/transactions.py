@@ -9,7 +9,7 @@ Owns how these parts reach the rest of the node. Never decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         TransactionSupportedOperation,
         Verified,
     )
-    from protocol.errors import ErrorCode
 
 
 class NodeTransactions:
@@ -164,16 +163,6 @@ class NodeTransactions:
 
         return TransactionsApi(self._metadata, self.coordinator, self._group_partition_for)
 
-    def _add_partitions_here(
-        self,
-        transactional_id: str,
-        identity: tuple[int, int],
-        partitions: Sequence[TopicPartition],
-        verify_only: bool,
-        done: Callable[[Mapping[TopicPartition, ErrorCode]], None],
-    ) -> None:
-        self._local_api.ask_here(transactional_id, identity, partitions, verify_only, done)
-
     # -- what leaders ask of coordinators ----------------------------------------------------------
 
     @cached_property
@@ -185,7 +174,7 @@ class NodeTransactions:
             self._config,
             self._ports.network,
             self._coordinator_of,
-            self._add_partitions_here,
+            lambda *asked: self._local_api.ask_here(*asked),
         )
 
     def add_or_verify(

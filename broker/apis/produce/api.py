@@ -65,7 +65,6 @@ class ProduceApi:
         self._transactions = transactions
         self._looks = RecordLooks(replicas)
         self._scheduler = replicas.scheduler
-        self.messages_failed = 0
 
     def apis(self) -> list[Api]:
         return [Api(ApiKey.PRODUCE, 3, 13, self.handle, refuse_produce, self.prepare)]
