@@ -287,6 +287,16 @@ def crc_of(buf: Bytes, pos: int, size_in_bytes: int) -> int:
     return crc
 
 
+def batch_of(header: RecordBatchHeader, body: Bytes) -> bytearray:
+    """The batch of these records, packed as `header` says; length, magic and CRC are made anew."""
+    batch = bytearray(HEADER_SIZE)
+    batch += body
+    length = len(batch) - LOG_OVERHEAD
+    HEADER.pack_into(batch, 0, *header._replace(batch_length=length, magic=CURRENT_MAGIC, crc=0))
+    _CRC.pack_into(batch, CRC_OFFSET, crc_of(batch, 0, len(batch)))
+    return batch
+
+
 def crc_is_valid(buf: Bytes, pos: int, header: RecordBatchHeader) -> bool:
     """Whether the batch at `pos` has the checksum its header says."""
     return crc_of(buf, pos, LOG_OVERHEAD + header.batch_length) == header.crc

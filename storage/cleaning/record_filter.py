@@ -16,23 +16,18 @@ from collections.abc import Iterator
 from protocol.compression import Codec, compress, decompress
 from protocol.record_batch import (
     CODEC_MASK,
-    CRC_OFFSET,
-    CURRENT_MAGIC,
     DELETE_HORIZON_FLAG,
-    HEADER,
     HEADER_SIZE,
     LOG_APPEND_TIME_FLAG,
-    LOG_OVERHEAD,
     NO_TIMESTAMP,
     Bytes,
     CorruptBatch,
     RecordBatchHeader,
-    crc_of,
+    batch_of,
 )
-from protocol.records import UNPACKED_LIMIT_BYTES
+from protocol.record_scan import read_varlong
+from protocol.records import UNPACKED_LIMIT_BYTES, write_varint
 from storage.cleaning.offset_map import KEY_BYTES_MAX, OffsetMap, digest_of
-
-_CRC_BYTES = 4
 
 Range = tuple[int, int]
 """Where a record begins, with its length, and where it ends."""
@@ -186,51 +181,28 @@ def rebuild(
         max_timestamp = header.base_timestamp + max(_timestamp_delta(body, at) for at, _ in kept)
     if attributes & CODEC_MASK:
         records = compress(attributes & CODEC_MASK, records)
-    return _batch(header, records, attributes, base_timestamp, max_timestamp, len(kept))
+    return batch_of(
+        header._replace(
+            attributes=attributes,
+            base_timestamp=base_timestamp,
+            max_timestamp=max_timestamp,
+            record_count=len(kept),
+        ),
+        records,
+    )
 
 
 def empty_batch(header: RecordBatchHeader) -> bytearray:
     """The batch without records: what tells the last offset, and the producer's last sequence."""
     attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON_FLAG)
-    return _batch(header, b"", attributes, NO_TIMESTAMP, header.max_timestamp, 0)
-
-
-def _batch(
-    header: RecordBatchHeader,
-    records: bytes,
-    attributes: int,
-    base_timestamp: int,
-    max_timestamp: int,
-    count: int,
-) -> bytearray:
-    batch = bytearray(HEADER_SIZE)
-    batch += records
-    HEADER.pack_into(
-        batch,
-        0,
-        header.base_offset,
-        len(batch) - LOG_OVERHEAD,
-        header.partition_leader_epoch,
-        CURRENT_MAGIC,
-        0,
-        attributes,
-        header.last_offset_delta,
-        base_timestamp,
-        max_timestamp,
-        header.producer_id,
-        header.producer_epoch,
-        header.base_sequence,
-        count,
-    )
-    crc = crc_of(batch, 0, len(batch))
-    batch[CRC_OFFSET : CRC_OFFSET + _CRC_BYTES] = crc.to_bytes(_CRC_BYTES, "big")
-    return batch
+    said = header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP, record_count=0)
+    return batch_of(said, b"")
 
 
 def _timestamp_delta(body: bytes, start: int) -> int:
     while body[start] > 127:  # the record's length
         start += 1
-    return _varint(body, start + 2)[0]
+    return read_varlong(body, start + 2)[0]
 
 
 def _rebased(body: bytes, kept: list[Range], shift: int) -> bytes:
@@ -239,29 +211,11 @@ def _rebased(body: bytes, kept: list[Range], shift: int) -> bytes:
     for start, end in kept:
         while body[start] > 127:
             start += 1
-        delta, rest = _varint(body, start + 2)
-        stamp = _encode(delta + shift)
-        _append(out, 1 + len(stamp) + end - rest)
+        delta, rest = read_varlong(body, start + 2)
+        stamp = bytearray()
+        write_varint(stamp, delta + shift)
+        write_varint(out, 1 + len(stamp) + end - rest)
         out += body[start + 1 : start + 2]
         out += stamp
         out += body[rest:end]
     return bytes(out)
-
-
-def _varint(body: bytes, position: int) -> tuple[int, int]:
-    value, position = _long(body, position, 0, 0)
-    return (value >> 1) ^ -(value & 1), position
-
-
-def _encode(value: int) -> bytes:
-    out = bytearray()
-    _append(out, value)
-    return bytes(out)
-
-
-def _append(out: bytearray, value: int) -> None:
-    value = value << 1 if value >= 0 else ~(value << 1)
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)

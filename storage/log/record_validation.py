@@ -14,24 +14,19 @@ Kafka's class: `LogValidator` (`validateRecord`, `processRecordErrors`,
 from __future__ import annotations
 
 from functools import partial
-from struct import Struct
 
 from protocol.compression import Codec, compress
 from protocol.errors import ErrorCode
 from protocol.frames.frame_memory import Allocate
 from protocol.record_batch import (
-    CRC_OFFSET,
-    CURRENT_MAGIC,
-    HEADER,
     HEADER_SIZE,
     LOG_APPEND_TIME_FLAG,
-    LOG_OVERHEAD,
     NO_TIMESTAMP,
     TRANSACTIONAL_FLAG,
     Bytes,
     CorruptBatch,
     RecordBatchHeader,
-    crc_of,
+    batch_of,
 )
 from protocol.record_scan import scan_records
 from storage.log.batch_body import BatchBody
@@ -49,11 +44,8 @@ _CODECS = {
 _ERRORS_SHOWN = 3
 RECORD_ERRORS_TOLD = 10_000
 """A batch of 94 KB may hold ten million records, each with an error of its own."""
-SLICE_RECORDS = 1000
-"""Records that are looked at between two turns of the loop, some two milliseconds."""
 PACKED_AT_ONCE_BYTES = 64 * 1024
 """Of a batch that is packed anew on the loop; the strongest levels take a millisecond for it."""
-_CRC = Struct(">I")
 
 
 def target_codec(config: LogConfig, header: RecordBatchHeader) -> int:
@@ -130,18 +122,15 @@ class _RecordChecks:
         config = self._config
         compact = config.compact
         checks_time = config.message_timestamp_type != LOG_APPEND_TIME
-        index, until_stop = 0, SLICE_RECORDS
+        index = 0
         for found in scan_records(header, body):
-            until_stop -= 1
-            if found is None or not until_stop:
-                until_stop = SLICE_RECORDS
-                yield None
             if found is None:
+                yield None
                 continue
-            offset, timestamp, has_key = found
+            offset, timestamp, key_length, *_ = found
             if timestamp > self.max_timestamp:
                 self.max_timestamp = timestamp
-            if compact and not has_key:
+            if compact and key_length < 0:
                 self._note(index, None)
             elif checks_time and _is_out_of_range(timestamp, config, self._now_ms):
                 self._bad_time = True
@@ -203,27 +192,9 @@ def _packed_anew(
     size = HEADER_SIZE + len(packed)
     if size > config.max_message_bytes:
         return too_large(size, config, partition)
-    batch = bytearray(size)
-    HEADER.pack_into(
-        batch,
-        0,
-        header.base_offset,
-        size - LOG_OVERHEAD,
-        header.partition_leader_epoch,
-        CURRENT_MAGIC,
-        0,
-        header.attributes & (LOG_APPEND_TIME_FLAG | TRANSACTIONAL_FLAG) | codec,
-        header.last_offset_delta,
-        header.base_timestamp,
-        checks.max_timestamp,
-        header.producer_id,
-        header.producer_epoch,
-        header.base_sequence,
-        header.record_count,
-    )
-    batch[HEADER_SIZE:] = packed
-    _CRC.pack_into(batch, CRC_OFFSET, crc_of(batch, 0, size))
-    return memoryview(batch)
+    attributes = header.attributes & (LOG_APPEND_TIME_FLAG | TRANSACTIONAL_FLAG) | codec
+    said = header._replace(attributes=attributes, max_timestamp=checks.max_timestamp)
+    return memoryview(batch_of(said, packed))
 
 
 def too_large(size: int, config: LogConfig, partition: str) -> Refusal:

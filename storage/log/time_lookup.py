@@ -23,9 +23,6 @@ from storage.log.segment_names import TIME_INDEX_SUFFIX
 from storage.log.sliced_work import Steps
 from storage.log.unified_log import UnifiedLog
 
-SLICE_RECORDS = 1000
-"""Records that are looked at between two turns of the loop."""
-
 Candidate = tuple[int, memoryview]
 """A timestamp, and the first batch that may have a record at or after it."""
 
@@ -94,14 +91,11 @@ def _first_in_batch(
 ) -> Steps[TimestampAndOffset | None]:
     body = BatchBody(batch, header, allocate)
     yield from body.open()
-    until_stop = SLICE_RECORDS
     record = None
     for found in scan_records(header, body.view):
-        until_stop -= 1
-        if found is None or not until_stop:
-            until_stop = SLICE_RECORDS
+        if found is None:
             yield None
-        if found is not None and found[1] >= timestamp and found[0] >= start_offset:
+        elif found[1] >= timestamp and found[0] >= start_offset:
             record = TimestampAndOffset(found[1], found[0], header.partition_leader_epoch)
             break
     yield from body.close()

@@ -14,7 +14,6 @@ from storage.log.batch_body import SLICE_BYTES
 from storage.log.record_validation import (
     PACKED_AT_ONCE_BYTES,
     RECORD_ERRORS_TOLD,
-    SLICE_RECORDS,
     look_at_records,
     must_decode,
     target_codec,
@@ -182,7 +181,7 @@ class Slices:
 
         def noted_scan(*args: object):
             for found in scan(*args):
-                self.records += 1
+                self.records += found is not None
                 yield found
 
         monkeypatch.setattr(batch_body, "unpack_into", noted_unpack)
@@ -245,14 +244,14 @@ def test_many_records_are_looked_at_some_at_a_time(
     codec: Codec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slices = Slices(monkeypatch)
-    count = 20 * SLICE_RECORDS + 1
+    count = 20 * record_scan.RECORDS_PER_STOP + 1
     sent = keyed_batch(*[(None, b"")] * count, compression=codec)
     found = slices.run(sent, COMPACTED)
     assert isinstance(found, Refusal)
     assert len(found.record_errors) == RECORD_ERRORS_TOLD
     assert f"{count} record errors" in found.message
     assert slices.records == count
-    assert slices.most_records == SLICE_RECORDS
+    assert slices.most_records == record_scan.RECORDS_PER_STOP
     assert slices.most_on_loop <= SLICE_BYTES
 
 
