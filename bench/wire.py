@@ -26,6 +26,7 @@ from protocol.messages.list_offsets import (
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
+from tests.retriable import RETRIABLE
 
 PRODUCE_VERSION = 9
 FETCH_VERSION = 11
@@ -161,7 +162,7 @@ def produce_one(port: int, topic: str, partitions: int = 1) -> None:
         wire = Wire(leader_port)
         deadline = time.monotonic() + TOPIC_WAIT_S
         while error := _produce_error(wire, produce_frame(topic, partition, 100, acks=-1)):
-            if not error.retriable or time.monotonic() > deadline:
+            if error not in RETRIABLE or time.monotonic() > deadline:
                 raise RuntimeError(f"produce to {topic}-{partition} is refused: {error.name}")
             time.sleep(0.01)
         wire.close()

@@ -195,7 +195,6 @@ class LocalFile:
             return  # the first error is what counts; recovery cuts the tail
 
     def pread(self, size: int, offset: int) -> bytes:
-        """See `File.pread`."""
         data = os.pread(self._fd, size, offset)
         while len(data) < size:
             more = os.pread(self._fd, size - len(data), offset + len(data))
@@ -205,14 +204,12 @@ class LocalFile:
         return data
 
     def write_at(self, data: BytesLike, offset: int) -> None:
-        """See `File.write_at`."""
         view, written = memoryview(data), 0
         while written < len(view):
             written += os.pwrite(self._fd, view[written:], offset + written)
         self.size = max(self.size, offset + len(view))
 
     def truncate(self, size: int) -> None:
-        """See `File.truncate`."""
         os.ftruncate(self._fd, size)
         self.size = size
 
@@ -228,19 +225,16 @@ class LocalFile:
             raise OSError(error, os.strerror(error), self.path)
 
     def give_back_room(self) -> None:
-        """See `File.give_back_room`."""
         told = os.fstat(self._fd)
         if told.st_blocks * _STAT_BLOCK_BYTES > told.st_size + _ROOM_KEPT_BYTES:
             os.ftruncate(self._fd, self.size)
 
     def close(self) -> None:
-        """See `File.close`."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
 
     def fileno(self) -> int:
-        """See `File.fileno`."""
         if self._fd < 0:
             raise OSError(f"{self.path} is closed")
         return self._fd
@@ -250,7 +244,7 @@ class LocalFile:
 
 
 class LocalLock:
-    """An flock, held while its descriptor is open."""
+    """A `Lock` by flock, held while its descriptor is open."""
 
     __slots__ = ("_fd",)
 
@@ -258,15 +252,14 @@ class LocalLock:
         self._fd = fd
 
     def release(self) -> None:
-        """See `Lock.release`."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
 
 
 class LocalFilesystem:
-    """The machine's own file system. It keeps `spares` descriptors open for nothing: where there is
-    no other left, one makes room for what is opened here. Logs go on so, whoever took the rest."""
+    """The machine's `Filesystem`. It keeps `spares` descriptors open for nothing: where there is no
+    other left, one makes room for what is opened here. Logs go on so, whoever took the rest."""
 
     def __init__(self, spares: int = 0) -> None:
         self._spares_wanted = spares
@@ -293,12 +286,10 @@ class LocalFilesystem:
         return result
 
     def open(self, path: str, *, create: bool = False) -> LocalFile:
-        """See `Filesystem.open`."""
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         return LocalFile(path, self._sparing(lambda: os.open(path, flags, 0o644)))
 
     def make_with_room(self, path: str, size: int) -> None:
-        """See `Filesystem.make_with_room`."""
         call = fallocate()
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         fd = self._sparing(lambda: os.open(path, flags, 0o644))
@@ -311,12 +302,10 @@ class LocalFilesystem:
             raise OSError(error, os.strerror(error), path)
 
     def read(self, path: str) -> bytes:
-        """See `Filesystem.read`."""
         with self._sparing(lambda: open(path, "rb")) as file:
             return file.read()
 
     def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
-        """See `Filesystem.replace_atomically`."""
         temporary = path + ".tmp"
         with self._sparing(lambda: open(temporary, "wb")) as file:
             file.write(data)
@@ -328,53 +317,42 @@ class LocalFilesystem:
             self.sync_dir(os.path.dirname(path) or ".")
 
     def rename(self, source: str, target: str) -> None:
-        """See `Filesystem.rename`."""
         os.replace(source, target)
 
     def remove(self, path: str) -> None:
-        """See `Filesystem.remove`."""
         try:
             os.unlink(path)
         except FileNotFoundError:
             return
 
     def remove_tree(self, path: str) -> None:
-        """See `Filesystem.remove_tree`."""
         if os.path.isdir(path):
             import shutil  # brings the packers of archives along, which a start does not need
 
             self._sparing(lambda: shutil.rmtree(path))
 
     def list_dir(self, path: str) -> list[str]:
-        """See `Filesystem.list_dir`."""
         return sorted(self._sparing(lambda: os.listdir(path)))
 
     def make_dirs(self, path: str) -> None:
-        """See `Filesystem.make_dirs`."""
         os.makedirs(path, exist_ok=True)
 
     def exists(self, path: str) -> bool:
-        """See `Filesystem.exists`."""
         return os.path.exists(path)
 
     def is_dir(self, path: str) -> bool:
-        """See `Filesystem.is_dir`."""
         return os.path.isdir(path)
 
     def real_path(self, path: str) -> str:
-        """See `Filesystem.real_path`."""
         return os.path.realpath(path)
 
     def size(self, path: str) -> int:
-        """See `Filesystem.size`."""
         return os.stat(path).st_size
 
     def modified_ms(self, path: str) -> int:
-        """See `Filesystem.modified_ms`."""
         return os.stat(path).st_mtime_ns // 1_000_000
 
     def sync_dir(self, path: str) -> None:
-        """See `Filesystem.sync_dir`."""
         fd = self._sparing(lambda: os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         try:
             os.fsync(fd)
@@ -382,7 +360,6 @@ class LocalFilesystem:
             os.close(fd)
 
     def lock(self, path: str) -> LocalLock | None:
-        """See `Filesystem.lock`."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -29,17 +29,14 @@ class Memory(Protocol):
 
 
 class Uncounted:
-    """Memory for readers whose peers are trusted."""
+    """`Memory` for readers whose peers are trusted."""
 
     def claim(self, size: int) -> bool:
-        """See `Memory`."""
         return True
 
-    def hold(self, size: int) -> None:
-        """See `Memory`."""
+    def hold(self, size: int) -> None: ...
 
-    def free(self, size: int) -> None:
-        """See `Memory`."""
+    def free(self, size: int) -> None: ...
 
 
 UNCOUNTED = Uncounted()

@@ -18,12 +18,10 @@ class InlineRunner:
         self._environment = environment
 
     def submit(self, job: CleanJob, done: Cleaned) -> None:
-        """See `CleanerRunner.submit`."""
         filesystem = self._environment.filesystem
         self._environment.blocking.submit(lambda: clean(filesystem, job), done)
 
     def cancel(self, directory: str) -> None:
         """See `CleanerRunner.cancel`: a job that runs here ends by itself."""
 
-    def stop(self) -> None:
-        """See `CleanerRunner.stop`."""
+    def stop(self) -> None: ...

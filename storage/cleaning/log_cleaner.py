@@ -5,14 +5,12 @@ reads and writes elsewhere (`storage.cleaning.cleaner`); then it takes the new s
 after the other, the folder synced after each. A log that was cut, deleted or is not compacted any
 more meanwhile is left as it is: nothing of a round counts before its segments have their names.
 
-Owns: what is under way, what is paused, and which logs cannot be cleaned. Those are told of once
-and left alone until the next start. Never: reads a batch, or does anything that blocks.
+Owns: what is under way, and which logs cannot be cleaned. Those are told of once and left alone
+until the next start. Never: reads a batch, or does anything that blocks.
 
-States of a log here: none → in progress (`_running`) → none; paused, any number of times
-(`_paused`): a round under way is given up then, and none begins. A full disk, and a runner that
-died, hold a log back for some time.
+A full disk, and a runner that died, hold a log back for some time.
 
-Kafka's classes: `LogCleaner`, `LogCleanerManager` (its states) 4.3. One difference: a disk that is
+Kafka's classes: `LogCleaner`, `LogCleanerManager` 4.3. One difference: a disk that is
 full while a `.cleaned` file is written, or a runner that was killed, takes nothing offline.
 """
 
@@ -98,7 +96,6 @@ class LogCleaner:
         self._swapped = swapped
         self._manager = LogCleanerManager(environment)
         self._running: dict[TopicPartition, _Round] = {}
-        self._paused: dict[TopicPartition, int] = {}
         self._held_until: dict[TopicPartition, float] = {}
         self._deaths: dict[TopicPartition, int] = {}
         self._looking = False
@@ -139,10 +136,6 @@ class LogCleaner:
 
     # ---- what others ask for ---------------------------------------------------------------------
 
-    def is_cleaning(self, partition: TopicPartition) -> bool:
-        """Whether a round is under way."""
-        return partition in self._running
-
     def first_dirty_offset(self, log: UnifiedLog) -> int:
         """Up to here the log is clean."""
         return self._manager.first_dirty_offset(log)
@@ -153,17 +146,6 @@ class LogCleaner:
         if one is not None and not one.given_up:
             one.given_up = True
             self._runner.cancel(one.directory)
-
-    def pause(self, partition: TopicPartition) -> None:
-        """Give up a round that is under way, and begin none until `resume`, as often as called."""
-        self._paused[partition] = self._paused.get(partition, 0) + 1
-        self.abort(partition)
-
-    def resume(self, partition: TopicPartition) -> None:
-        """Undo one `pause`."""
-        left = self._paused.pop(partition) - 1
-        if left:
-            self._paused[partition] = left
 
     # ---- which log, when -------------------------------------------------------------------------
 
@@ -223,7 +205,7 @@ class LogCleaner:
 
     def _may_begin(self, log: UnifiedLog) -> bool:
         partition = log.partition
-        if log.offline or partition in self._running or partition in self._paused:
+        if log.offline or partition in self._running:
             return False
         if (log.log_dir, partition) in self.uncleanable:
             return False

@@ -32,9 +32,7 @@ _VERSION = 0
 
 def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
     """An offset checkpoint: version, count, then `topic partition offset` a line."""
-    lines = [str(_VERSION), str(len(offsets))]
-    lines += [f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()]
-    return ("\n".join(lines) + "\n").encode()
+    return _encode(f"{name[0]} {name[1]} {offset}" for name, offset in offsets.items())
 
 
 def decode_offsets(data: bytes) -> dict[TopicPartition, int] | None:
@@ -54,10 +52,7 @@ def decode_offsets(data: bytes) -> dict[TopicPartition, int] | None:
 
 def encode_leader_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
     """A leader epoch checkpoint: version, count, then `epoch start_offset` a line."""
-    pairs = list(entries)
-    lines = [str(_VERSION), str(len(pairs))]
-    lines += [f"{epoch} {start}" for epoch, start in pairs]
-    return ("\n".join(lines) + "\n").encode()
+    return _encode(f"{epoch} {start}" for epoch, start in entries)
 
 
 def decode_leader_epochs(data: bytes) -> list[tuple[int, int]] | None:
@@ -76,6 +71,11 @@ def decode_leader_epochs(data: bytes) -> list[tuple[int, int]] | None:
         if later[0] <= earlier[0] or later[1] < earlier[1]:
             return None
     return entries
+
+
+def _encode(entries: Iterable[str]) -> bytes:
+    lines = list(entries)
+    return "".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode()
 
 
 def _entries(data: bytes) -> list[str] | None:

@@ -151,48 +151,38 @@ class ClosedFile:
         self._files.forget(self)
 
     def pread(self, size: int, offset: int) -> bytes:
-        """See `File.pread`."""
         return self.opened().pread(size, offset)
 
     def append(self, data: BytesLike) -> None:
-        """See `File.append`."""
         file = self.opened()
         file.append(data)
         self.size = file.size
 
     def append_parts(self, parts: Sequence[BytesLike]) -> None:
-        """See `File.append_parts`."""
         file = self.opened()
         file.append_parts(parts)
         self.size = file.size
 
     def write_at(self, data: BytesLike, offset: int) -> None:
-        """See `File.write_at`."""
         file = self.opened()
         file.write_at(data, offset)
         self.size = file.size
 
     def truncate(self, size: int) -> None:
-        """See `File.truncate`."""
         self.opened().truncate(size)
         self.size = size
 
     def sync(self) -> None:
-        """See `File.sync`."""
         self.opened().sync()
 
     def write_back(self, offset: int, size: int) -> None:
-        """See `File.write_back`."""
         self.opened().write_back(offset, size)
 
     def give_back_room(self) -> None:
-        """See `File.give_back_room`."""
         self.opened().give_back_room()
 
     def close(self) -> None:
-        """See `File.close`."""
         self.release()
 
     def fileno(self) -> int:
-        """See `File.fileno`."""
         return self.opened().fileno()

@@ -112,11 +112,6 @@ class LeaderEpochCache:
         slot = bisect_right(self._starts, offset) - 1
         return self._epochs[slot] if slot >= 0 else UNDEFINED_EPOCH
 
-    def start_of(self, epoch: int) -> int | None:
-        """The first offset of exactly this epoch."""
-        slot = bisect_right(self._epochs, epoch) - 1
-        return self._starts[slot] if slot >= 0 and self._epochs[slot] == epoch else None
-
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEndOffset:
         """The largest epoch ≤ `epoch` with the offset where it ended.
 

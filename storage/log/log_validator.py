@@ -27,10 +27,10 @@ from protocol.record_batch import (
     InvalidBatch,
     RecordBatchHeader,
     TimestampType,
-    TruncatedBatch,
     UnknownCodec,
     crc_is_valid,
     crc_of,
+    iterate_batches,
     patch_log_append_time,
     produced_batch_fault,
     read_header,
@@ -174,18 +174,11 @@ def split_batches(
 
     A client sends exactly one batch a partition (Produce v3 and later).
     """
-    batches: list[tuple[int, RecordBatchHeader]] = []
-    position = 0
-    while position < len(records):
-        try:
-            header = read_header(records, position)
-        except TruncatedBatch:
-            break
-        except CorruptBatch as damage:
-            is_one = isinstance(damage, InvalidBatch | UnknownCodec)
-            return Refusal(damage.error_code, str(damage), is_no_batch=not is_one)
-        batches.append((position, header))
-        position += header.size_in_bytes
+    try:
+        batches = list(iterate_batches(records, allow_partial_tail=True))
+    except CorruptBatch as damage:
+        is_one = isinstance(damage, InvalidBatch | UnknownCodec)
+        return Refusal(damage.error_code, str(damage), is_no_batch=not is_one)
     if not batches or (origin is AppendOrigin.CLIENT and len(batches) != 1):
         return Refusal(
             ErrorCode.INVALID_RECORD,

@@ -109,10 +109,6 @@ class ProducerSnapshots:
         self._filesystem.replace_atomically(self._path(offset), data, sync=False)
         self._offsets = sorted({*self._offsets, offset})
 
-    def path_at(self, offset: int) -> str | None:
-        """The file of the snapshot at `offset`, if there is one."""
-        return self._path(offset) if offset in self._offsets else None
-
     def load_latest(self, producers: ProducerStateManager, up_to: int, now_ms: int) -> None:
         """Set the state to the last good snapshot at or before `up_to`, or to nothing at all.
 

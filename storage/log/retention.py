@@ -14,24 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 from storage.log.log_segment import LogSegment
 from storage.log.segment_names import LOG_SUFFIX
 from storage.log.unified_log import UnifiedLog
-
-
-class RetentionConfig(Protocol):
-    """The part of `storage.log_config.LogConfig` that is needed here."""
-
-    @property
-    def delete(self) -> bool:
-        """Whether `cleanup.policy` holds `delete`."""
-
-    @property
-    def retention_ms(self) -> int: ...
-    @property
-    def retention_bytes(self) -> int: ...
+from storage.log_config import LogConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +51,7 @@ class Breaches:
 
 def breaches(
     segments: Sequence[SegmentAge],
-    config: RetentionConfig,
+    config: LogConfig,
     log_start_offset: int,
     high_watermark: int,
     now_ms: int,

@@ -15,6 +15,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, build_batch
+from tests.retriable import RETRIABLE
 from tests.simulation.cluster_view import ClusterView
 from tests.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Topic, Violation, Waits
 from tests.simulation.sim_network import Exchange
@@ -248,7 +249,7 @@ class SimProducer(SimClient):
         return not leads or view.is_replaced(teller, batch.topic, batch.partition)
 
     def _expect_retriable(self, batch: Batch) -> None:
-        if batch.error is not None and not batch.error.retriable:
+        if batch.error is not None and batch.error not in RETRIABLE:
             raise Violation("I20", f"{self.name} is told {batch.error!r} for a good batch")
 
 

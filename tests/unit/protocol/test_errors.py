@@ -4,8 +4,8 @@ import pytest
 
 from protocol.errors import ApiError, ErrorCode
 
-# Facts of the protocol (`Errors` of Kafka 4.3): name → code, and whether a client may try again.
-RETRIABLE = {
+# Facts of the protocol (`Errors` of Kafka 4.3).
+CODES = {
     "CORRUPT_MESSAGE": 2,
     "UNKNOWN_TOPIC_OR_PARTITION": 3,
     "LEADER_NOT_AVAILABLE": 5,
@@ -25,8 +25,6 @@ RETRIABLE = {
     "UNSTABLE_OFFSET_COMMIT": 88,
     "UNKNOWN_TOPIC_ID": 100,
     "SHARE_SESSION_LIMIT_REACHED": 133,
-}
-FINAL = {
     "UNKNOWN_SERVER_ERROR": -1,
     "NONE": 0,
     "OFFSET_OUT_OF_RANGE": 1,
@@ -56,19 +54,9 @@ FINAL = {
 }
 
 
-@pytest.mark.parametrize("name", [*RETRIABLE, *FINAL])
+@pytest.mark.parametrize("name", CODES)
 def test_codes_are_kafkas(name: str) -> None:
-    assert ErrorCode[name] == {**RETRIABLE, **FINAL}[name]
-
-
-@pytest.mark.parametrize("name", RETRIABLE)
-def test_a_client_may_try_again(name: str) -> None:
-    assert ErrorCode[name].retriable
-
-
-@pytest.mark.parametrize("name", FINAL)
-def test_a_client_may_not_try_again(name: str) -> None:
-    assert not ErrorCode[name].retriable
+    assert ErrorCode[name] == CODES[name]
 
 
 def test_every_code_from_minus_1_to_133_has_one_name() -> None:

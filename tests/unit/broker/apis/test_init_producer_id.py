@@ -86,4 +86,3 @@ def test_without_ids_the_client_tries_again() -> None:
     server.error = ErrorCode.NOT_CONTROLLER
     answer = server.init(InitProducerIdRequest(None))
     assert answer == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, -1, -1)
-    assert ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.retriable

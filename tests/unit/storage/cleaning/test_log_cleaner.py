@@ -32,9 +32,9 @@ def test_a_round_replaces_the_segments_and_says_how_far_it_came() -> None:
     bench = dirty(Bench())
     slice_before = bench.log.read(0, 1_000)
     bench.cleaner.look()
-    assert bench.log.being_cleaned and bench.cleaner.is_cleaning(PARTITION)
+    assert bench.log.being_cleaned
     bench.runner.run()
-    assert not bench.log.being_cleaned and not bench.cleaner.is_cleaning(PARTITION)
+    assert not bench.log.being_cleaned
     assert bench.log.segments.base_offsets == [0, 3]
     assert bench.left() == [(2, b"k", b"2")]
     assert bench.cleaner.first_dirty_offset(bench.log) == 3
@@ -132,19 +132,7 @@ def test_a_deleted_log_is_let_go() -> None:
     assert bench.runner.cancelled == [DIRECTORY]
     bench.runner.run(fail=FileNotFoundError(errno.ENOENT, "gone"))
     assert bench.ports.failures.offline_dirs() == {}
-    assert not bench.cleaner.is_cleaning(PARTITION)
-
-
-def test_no_round_begins_while_it_is_paused() -> None:
-    bench = dirty(Bench())
-    for _ in range(2):
-        bench.cleaner.pause(PARTITION)
-    bench.cleaner.resume(PARTITION)
-    bench.cleaner.look()
-    assert bench.runner.waiting == []
-    bench.cleaner.resume(PARTITION)
-    bench.cleaner.look()
-    assert len(bench.runner.waiting) == 1
+    assert not bench.log.being_cleaned
 
 
 @pytest.mark.parametrize("error", [CleaningFailed("damaged"), RuntimeError("a bug")])

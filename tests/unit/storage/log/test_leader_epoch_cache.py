@@ -85,10 +85,9 @@ def test_without_epochs_nothing_is_defined() -> None:
     assert cache().epoch_for(3) == -1
 
 
-def test_the_epoch_of_an_offset_and_the_start_of_an_epoch() -> None:
+def test_the_epoch_of_an_offset() -> None:
     epochs = cache((2, 10), (4, 20))
     assert [epochs.epoch_for(offset) for offset in (9, 10, 19, 20, 50)] == [-1, 2, 2, 4, 4]
-    assert [epochs.start_of(epoch) for epoch in (1, 2, 3, 4, 5)] == [None, 10, None, 20, None]
 
 
 def test_an_empty_epoch_is_replaced_by_the_next_at_the_same_offset() -> None:
