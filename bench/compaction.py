@@ -18,8 +18,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from protocol.records import Record, build_batch
+from protocol.records import Record
 from storage.cleaning.cleaner_job import CleanJob, encode_job
+from tests.batches import build_batch
 
 BATCH_RECORDS = 60
 NOW_MS = 1_700_000_000_000

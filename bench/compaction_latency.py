@@ -24,7 +24,8 @@ from confluent_kafka.admin import (
 from bench.wire import Wire, produce_frame
 from ottla.testing.broker_process import BrokerProcess
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
 
 COMPACTED, OTHER = "compacted", "other"

@@ -32,7 +32,8 @@ from protocol.frames.message_codec import encode_request
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 
 ACTIVE = "active"
 ACTIVE_CONNECTIONS = 50

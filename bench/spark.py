@@ -25,7 +25,8 @@ from bench.peers import Peer, cpu_seconds, start_peer
 from bench.wire import PRODUCE_VERSION, Wire, create_topic
 from protocol.errors import ErrorCode
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.tools.java_tools import spark_jars
 
 PARTITIONS = 6

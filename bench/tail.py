@@ -14,7 +14,8 @@ from bench.wire import FETCH_VERSION, PRODUCE_VERSION, Wire
 from protocol.frames.message_codec import encode_request
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 
 VALUE_BYTES = 1024
 MAX_WAIT_MS = 500

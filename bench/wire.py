@@ -25,7 +25,8 @@ from protocol.messages.list_offsets import (
 )
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.retriable import RETRIABLE
 
 PRODUCE_VERSION = 9

@@ -122,28 +122,27 @@ def _batch_line(data: bytes, position: int, header: RecordBatchHeader) -> str:
 def _record_line(header: RecordBatchHeader, record: Record) -> str:
     if header.is_control:
         return _control_line(header, record)
-    facts: dict[str, object] = {
+    facts = _record_facts(header, record)
+    facts["headerKeys"] = [key for key, _ in record.headers]
+    facts["key"] = _shown(record.key)
+    facts["payload"] = _shown(record.value)
+    return f"| {_line(facts)}"
+
+
+def _record_facts(header: RecordBatchHeader, record: Record) -> dict[str, object]:
+    return {
         "offset": record.offset,
         _timestamp_name(header): record.timestamp,
         "keySize": -1 if record.key is None else len(record.key),
         "valueSize": -1 if record.value is None else len(record.value),
-        "headerKeys": [key for key, _ in record.headers],
-        "key": _shown(record.key),
-        "payload": _shown(record.value),
     }
-    return f"| {_line(facts)}"
 
 
 def _control_line(header: RecordBatchHeader, record: Record) -> str:
     """What brokers wrote for each other: its kind, and the coordinator's epoch of a marker."""
-    facts: dict[str, object] = {
-        "offset": record.offset,
-        _timestamp_name(header): record.timestamp,
-        "keySize": -1 if record.key is None else len(record.key),
-        "valueSize": -1 if record.value is None else len(record.value),
-        "sequence": -1,
-        "headerKeys": [key for key, _ in record.headers],
-    }
+    facts = _record_facts(header, record)
+    facts["sequence"] = -1
+    facts["headerKeys"] = [key for key, _ in record.headers]
     try:
         kind = control_record_type(record.key)
         if kind in _MARKERS:

@@ -23,8 +23,8 @@ from protocol.frames.message_codec import (
     decode_response,
     encode_request,
     encode_response,
-    read_client_id,
-    read_request_head,
+    read_request_header,
+    skip_header_tags,
 )
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.primitives import MessageBuffer
@@ -69,12 +69,13 @@ class EnvelopeApi:
         self, context: RequestContext, frame: memoryview
     ) -> tuple[RequestContext | None, Any]:
         """The header and the request inside; None for an API that is not passed on."""
-        api_key, version, correlation_id = read_request_head(frame)
+        api_key, version, correlation_id, client_id, pos = read_request_header(frame)
         api = self._inside.get(api_key)
         if api is None or not api.oldest <= version <= api.latest:
             return None, None
         message = messages_of(api.key).request
-        client_id, pos = read_client_id(frame, version >= message.FLEXIBLE_FROM)
+        if version >= message.FLEXIBLE_FROM:
+            pos = skip_header_tags(frame, pos)
         inner = replace(
             context,
             api_key=api_key,

@@ -107,13 +107,15 @@ class ReplicaCoordinatorLog:
         self, records: Sequence[Record], now_ms: int, transaction: TransactionalAppend | None
     ) -> bytearray:
         producer = None if transaction is None else transaction.producer
-        return batch_records.build_batch(
-            [batch_records.Record(-1, now_ms, key, value) for key, value in records],
+        builder = batch_records.RecordBatchBuilder(
             compression=self._compression,
             producer_id=NO_PRODUCER_ID if producer is None else producer.producer_id,
             producer_epoch=NO_PRODUCER_EPOCH if producer is None else producer.producer_epoch,
             is_transactional=producer is not None,
         )
+        for key, value in records:
+            builder.append(key, value, now_ms)
+        return builder.build()
 
     def verify_transaction(
         self,

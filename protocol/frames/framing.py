@@ -37,7 +37,6 @@ of a `MemoryPool`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from struct import Struct
 
 from protocol.errors import ProtocolError
@@ -153,21 +152,6 @@ class FrameReader:
         if size != nbytes - SIZE_BYTES or not 0 <= size <= self.max_bytes:
             return None
         return self._first[SIZE_BYTES:nbytes]
-
-    def receive_data(self, data: bytes | bytearray | memoryview) -> Iterator[memoryview]:
-        """The frames that `data` completes, for callers that have bytes and no buffer to fill.
-
-        Copies `data`; each frame is good until the next is asked for. Take all of them.
-        """
-        rest = memoryview(data)
-        while rest:
-            room = self.get_buffer()
-            nbytes = min(len(room), len(rest))
-            room[:nbytes] = rest[:nbytes]
-            rest = rest[nbytes:]
-            self.buffer_updated(nbytes)
-            while (frame := self.next_frame()) is not None:
-                yield frame
 
     # --- taking frames -----------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from protocol.errors import ProtocolError
 from protocol.malformed_text import REPLACED
 from protocol.primitives import MessageBuffer, RecordSlice
 
-REQUEST_HEAD = Struct(">hhi")  # API key, version, correlation id
+_REQUEST_HEAD = Struct(">hhi")  # API key, version, correlation id
 _REQUEST_HEADER = Struct(">hhih")  # and the length of the client id
 _SIZE_AND_CORRELATION = Struct(">ii")
 _SIZE = Struct(">i")
@@ -37,28 +37,6 @@ def decode(message: Any, buf: memoryview, pos: int, version: int) -> Any:
         raise
     except DECODE_ERRORS as error:
         raise ProtocolError(f"{message.__name__} v{version} ends too soon: {error}") from error
-
-
-def read_request_head(frame: memoryview) -> tuple[int, int, int]:
-    """API key, version and correlation id: what every header starts with."""
-    if len(frame) < 8:
-        raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a request header")
-    head: tuple[int, int, int] = REQUEST_HEAD.unpack_from(frame)
-    return head
-
-
-def read_client_id(frame: memoryview, flexible: bool) -> tuple[str | None, int]:
-    """The client id (header v1), the header's tagged fields (v2), and where the body starts."""
-    try:
-        client_id, pos = primitives.read_nullable_string(frame, 8)
-        if flexible:
-            if frame[pos]:
-                pos = primitives.skip_tagged_fields(frame, pos)
-            else:
-                pos += 1
-    except DECODE_ERRORS as error:
-        raise ProtocolError(f"the request header is no header: {error}") from error
-    return client_id, pos
 
 
 def read_request_header(frame: memoryview) -> tuple[int, int, int, str | None, int]:
@@ -98,7 +76,7 @@ def encode_request(request: Any, version: int, correlation_id: int, client_id: s
         return cast(bytes, own(version, correlation_id, client_id))
     out = MessageBuffer()
     out += bytes(4)
-    out += REQUEST_HEAD.pack(request.API_KEY, version, correlation_id)
+    out += _REQUEST_HEAD.pack(request.API_KEY, version, correlation_id)
     out += primitives.nullable_string(client_id)
     if version >= request.FLEXIBLE_FROM:
         out += b"\0"

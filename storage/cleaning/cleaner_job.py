@@ -81,14 +81,7 @@ def encode_result(result: CleanResult) -> str:
 def decode_result(text: str) -> CleanResult:
     """What `encode_result` wrote. ValueError, TypeError or KeyError for anything else."""
     fields = json.loads(text)
-    fields["groups"] = tuple(
-        CleanedGroup(
-            tuple(group["sources"]),
-            group["size"],
-            group["max_timestamp"],
-            group["offset_of_max_timestamp"],
-            tuple(group["files"]),
-        )
-        for group in fields["groups"]
-    )
+    for group in fields["groups"]:
+        group |= {name: tuple(group[name]) for name in ("sources", "files")}
+    fields["groups"] = tuple(CleanedGroup(**group) for group in fields["groups"])
     return CleanResult(**fields)

@@ -60,7 +60,7 @@ class FutureLogs:
         return [log for log in self._logs.values() if log.log_dir == log_dir]
 
     def found(self, log: UnifiedLog) -> None:
-        """A start found it; of two, the later one is dropped."""
+        """A start found it, and it goes on; of two, the later one is dropped."""
         if log.partition in self._logs:
             self._remove(log)
         else:

@@ -179,10 +179,6 @@ class LogManager:
         self._environment.filesystem.rename(found.directory, f"{path}/{stray}")
         self.report.append(f"{found.directory} belongs to no topic: renamed to {stray}")
 
-    def take_future(self, log: UnifiedLog) -> None:
-        """A copy on its way into another directory was found at the start, and goes on."""
-        self.future_logs.found(log)
-
     def take(self, log: UnifiedLog) -> None:
         """A log that was opened or made here is this node's from now on.
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from storage.directories.future_logs import FutureLogs
 from storage.directories.log_dir_loader import FoundLog, LogDirLoader, Survey
 from storage.directories.log_dir_state import LogDirState
 from storage.log.log_dir_failure import is_lack_of_descriptors
@@ -35,9 +36,9 @@ class LogOwner(Protocol):
 
     report: list[str]
     lacking: dict[TopicPartition, str]
+    future_logs: FutureLogs
 
     def take(self, log: UnifiedLog) -> None: ...
-    def take_future(self, log: UnifiedLog) -> None: ...
     def leave_unopened(self, found: FoundLog, why: str, kept: KeptOffsets) -> None: ...
     def put_stray_aside(self, found: FoundLog) -> None: ...
     def remove_later(self, log_dir: str, directory: str, delay_ms: int) -> None: ...
@@ -113,12 +114,8 @@ class LogsLoading:
         self._foretell()
 
     def _take(self, one: FoundLog, log: UnifiedLog) -> None:
-        if self._done is None:
-            return
-        if one.is_future:
-            self._owner.take_future(log)
-        else:
-            self._owner.take(log)
+        if self._done is not None:
+            (self._owner.future_logs.found if one.is_future else self._owner.take)(log)
 
     def _leave(self, found: Survey, one: FoundLog, error: Exception) -> None:
         """A folder cannot be opened: it costs its partition, whatever it is."""

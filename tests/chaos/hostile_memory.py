@@ -37,7 +37,8 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
 
 MB = 1_000_000

@@ -32,7 +32,8 @@ from protocol.messages.list_offsets import (
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import iterate_batches
-from protocol.records import Record, build_batch, iterate_records
+from protocol.records import Record, iterate_records
+from tests.batches import build_batch
 
 ANSWER_TIMEOUT_S = 8.0
 CONNECT_TIMEOUT_S = 3.0

@@ -17,7 +17,7 @@ from ottla.testing.broker_process import BrokerProcess
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.record_batch import crc_is_valid, crc_of, iterate_batches
-from protocol.records import build_batch
+from tests.batches import build_batch
 from tests.golden.damaged_batches import (
     CASES,
     RECORDS,

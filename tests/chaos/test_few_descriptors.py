@@ -26,8 +26,9 @@ from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch, iterate_records
+from protocol.records import Record, iterate_records
 from storage.log.descriptors import CONNECTIONS_MIN, default_reserve
+from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
 
 LIMIT, LOWER = 512, 400

@@ -16,7 +16,8 @@ from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.chaos.witness import Hostile, frame, request_head
 from tests.golden.damaged_batches import Asker, create_topic, produce
 

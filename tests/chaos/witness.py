@@ -7,7 +7,8 @@ import struct
 import time
 from typing import Any
 
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.golden.damaged_batches import Asker, create_topic, end_offset, produce
 
 TOPIC = "witness"

@@ -30,7 +30,8 @@ from protocol.messages.offset_commit import (
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import iterate_batches
-from protocol.records import Record, build_batch, iterate_records
+from protocol.records import Record, iterate_records
+from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
 
 OFFSETS = "__consumer_offsets"

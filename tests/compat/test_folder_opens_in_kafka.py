@@ -25,7 +25,8 @@ from protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START

@@ -18,7 +18,8 @@ from protocol.errors import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.clients.transactional_clients import open_producer
 from tests.clients.transactional_faces import TransactionalProducer
 from tests.clients.wire_client import WireClient

@@ -20,7 +20,8 @@ from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.record_batch import crc_of
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 
 ANSWERS = Path(__file__).resolve().parent / "damaged_batches_kafka_4_3_0.json"
 TOPIC = "damaged"

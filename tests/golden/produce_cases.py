@@ -19,7 +19,8 @@ from typing import Any
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.golden.produce_conversation import (
     CLOSED,
     NOW_MS,

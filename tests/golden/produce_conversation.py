@@ -29,7 +29,8 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
 )
 from protocol.record_batch import ATTRIBUTES_OFFSET, CRC_OFFSET, crc_of
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 
 NOW_MS = 1_600_000_000_000
 CLOSED = "closed"

@@ -17,7 +17,7 @@ from typing import Any
 
 from protocol.api_keys import ApiKey, messages_of
 from protocol.compression import Codec
-from protocol.frames.message_codec import decode, read_client_id, read_request_head
+from protocol.frames.message_codec import decode, read_request_header, skip_header_tags
 from protocol.record_batch import read_header
 from tests.golden.recording_proxy import RecordingProxy
 from tests.tools.apache_kafka import ApacheKafka, free_port
@@ -275,9 +275,10 @@ CLIENTS: dict[str, Callable[[str], None]] = {
 def batches_of(request: bytes) -> list[bytes]:
     """The record batches of a Produce request's frame."""
     frame = memoryview(request)
-    _, version, _ = read_request_head(frame)
+    _, version, _, _, pos = read_request_header(frame)
     message = messages_of(ApiKey.PRODUCE).request
-    _, pos = read_client_id(frame, version >= message.FLEXIBLE_FROM)
+    if version >= message.FLEXIBLE_FROM:
+        pos = skip_header_tags(frame, pos)
     produce = decode(message, frame, pos, version)
     return [
         bytes(partition.records)

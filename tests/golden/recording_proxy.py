@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from protocol.frames.framing import FrameReader
+from tests.received_frames import frames_in
 
 FRAME_LIMIT_BYTES = 100 * 1024 * 1024
 KEPT_LIMIT_BYTES = 6_000
@@ -107,7 +108,7 @@ def _pump(source: socket.socket, sink: socket.socket, seen: Callable[[bytes], No
     frames = FrameReader(FRAME_LIMIT_BYTES, bytearray(64 * 1024))
     with contextlib.suppress(OSError):
         while data := source.recv(64 * 1024):
-            for frame in frames.receive_data(data):
+            for frame in frames_in(frames, data):
                 seen(bytes(frame))
             sink.sendall(data)
     for each in (source, sink):

@@ -10,7 +10,8 @@ from protocol.api_keys import ApiKey
 from protocol.compression import Codec
 from protocol.frames.message_codec import decode_response
 from protocol.record_batch import crc_is_valid, iterate_batches, produced_batch_fault, read_header
-from protocol.records import build_batch, iterate_records
+from protocol.records import iterate_records
+from tests.batches import build_batch
 from tests.golden.record import HEADERS, VALUES
 
 HERE = Path(__file__).resolve().parent

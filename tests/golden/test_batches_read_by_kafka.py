@@ -10,7 +10,8 @@ import pytest
 from protocol.compression import Codec
 from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.record_batch import TimestampType, patch_log_append_time
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.tools.java_tools import run_tool
 
 pytestmark = pytest.mark.java

@@ -13,8 +13,8 @@ from protocol.frames.message_codec import (
     decode_response,
     encode_request,
     encode_response,
-    read_client_id,
-    read_request_head,
+    read_request_header,
+    skip_header_tags,
 )
 
 HERE = Path(__file__).resolve().parent
@@ -42,10 +42,11 @@ def test_there_is_traffic_of_every_client() -> None:
 def test_requests(path: Path) -> None:
     frame = memoryview(path.read_bytes())
     key, version = api_of(path)
-    assert read_request_head(frame)[:2] == (key, version)
-    correlation_id = read_request_head(frame)[2]
+    *api, correlation_id, client_id, pos = read_request_header(frame)
+    assert api == [key, version]
     message = messages_of(key).request
-    client_id, pos = read_client_id(frame, version >= message.FLEXIBLE_FROM)
+    if version >= message.FLEXIBLE_FROM:
+        pos = skip_header_tags(frame, pos)
     request = decode(message, frame, pos, version)
     again = encode_request(request, version, correlation_id, client_id)
     assert again[4:] == frame

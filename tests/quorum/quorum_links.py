@@ -19,8 +19,8 @@ from protocol.frames.message_codec import (
     decode_response,
     encode_request,
     encode_response,
-    read_client_id,
-    read_request_head,
+    read_request_header,
+    skip_header_tags,
 )
 from storage.ports import Answered, ChannelFailure
 from tests.simulation.sim_scheduler import SimScheduler, SimTimer
@@ -187,9 +187,10 @@ class Connection:
         number, frame = self._queue.popleft()
         buffer = bytearray(frame)
         view = memoryview(buffer)
-        key, version, _ = read_request_head(view)
+        key, version, _, _, start = read_request_header(view)
         request_class = messages_of(ApiKey(key)).request
-        _, start = read_client_id(view, version >= request_class.FLEXIBLE_FROM)
+        if version >= request_class.FLEXIBLE_FROM:
+            start = skip_header_tags(view, start)
         request = decode(request_class, view, start, version)
         life, answered = self._life, [False]
 

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 
 from protocol.record_batch import crc_is_valid, iterate_batches
-from protocol.records import Record, build_batch, iterate_records
+from protocol.records import Record, iterate_records
 from storage.cleaning.cleaner_ports import CleanerSettings
 from storage.cleaning.inline_cleaner import InlineRunner
 from storage.cleaning.log_cleaner import LogCleaner
@@ -20,6 +20,7 @@ from storage.log.log_environment import LogEnvironment
 from storage.log.transaction_index import AbortedTxn, decode_transactions
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
+from tests.batches import build_batch
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import DIRECTORY, LOG_DIR, environment, open_log, read_all

@@ -14,7 +14,8 @@ from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.retriable import RETRIABLE
 from tests.simulation.cluster_view import ClusterView
 from tests.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Topic, Violation, Waits

@@ -9,7 +9,7 @@ import pytest
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
-from protocol.records import build_batch
+from tests.batches import build_batch
 from tests.simulation.group_members import GroupMember
 from tests.simulation.scenario import Scenario
 from tests.simulation.scripted_groups import (

@@ -23,7 +23,8 @@ from protocol.messages.produce import (
     TopicProduceResponse,
 )
 from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.simulation.consumers import Asked, Fetching
 from tests.simulation.data_invariants import ReadPartition
 from tests.simulation.fetched_batches import bounds_of, committed_of, records_of

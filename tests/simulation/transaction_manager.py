@@ -21,7 +21,8 @@ from protocol.messages.end_txn import EndTxnRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.simulation.producers import RETRIED, SETTLED, Batch, Sending
 from tests.simulation.sim_client import SimClient, Topic, Violation, Waits
 from tests.simulation.transactions import Ending, Fencing, Txn

@@ -13,7 +13,8 @@ from protocol.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 
 TOPIC = "a-topic"
 

@@ -14,9 +14,10 @@ from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
+from protocol.records import Record
 from storage.filesystem import Filesystem, LocalFilesystem
 from storage.log.closed_files import UNLIMITED
+from tests.batches import build_batch
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.broker.fake_connection import Connection, Reply
 

@@ -22,12 +22,13 @@ from protocol.messages.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from protocol.records import Record, build_batch
+from protocol.records import Record
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import LocalFilesystem
 from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
+from tests.batches import build_batch
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
 NODE_ID = 1

@@ -6,10 +6,11 @@ from typing import Any
 
 from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
-from protocol.records import Record, build_batch
+from protocol.records import Record
 from storage.filesystem import Filesystem
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
+from tests.batches import build_batch
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 

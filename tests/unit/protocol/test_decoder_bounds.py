@@ -17,7 +17,12 @@ import pytest
 
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ProtocolError
-from protocol.frames.message_codec import decode, decode_response, read_client_id, read_request_head
+from protocol.frames.message_codec import (
+    decode,
+    decode_response,
+    read_request_header,
+    skip_header_tags,
+)
 from tests.golden.traffic import ANSWERS, TRAFFIC, mutation
 from tests.messages.length_fields import LengthField, lies, recorded
 from tests.messages.message_values import Case, case, cases
@@ -116,7 +121,7 @@ def test_mutated_requests(path: Path) -> None:
     for _ in range(MUTATIONS):
         damaged = memoryview(mutation(rng, frame, rng.choice(TRAFFIC).read_bytes()))
         with contextlib.suppress(ProtocolError):
-            key, version, _ = read_request_head(damaged)
+            key, version, _, _, pos = read_request_header(damaged)
             if key not in ApiKey.__members__.values():
                 continue
             try:
@@ -124,7 +129,8 @@ def test_mutated_requests(path: Path) -> None:
             except (ModuleNotFoundError, AttributeError):
                 continue  # keys that Kafka no longer has messages for
             if message.MIN_VERSION <= version <= message.MAX_VERSION:
-                _, pos = read_client_id(damaged, version >= message.FLEXIBLE_FROM)
+                if version >= message.FLEXIBLE_FROM:
+                    pos = skip_header_tags(damaged, pos)
                 decode(message, damaged, pos, version)
 
 

@@ -6,7 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocol.plain_batch import build_plain_batch
-from protocol.records import Record, build_batch, iterate_records
+from protocol.records import Record, iterate_records
+from tests.batches import build_batch
 
 _DATA = st.none() | st.binary(max_size=200)
 

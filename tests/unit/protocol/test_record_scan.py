@@ -8,7 +8,8 @@ import pytest
 
 from protocol.record_batch import HEADER_SIZE, CorruptBatch, TimestampType, read_header
 from protocol.record_scan import HEADERS_PER_STOP, RECORDS_PER_STOP, scan_records
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 
 RECORDS = [
     Record(3, 1_000, b"k", b"v"),

@@ -20,7 +20,8 @@ from protocol.record_batch import (
     produced_batch_fault,
     read_header,
 )
-from protocol.records import Record, RecordBatchBuilder, build_batch, iterate_records
+from protocol.records import Record, RecordBatchBuilder, iterate_records
+from tests.batches import build_batch
 
 RECORDS = [
     Record(0, 1_000, b"key", b"value"),

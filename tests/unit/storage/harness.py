@@ -7,7 +7,7 @@ from typing import Any
 
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
-from protocol.records import Record, build_batch
+from protocol.records import Record
 from storage.filesystem import Filesystem
 from storage.log.fetch_data import TimestampAndOffset
 from storage.log.log_dir_failure import LogDirFailureChannel
@@ -17,6 +17,7 @@ from storage.log.time_lookup import look_up_by_time
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition
+from tests.batches import build_batch
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
 

@@ -14,9 +14,10 @@ from broker.coordinator.replica_coordinator_log import LACK_RETRY_MS, ReplicaCoo
 from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
-from protocol.records import Record, build_batch
+from protocol.records import Record
 from storage.log.log_append_info import AppendOrigin
 from storage.log.unified_log import UnifiedLog
+from tests.batches import build_batch
 from tests.unit.broker.replica_fixture import Replicas
 
 TOPIC = "__consumer_offsets"

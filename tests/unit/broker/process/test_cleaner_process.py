@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from broker.process.cleaner_process import ProcessRunner
-from protocol.records import Record, build_batch, iterate_records
+from protocol.records import Record, iterate_records
 from storage.cleaning.cleaner_job import (
     CleaningFailed,
     CleanJob,
@@ -27,6 +27,7 @@ from storage.cleaning.cleaner_job import (
 from storage.cleaning.cleaner_ports import CleanerDied
 from storage.cleaning.cleaner_worker import IoThrottle
 from storage.log.cleaned_group import CleanedGroup
+from tests.batches import build_batch
 
 JOB = CleanJob(
     directory="",

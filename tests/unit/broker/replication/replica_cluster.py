@@ -41,10 +41,11 @@ from protocol.messages.metadata_records import (
     TopicRecord,
 )
 from protocol.record_batch import iterate_batches
-from protocol.records import Record, build_batch
+from protocol.records import Record
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
+from tests.batches import build_batch
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.broker.replica_fixture import topic_id_of

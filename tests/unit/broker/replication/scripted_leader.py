@@ -24,8 +24,9 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from protocol.record_batch import patch_base_offset_and_epoch
-from protocol.records import Record, build_batch
+from protocol.records import Record
 from storage.ports import ChannelFailure
+from tests.batches import build_batch
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 from tests.unit.broker.replication.on_the_wire import answer_as_read, as_read
 

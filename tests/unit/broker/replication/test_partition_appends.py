@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from protocol.errors import ErrorCode
-from protocol.records import Record, build_batch
+from protocol.records import Record
 from storage.log.log_append_info import LogAppendInfo
+from tests.batches import build_batch
 from tests.unit.broker.replica_fixture import Replicas
 
 

@@ -15,7 +15,8 @@ from protocol.frames.message_codec import (
     decode_response,
     encode_request,
     encode_response,
-    read_client_id,
+    read_request_header,
+    skip_header_tags,
 )
 from protocol.messages import fetch_snapshot as snapshots
 from tests.golden import raft_cases
@@ -40,7 +41,9 @@ def ask(node: QuorumNode, request: Any, version: int) -> list[Any]:
         answers.append(decode_response(ApiKey(request.API_KEY), frame[4:], version)[1])
 
     frame = memoryview(bytes(encode_request(request, version, 7, "me")))[4:]
-    _, pos = read_client_id(frame, version >= type(request).FLEXIBLE_FROM)
+    *_, pos = read_request_header(frame)
+    if version >= type(request).FLEXIBLE_FROM:
+        pos = skip_header_tags(frame, pos)
     node.apis.handle(Context(version), decode(type(request), frame, pos, version), respond)
     return answers
 

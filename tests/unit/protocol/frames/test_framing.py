@@ -9,6 +9,7 @@ import pytest
 
 from protocol.errors import ProtocolError
 from protocol.frames.framing import KEPT_BYTES, FrameReader
+from tests.received_frames import frames_in
 
 LIMIT = 1_000_000
 
@@ -86,11 +87,11 @@ def test_random_cuts_with_two_connections_on_one_scratch(seed: int) -> None:
     assert taken == contents
 
 
-def test_receive_data_gives_frames() -> None:
+def test_bytes_give_frames() -> None:
     data = frame(b"one") + frame(b"x" * 700) + frame(b"last")[:-1]
     frames = reader()
-    assert [bytes(found) for found in frames.receive_data(data)] == [b"one", b"x" * 700]
-    assert [bytes(found) for found in frames.receive_data(b"t")] == [b"last"]
+    assert [bytes(found) for found in frames_in(frames, data)] == [b"one", b"x" * 700]
+    assert [bytes(found) for found in frames_in(frames, b"t")] == [b"last"]
 
 
 @pytest.mark.parametrize("size", [-(2**31), -2, -1, LIMIT + 1, 2**31 - 1])

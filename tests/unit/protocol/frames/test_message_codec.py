@@ -9,9 +9,8 @@ from protocol.frames.message_codec import (
     decode_response,
     encode_request,
     encode_response,
-    read_client_id,
-    read_request_head,
     read_request_header,
+    skip_header_tags,
 )
 from protocol.messages.api_versions import ApiVersionsResponse
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
@@ -40,9 +39,10 @@ def test_a_request_frame_is_its_header_and_body(version: int) -> None:
     frame = encode_request(request, version, 7, "me")
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4
     view = memoryview(frame)[4:]
-    assert read_request_head(view) == (12, version, 7)
-    client_id, pos = read_client_id(view, flexible=version == 4)
-    assert client_id == "me"
+    *head, pos = read_request_header(view)
+    assert head == [12, version, 7, "me"]
+    if version == 4:
+        pos = skip_header_tags(view, pos)
     assert decode(HeartbeatRequest, view, pos, version) == request
     header, header_end = RequestHeader.read(view, 0, 2 if version == 4 else 1)
     assert (header.client_id, header_end) == ("me", pos)
@@ -50,7 +50,7 @@ def test_a_request_frame_is_its_header_and_body(version: int) -> None:
 
 def test_a_null_client_id_is_legal() -> None:
     frame = memoryview(encode_request(HeartbeatRequest(), 0, 7, None))[4:]
-    assert read_client_id(frame, flexible=False)[0] is None
+    assert read_request_header(frame) == (12, 0, 7, None, 10)
 
 
 def test_api_versions_keeps_the_first_response_header() -> None:
@@ -82,14 +82,16 @@ def test_a_client_id_is_read_as_kafka_reads_it() -> None:
     ):
         frame = memoryview(head + length + data + b"\0")
         assert read_request_header(frame) == (18, 0, 7, client_id, 10 + len(data))
-        assert read_client_id(frame, flexible=True) == (client_id, len(frame))
+        assert skip_header_tags(frame, 10 + len(data)) == len(frame)
 
 
 def test_wrong_bytes_are_a_protocol_error() -> None:
     with pytest.raises(ProtocolError, match="too short"):
-        read_request_head(memoryview(b"1234567"))
+        read_request_header(memoryview(b"123456789"))
     with pytest.raises(ProtocolError, match="header"):
-        read_client_id(memoryview(b"12345678\0\5abc"), flexible=False)
+        read_request_header(memoryview(b"12345678\0\5abc"))
+    with pytest.raises(ProtocolError, match="header"):
+        skip_header_tags(memoryview(b"12345678\0\0\1"), 10)
     with pytest.raises(ProtocolError, match="HeartbeatRequest v0 ends too soon"):
         decode(HeartbeatRequest, memoryview(b"\0\1g"), 0, 0)
     with pytest.raises(ProtocolError, match="too short"):

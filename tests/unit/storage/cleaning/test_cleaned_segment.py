@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from protocol.record_batch import read_header
-from protocol.records import Record, build_batch
+from protocol.records import Record
 from storage.cleaning.cleaned_segment import CleanedSegment
 from storage.log.indexes import OffsetIndex, TimeIndex
 from storage.log.transaction_index import AbortedTxn, encode_transactions
+from tests.batches import build_batch
 from tests.simulation.memory_filesystem import MemoryFilesystem
 
 FOLDER = "/log"

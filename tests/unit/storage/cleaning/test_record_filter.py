@@ -7,9 +7,10 @@ import random
 import pytest
 
 from protocol.record_batch import CorruptBatch, TimestampType, crc_is_valid, read_header
-from protocol.records import Record, build_batch, iterate_records
+from protocol.records import Record, iterate_records
 from storage.cleaning.offset_map import OffsetMap
 from storage.cleaning.record_filter import body_of, choose_records, empty_batch, index_keys, rebuild
+from tests.batches import build_batch
 
 NOW_MS = 1_700_000_000_000
 

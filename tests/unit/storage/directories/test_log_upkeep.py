@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from protocol.errors import ErrorCode
-from protocol.records import Record, build_batch
+from protocol.records import Record
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.retention import Breaches
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
+from tests.batches import build_batch
 from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import Jobs, batch

@@ -8,7 +8,7 @@ from protocol import compression, record_scan
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.record_batch import HEADER_SIZE, TimestampType, crc_is_valid, read_header
-from protocol.records import UNPACKED_LIMIT_BYTES, Record, build_batch, iterate_records
+from protocol.records import UNPACKED_LIMIT_BYTES, Record, iterate_records
 from storage.log import batch_body, record_validation
 from storage.log.batch_body import SLICE_BYTES
 from storage.log.record_validation import (
@@ -21,6 +21,7 @@ from storage.log.record_validation import (
 from storage.log.refusal import Refusal
 from storage.log.sliced_work import in_one_go
 from storage.log_config import LogConfig
+from tests.batches import build_batch
 from tests.unit.storage.harness import NOW_MS, batch, keyed_batch
 
 COMPACTED = LogConfig(cleanup_policy=("compact",))

@@ -13,7 +13,8 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.unit.broker.apis.produce.produce_fixture import (
     Broker,
     Client,

@@ -12,7 +12,8 @@ from protocol.errors import ErrorCode
 from protocol.frames.framing import KEPT_BYTES
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import read_header
-from protocol.records import Record, build_batch
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.unit.broker.apis.produce.produce_fixture import Produce
 from tests.unit.storage.harness import read_all
 
