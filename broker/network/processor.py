@@ -19,15 +19,16 @@ import asyncio
 import itertools
 import logging
 import socket
-import ssl
 import time
 from collections.abc import Callable
 
+from broker.config.values import BrokerConfig
 from broker.network.busy_poll import BusyPoll
 from broker.network.connection import Connection
 from broker.network.connection_quotas import ConnectionQuotas
 from broker.network.deadline_wheel import DeadlineWheel
 from broker.network.frame_buffer import frame_buffer
+from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, RequestChannel
 from broker.network.request_memory import ForBrokers, RequestMemory
 from protocol.frames.frame_memory import Memory
@@ -48,23 +49,18 @@ class Processor:
         self,
         loop: asyncio.AbstractEventLoop,
         processor_id: int,
-        listener_name: str,
-        security_protocol: str,
+        listener: Listener,
+        config: BrokerConfig,
         channel: RequestChannel,
         busy_poll: BusyPoll,
         blocking: Blocking,
         quotas: ConnectionQuotas,
         scratch: bytearray,
         memory: RequestMemory,
-        *,
-        socket_request_max_bytes: int,
-        connections_max_idle_ms: int,
-        partial_frame_timeout_ms: int,
-        of_brokers: bool = False,
-        on_closed: Callable[[str], None] | None = None,
-        ssl_context: ssl.SSLContext | None = None,
+        of_brokers: bool,
+        on_closed: Callable[[str], None] | None,
     ) -> None:
-        """`connections_max_idle_ms` below 0: idle connections stay. `of_brokers`: none of its
+        """`connections.max.idle.ms` below 0: idle connections stay. `of_brokers`: none of its
         connections waits for memory. `on_closed(connection id)` is told when a connection is gone,
         whoever closed it."""
         self.loop = loop
@@ -73,23 +69,21 @@ class Processor:
         self.blocking = blocking
         self.processor_id = processor_id
         self.received_bytes = 0
-        self._listener_name = listener_name
-        self._security_protocol = security_protocol
+        self._listener = listener
         self._channel = channel
         self._quotas = quotas
         self._scratch = scratch
         self._frame_memory: Memory = ForBrokers(memory) if of_brokers else memory
         memory.reclaimers.append(self._reclaim)
-        self._request_max_bytes = socket_request_max_bytes
-        self._ssl_context = ssl_context
+        self._request_max_bytes = config.socket_request_max_bytes
         self._on_closed = on_closed
         self._numbers = itertools.count()
         self._connections: dict[Connection, None] = {}
         self._opening: dict[asyncio.Task[None], None] = {}
         self._held_sockets = 0
         self._stopping = False
-        self._idle_s = connections_max_idle_ms / 1000.0
-        self._partial_s = partial_frame_timeout_ms / 1000.0
+        self._idle_s = config.connections_max_idle_ms / 1000.0
+        self._partial_s = config.ottla_partial_frame_timeout_ms / 1000.0
         self._idle = DeadlineWheel[Connection](max(self._idle_s / _TICKS, 0.01))
         self._incomplete = DeadlineWheel[Connection](max(self._partial_s / _TICKS, 0.01))
         self._holding = DeadlineWheel[Connection](_RELEASE_AFTER_S / _TICKS)
@@ -107,7 +101,7 @@ class Processor:
 
     def adopt(self, sock: socket.socket, client_host: str, client_port: int) -> None:
         """Serve an accepted, non-blocking socket. It is this processor's from now on."""
-        self._quotas.opened(self._listener_name, client_host)
+        self._quotas.opened(self._listener.name, client_host)
         self._held_sockets += 1
         self._emptied.clear()
         task = self.loop.create_task(self._open(sock, client_host, client_port))
@@ -156,7 +150,7 @@ class Processor:
             return connection
 
         try:
-            tls = self._ssl_context
+            tls = self._listener.ssl_context
             await self.loop.connect_accepted_socket(
                 make,
                 sock,
@@ -185,15 +179,15 @@ class Processor:
         name = f"{local[0]}:{local[1]}-{client_host}:{client_port}-{self.processor_id}-{number}"
         context = ConnectionContext(
             connection_id=name,
-            listener_name=self._listener_name,
-            security_protocol=self._security_protocol,
+            listener_name=self._listener.name,
+            security_protocol=self._listener.security_protocol,
             client_host=client_host,
             client_port=client_port,
         )
         reader = FrameReader(
             self._request_max_bytes, self._scratch, self._frame_memory, frame_buffer
         )
-        plain = sock if self._ssl_context is None else None
+        plain = sock if self._listener.ssl_context is None else None
         return Connection(self, self._channel, context, reader, plain)
 
     # --- called by connections -----------------------------------------------------------------
@@ -231,7 +225,7 @@ class Processor:
             self._arm()
 
     def _count_out(self, client_host: str) -> None:
-        self._quotas.closed(self._listener_name, client_host)
+        self._quotas.closed(self._listener.name, client_host)
         self._held_sockets -= 1
         if not self._held_sockets:
             self._emptied.set()

@@ -192,20 +192,16 @@ class SocketServer:
             Processor(
                 self.loop,
                 first_id + number,
-                listener.name,
-                listener.security_protocol,
+                listener,
+                config,
                 self.channel,
                 self.busy_poll,
                 self._io_pool,
                 self.quotas,
                 self._scratch,
                 self.memory,
-                of_brokers=self._is_between_brokers(listener),
-                socket_request_max_bytes=config.socket_request_max_bytes,
-                connections_max_idle_ms=config.connections_max_idle_ms,
-                partial_frame_timeout_ms=config.ottla_partial_frame_timeout_ms,
-                on_closed=self._on_closed,
-                ssl_context=listener.ssl_context,
+                self._is_between_brokers(listener),
+                self._on_closed,
             )
             for number in range(count)
         ]

@@ -79,16 +79,6 @@ class Node:
         elif answer or not waiting:
             reply(answer or None)
 
-    def handle_at_controller(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
-        """Answer one request that came over the controller listener."""
-        assert self.controller_server is not None
-        self.controller_server.requests.handle(connection, frame, reply)
-
-    def controller_connection_closed(self, connection_id: str) -> None:
-        """A connection to the controller listener is gone."""
-        if self.controller_server is not None:
-            self.controller_server.probe.connection_closed(connection_id)
-
     def _topic_config(self, topic: str) -> LogConfig:
         assert self.broker is not None
         return self.broker.parts.replicas.topic_config_in(self.image, topic)

@@ -187,9 +187,9 @@ class Server:
             controllers = SocketServer(
                 [_listener(endpoint) for endpoint in config.controller_listeners],
                 config._replace(max_connections=UNLIMITED),
-                node.handle_at_controller,
+                node.controller_server.requests.handle,
                 self._controller_pool,
-                on_closed=node.controller_connection_closed,
+                on_closed=node.controller_server.probe.connection_closed,
                 room=self._connections_left,
             )
         descriptors = node.shared.descriptors

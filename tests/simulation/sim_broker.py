@@ -132,13 +132,15 @@ class SimBroker:
     def handle(self, port: int, context: Any, frame: memoryview, reply: Any) -> None:
         assert self.node is not None
         if port == CONTROLLER_PORT:
-            self.node.handle_at_controller(context, frame, reply)
+            assert self.node.controller_server is not None
+            self.node.controller_server.requests.handle(context, frame, reply)
         else:
             self.node.handle(context, frame, reply)
 
     def connection_closed(self, port: int, connection_id: str) -> None:
-        if port == CONTROLLER_PORT and self.node is not None:
-            self.node.controller_connection_closed(connection_id)
+        controllers = None if self.node is None else self.node.controller_server
+        if port == CONTROLLER_PORT and controllers is not None:
+            controllers.probe.connection_closed(connection_id)
 
     # --- up ------------------------------------------------------------------------------------
 
