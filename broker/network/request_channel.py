@@ -13,12 +13,19 @@ connections stop reading until there is room. Follows Kafka's `RequestChannel` a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from broker.network.file_send import Bytes
 from broker.network.file_slice import FileSlice
-from broker.requests.context import ANONYMOUS, UNKNOWN_SOFTWARE, Answer, Expected, Later
+from broker.requests.context import (
+    ANONYMOUS,
+    UNKNOWN_SOFTWARE,
+    Answer,
+    Expected,
+    LastAsker,
+    Later,
+)
 from protocol.errors import ProtocolError
 from protocol.frames.frame_memory import UNCOUNTED, Memory
 
@@ -43,6 +50,7 @@ class ConnectionContext:
     """From ApiVersions v3 and above (KIP-511); noted by that API."""
     client_software_version: str = UNKNOWN_SOFTWARE
     closed: bool = False
+    last: LastAsker = field(default_factory=LastAsker)
 
     def ended(self) -> None:
         """The connection is gone."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from struct import Struct
 from typing import Any, Protocol
 
 from protocol.api_keys import ApiKey
@@ -27,6 +28,35 @@ ANONYMOUS = "User:ANONYMOUS"
 UNKNOWN_SOFTWARE = "unknown"
 
 
+class LastAsker:
+    """Who asked last on a connection, so that it is not looked up for each request.
+
+    Good as long as the connection has that `principal`, and a frame that client id.
+    """
+
+    __slots__ = ("client_id", "header", "identity", "principal", "size")
+
+    def __init__(self) -> None:
+        self.principal = ""
+        self.client_id = b""
+        """As in the frame, its length first."""
+        self.identity: Any = None
+        """What the table of prepared requests has of it."""
+        self.size = 0
+        """Of a header."""
+        self.header: Callable[[memoryview], tuple[int, bytes]] = Struct(">i4x0s").unpack_from
+        """API key and version as one number, and the client id, of a frame."""
+
+    def keep(self, principal: str, client_id: bytes, identity: Any) -> None:
+        """It was this one."""
+        if len(client_id) != len(self.client_id):
+            form = Struct(f">i4x{len(client_id)}s")
+            self.header, self.size = form.unpack_from, form.size
+        self.principal = principal
+        self.client_id = client_id
+        self.identity = identity
+
+
 class Asker(Protocol):
     """Who asks: what permissions and quotas judge by, but for the client id."""
 
@@ -40,7 +70,14 @@ class Asker(Protocol):
     def security_protocol(self) -> str: ...
 
 
-class Connection(Asker, Protocol):
+class AskingConnection(Asker, Protocol):
+    """Where it asks."""
+
+    @property
+    def last(self) -> LastAsker: ...
+
+
+class Connection(AskingConnection, Protocol):
     """A client's connection: who is at its other end, as far as that is known."""
 
     @property

@@ -24,7 +24,7 @@ from collections.abc import Callable, Hashable, Iterator
 from struct import Struct
 
 from broker.requests.admission import Admission
-from broker.requests.context import Asker, PreparedRequest, RequestMetrics
+from broker.requests.context import Asker, AskingConnection, PreparedRequest, RequestMetrics
 from protocol.frames.frame_shape import Fixed, Shape, Values
 
 ENTRY_BYTES = 1536
@@ -69,9 +69,10 @@ class Entry:
 class _Identity:
     """One of those who ask."""
 
-    __slots__ = ("by_api", "size")
+    __slots__ = ("by_api", "key", "size")
 
-    def __init__(self) -> None:
+    def __init__(self, key: Hashable) -> None:
+        self.key = key
         self.by_api: dict[int, list[tuple[Shape, dict[Fixed, Entry]]]] = {}
         """By API key and version as one number, then by what is asked."""
         self.size = 0
@@ -120,20 +121,32 @@ class PreparedRequests:
     def __len__(self) -> int:
         return sum(1 for identity in self._identities.values() for _ in identity.entries())
 
-    def find(self, asker: Asker, frame: memoryview) -> tuple[Entry, Values] | None:
+    def find(self, asker: AskingConnection, frame: memoryview) -> tuple[Entry, Values] | None:
         """What is prepared for this request, and what is in its holes."""
+        last = asker.last
+        if last.principal != asker.principal or len(frame) < last.size:
+            return self._find_anew(asker, frame)
+        api, client_id = last.header(frame)
+        if client_id != last.client_id:
+            return self._find_anew(asker, frame)
+        # Its entries may have made room, and others come since.
+        return self._find_of(last.identity, api, frame) or self._find_anew(asker, frame)
+
+    def _find_anew(self, asker: AskingConnection, frame: memoryview) -> tuple[Entry, Values] | None:
         if len(frame) < _HEADER_BYTES:
             return None
         api, length = _header(frame)
-        client_id = frame[8 : _HEADER_BYTES + length].tobytes()
-        key = self._identity_of(asker, client_id)
-        identity = self._identities.get(key)
+        client_id = frame[8 : _HEADER_BYTES + max(length, 0)].tobytes()
+        identity = self._identities.get(self._identity_of(asker, client_id))
         if identity is None:
             return None
-        shapes = identity.by_api.get(api)
-        if shapes is None:
-            return None
-        for shape, entries in shapes:
+        asker.last.keep(asker.principal, client_id, identity)
+        return self._find_of(identity, api, frame)
+
+    def _find_of(
+        self, identity: _Identity, api: int, frame: memoryview
+    ) -> tuple[Entry, Values] | None:
+        for shape, entries in identity.by_api.get(api, ()):
             matched = shape.match(frame)
             if matched is None:
                 continue
@@ -144,13 +157,13 @@ class PreparedRequests:
             if entry.epoch != self._admission.epoch:
                 self.size -= identity.drop(api, entries, fixed)
                 if not identity.size:
-                    del self._identities[key]
+                    del self._identities[identity.key]
                 return None
             entry.uses += 1
             return entry, values
         return None
 
-    def forget(self, asker: Asker, frame: memoryview) -> None:
+    def forget(self, asker: AskingConnection, frame: memoryview) -> None:
         """Prepare nothing for this request: it failed."""
         found = self.find(asker, frame)
         if found is not None:
@@ -178,7 +191,7 @@ class PreparedRequests:
         key = self._identity_of(asker, client_id)
         identity = self._identities.get(key)
         if identity is None:
-            identity = self._identities[key] = _Identity()
+            identity = self._identities[key] = _Identity(key)
         entries = identity.entries_of(api, request.shape)
         old = entries.pop(fixed, None)
         taken = size - (0 if old is None else old.size)
@@ -213,4 +226,4 @@ def kind_of(shape: Shape, frame: memoryview) -> Kind | None:
     if matched is None:
         return None
     api, length = _header(frame)
-    return api, bytes(frame[8 : _HEADER_BYTES + length]), matched[0]
+    return api, bytes(frame[8 : _HEADER_BYTES + max(length, 0)]), matched[0]

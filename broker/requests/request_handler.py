@@ -24,6 +24,7 @@ from broker.requests.context import (
     Answer,
     Api,
     Asker,
+    AskingConnection,
     Connection,
     Expected,
     Later,
@@ -115,7 +116,9 @@ class RequestHandler:
 
     # --- what is prepared -----------------------------------------------------------------------
 
-    def handle_at_once(self, connection: Asker, frame: memoryview, later: Later) -> Answer | None:
+    def handle_at_once(
+        self, connection: AskingConnection, frame: memoryview, later: Later
+    ) -> Answer | None:
         """The answer to a request that is like one before it, empty where there is to be none, or
         where it comes by what `later` gave; None where `handle` is to be asked. `frame` is used
         only until this returns.
@@ -136,7 +139,7 @@ class RequestHandler:
             entry.metrics.begun()
         return answer
 
-    def expect(self, connection: Asker, message: memoryview) -> Expected | None:
+    def expect(self, connection: AskingConnection, message: memoryview) -> Expected | None:
         """Prepare for the connection's next request, which will lie in `message`, its size first,
         as the last one does now. None where that is not possible."""
         frame = message[SIZE_BYTES:]

@@ -77,7 +77,9 @@ class RecordsShape(Shape):
     """Requests of any size, the same but for their header and, behind `head` bytes, a batch of
     records with its length. Its values: the correlation id, where the batch starts and ends."""
 
-    __slots__ = ("_around", "_by_width", "_compact", "_head", "_tail", "_tail_at", "_tail_bytes")
+    __slots__ = ("_around", "_before", "_by_width", "_compact", "_end", "_form", "_head",
+                 "_length", "_same_size", "_start", "_tail", "_tail_at", "_tail_bytes",
+                 "_unpack_same")  # fmt: skip
 
     def __init__(self, head: int, header: int, compact: bool, tail: bytes) -> None:
         """`head`: up to the length, which is an unsigned varint of one more where it is `compact`,
@@ -87,15 +89,28 @@ class RecordsShape(Shape):
         self._head = head
         self._around = head + len(tail)
         self._compact = compact
-        form = f">4xi{header - 8}x{head - header}s"
+        self._form = form = f">4xi{header - 8}x{head - header}s"
         codes = _CODES if compact else {4: "i"}
         self._by_width = {width: Struct(form + code).unpack_from for width, code in codes.items()}
-        self._tail = (tail,)
+        # Many producers send batches of one size, which is then taken apart in one go.
+        self._before = self._same_size = -1
+        self._unpack_same = self._unpack
+        self._length: int | bytes = 0
+        self._start = self._end = 0
+        self._tail = tail
         self._tail_bytes = len(tail)
         self._tail_at = Struct(f"{len(tail)}s").unpack_from  # quicker than a view to compare
 
     def match(self, frame: memoryview) -> tuple[Fixed, Values] | None:
         size = len(frame)
+        if size != self._same_size:
+            return self._match(frame, size)
+        correlation_id, head, length, tail = self._unpack_same(frame)
+        if length != self._length or tail != self._tail:
+            return None
+        return head, (correlation_id, self._start, self._end)
+
+    def _match(self, frame: memoryview, size: int) -> tuple[Fixed, Values] | None:
         both = size - self._around  # the length and the records
         length: int | bytes
         if not self._compact:
@@ -116,9 +131,17 @@ class RecordsShape(Shape):
             return None
         correlation_id, head, found = self._by_width[width](frame)
         end = size - self._tail_bytes
-        if found != length or self._tail_at(frame, end) != self._tail:
+        if found != length or self._tail_at(frame, end) != (self._tail,):
             return None
-        return head, (correlation_id, self._head + width, end)
+        start = self._head + width
+        if size == self._before:
+            self._same_size = size
+            code = _CODES[width] if self._compact else "i"
+            form = f"{self._form}{code}{end - start}x{self._tail_bytes}s"
+            self._unpack_same = Struct(form).unpack_from
+            self._length, self._start, self._end = length, start, end
+        self._before = size
+        return head, (correlation_id, start, end)
 
 
 class Reply:

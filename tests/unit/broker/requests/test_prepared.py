@@ -160,6 +160,27 @@ def test_it_never_holds_more_than_it_may() -> None:
     assert len(table.requests) > 10
 
 
+def test_who_asked_last_is_found_again_after_all_of_it_went() -> None:
+    table = Table()
+    table.remember(frame_of())
+    assert table.knows(frame_of())
+    table.admission.changed()
+    assert not table.knows(frame_of())
+    table.remember(frame_of(), Connection())
+    assert table.knows(frame_of())
+
+
+@pytest.mark.parametrize("client_id", [None, b"", b"me"])
+def test_who_asks_may_have_any_client_id(client_id: bytes | None) -> None:
+    table = Table()
+    for other in (b"us", client_id):
+        table.remember(frame_of(client_id=other))
+        for _ in range(2):
+            assert table.knows(frame_of(client_id=other))
+            assert not table.knows(frame_of(b"x", client_id=other))
+    assert not table.knows(frame_of(client_id=b"you"))
+
+
 def test_an_entry_larger_than_a_share_is_not_kept() -> None:
     table = Table(room=4)
     frame = frame_of(b"t" * 100)

@@ -39,12 +39,16 @@ def test_shapes_are_equal_where_their_holes_are() -> None:
 @pytest.mark.parametrize(
     "size", [1, 126, 127, 128, 16_381, 16_382, 16_383, 2_097_150, 2_097_151, 3_000_000]
 )
-def test_records_of_any_size_are_found(compact: bool, tail: bytes, size: int) -> None:
+@pytest.mark.parametrize("again", [True, False])
+def test_records_of_any_size_are_found(compact: bool, tail: bytes, size: int, again: bool) -> None:
+    """`again`: as the ones before were, which is told in another way."""
     shape = RecordsShape(14, 10, compact, tail)
     length = uvarint(size + 1) if compact else size.to_bytes(4)
     head = b"head" + (7).to_bytes(4) + b"\0\0rest"
     frame = head + length + b"r" * size + tail
     start = len(head) + len(length)
+    for _ in range(2 if again else 0):
+        assert shape.match(memoryview(frame)) is not None
     assert shape.match(memoryview(frame)) == (b"rest", (7, start, start + size))
     if tail:
         assert shape.match(memoryview(frame[:-1] + b"\1")) is None

@@ -369,7 +369,7 @@ def test_it_takes_few_calls(leader: Leader) -> None:
             calls.append(frame.f_code.co_qualname)
 
     follower = Follower(leader)
-    for offset in range(2):
+    for offset in range(3):
         request = follower.next({0: offset}, max_wait_ms=500)
         calls.clear()  # what happens once has happened
         sys.setprofile(count)

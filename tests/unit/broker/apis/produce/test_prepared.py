@@ -165,7 +165,8 @@ def test_it_takes_few_calls(client: Client) -> None:
         if event == "call":
             calls.append(frame.f_code.co_qualname)
 
-    client.send(request(batch(client)))
+    for _ in range(4):
+        client.send(request(batch(client)))
     frame = memoryview(bytearray(request(batch(client))))
     sys.setprofile(count)
     try:
