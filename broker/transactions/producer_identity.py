@@ -38,8 +38,11 @@ def end_event(
     producer_id, epoch = identity
     bumps = client_version >= 2
     present = metadata.producer_epoch
+    # Only such an end leaves its own producer an epoch behind. After another one (protocol 1), who
+    # is an epoch behind was fenced.
+    may_be_again = bumps and metadata.client_version >= 2
     rotated = (
-        bumps
+        may_be_again
         and producer_id == metadata.previous_producer_id != metadata.producer_id
         and epoch == EPOCH_MAX - 1
         and present == 0
@@ -48,7 +51,7 @@ def end_event(
         rotates = metadata.state.is_prepared and identity == metadata.identity_after
         busy, unknown = ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.INVALID_PRODUCER_ID_MAPPING
         return busy if rotates else unknown
-    if rotated or (bumps and epoch + 1 == present):
+    if rotated or (may_be_again and epoch + 1 == present):
         return Event.COMMIT_AGAIN if committed else Event.ABORT_AGAIN
     if epoch != present:
         return ErrorCode.PRODUCER_FENCED

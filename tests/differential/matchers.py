@@ -281,6 +281,11 @@ def partition_twice_in_marker(met: Met) -> bool:
     return met.api == "WRITE_TXN_MARKERS" and met.kafka == Outcome.NOTHING.value
 
 
+@matches("end-of-a-fenced-producer")
+def end_of_a_fenced_producer(met: Met) -> bool:
+    return met.api == "END_TXN" and met.codes in ((0, 90), (48, 90))
+
+
 @matches("marker-of-no-producer")
 def marker_of_no_producer(met: Met) -> bool:
     kafka, ottla = met.codes

@@ -33,6 +33,10 @@ def grid(versions: Versions) -> Iterator[Sequence]:
     foreign = produce([batch], version=11)
     foreign.body["topic_data"][0]["partition_data"].append({"index": 1, "records": _records()})
     yield Sequence("known a batch of a transaction alone", [create("~t0"), init(), foreign])
+    late = end(version=5, committed=False, **who("~x0", -1))
+    again = end(version=5, **who("~x0", -1))
+    fenced = [create("~t0"), init(), init(), add(), end(version=1), late, again]
+    yield Sequence("known the end of a fenced producer", fenced)
     yield Sequence(
         "aborted transactions under small limits", _aborted(), setup=len(_aborted_before())
     )

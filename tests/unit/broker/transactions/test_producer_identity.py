@@ -16,6 +16,7 @@ ROTATED = replace(
     producer_id=8,
     producer_epoch=0,
     previous_producer_id=7,
+    client_version=2,
 )
 LAST = EPOCH_MAX - 1
 FENCED = ErrorCode.PRODUCER_FENCED
@@ -47,11 +48,14 @@ def test_who_may_be_initialized_again(
         (OPEN, (7, 4), 0, FENCED),
         (OPEN, (8, 3), 0, UNKNOWN),
         (OPEN, (7, 3), 2, Event.COMMIT_AND_BUMP),
-        (OPEN, (7, 2), 2, Event.COMMIT_AGAIN),
+        (OPEN, (7, 2), 2, FENCED),
+        (replace(OPEN, client_version=1), (7, 2), 2, FENCED),
+        (replace(OPEN, client_version=2), (7, 2), 2, Event.COMMIT_AGAIN),
         (OPEN, (7, 1), 2, FENCED),
         (OPEN, (7, 4), 2, FENCED),
         (ROTATED, (7, LAST), 2, Event.COMMIT_AGAIN),
         (ROTATED, (7, LAST), 0, UNKNOWN),
+        (replace(ROTATED, client_version=1), (7, LAST), 2, UNKNOWN),
         (ROTATED, (7, LAST - 1), 2, UNKNOWN),
         (ROTATED, (8, 0), 2, Event.COMMIT_AND_BUMP),
         (replace(ROTATED, producer_epoch=1), (7, LAST), 2, UNKNOWN),

@@ -51,7 +51,8 @@ def test_an_end_is_what_the_table_says(state: TransactionState, committed: bool)
         (2, 2): Event.COMMIT_AGAIN if committed else Event.ABORT_AGAIN,
     }
     for (version, epoch), event in names.items():
-        decision = decide_end(at(state), (7, epoch), committed, version, None, NOW)
+        last_ended = replace(at(state), client_version=version)
+        decision = decide_end(last_ended, (7, epoch), committed, version, None, NOW)
         assert state_of(decision) is outcome(state, event), event
     for version, epoch in ((0, 2), (0, 4), (2, 4), (2, 1)):
         decision = decide_end(at(state), (7, epoch), committed, version, None, NOW)
