@@ -242,12 +242,14 @@ class SimConsumer(SimClient):
                     stale = True
                 else:
                     raise Violation("I20", f"{self.name} is told {error!r} for {key}")
+        told_by = {key: self.topics.leader(*key) for key in out_of_range}
         if stale:
             yield self.pause_ms()
             yield from self.learn(self.names)
         if from_leader:  # a follower may not have it yet
-            for key in out_of_range:
-                yield from self._reset(key)
+            for key, leader in told_by.items():
+                if self.topics.leader(*key) == leader:  # another one is asked first
+                    yield from self._reset(key)
 
     def _advance(self, key: Key, data: Any) -> None:
         position = self.positions[key]

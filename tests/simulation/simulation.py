@@ -279,6 +279,10 @@ class Simulation:
                           skipped=self.promises.unclean_topics,
                           transactional=(COPIERS,) if self.plan.transactional else ())  # fmt: skip
         self.run_until(lambda: reader.done, 45_000)
+        # The end of a transaction that ran out of time may be on its way to followers.
+        end_ms = self.world.now_ms + 5_000
+        while self._is_on_its_way() and self.world.now_ms < end_ms and self._step():
+            pass
         self.last_reader = reader
         for invariant in self.invariants:
             invariant.at_end(reader)
@@ -319,6 +323,11 @@ class Simulation:
         self.world.call_later(duration_ms, lambda: None)
         while self.world.now_ms < end_ms and self._step():
             pass
+
+    def _is_on_its_way(self) -> bool:
+        """Whether an append waits for replicas."""
+        serving = [one for one in self.brokers if one.node is not None and one.is_broker]
+        return any(len(one.replicas.produce_purgatory) for one in serving)
 
     def run_until(self, condition: Callable[[], bool], limit_ms: float) -> None:
         """Let time pass until something is so; I20 where it does not come in time."""
