@@ -33,6 +33,7 @@ from protocol.record_batch import iterate_batches
 from protocol.records import Record, iterate_records
 from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
+from tests.retriable import RETRIABLE
 
 OFFSETS = "__consumer_offsets"
 PROPERTIES = {
@@ -70,7 +71,7 @@ def commit(client: WireClient, group: str, offset: int) -> None:
         group, topics=[OffsetCommitRequestTopic("any", partitions=[partition])]
     )
     while code := client.call(request, 7).topics[0].partitions[0].error_code:
-        assert ErrorCode(code).retriable, ErrorCode(code)
+        assert ErrorCode(code) in RETRIABLE, ErrorCode(code)
 
 
 def committed(client: WireClient, group: str) -> int:
@@ -78,7 +79,7 @@ def committed(client: WireClient, group: str) -> int:
         answer = client.call(OffsetFetchRequest(group, [OffsetFetchRequestTopic("any", [0])]), 5)
         if not answer.error_code:
             return int(answer.topics[0].partitions[0].committed_offset)
-        assert ErrorCode(answer.error_code).retriable
+        assert ErrorCode(answer.error_code) in RETRIABLE
         time.sleep(0.05)
 
 

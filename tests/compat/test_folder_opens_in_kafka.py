@@ -28,6 +28,7 @@ from protocol.messages.produce import PartitionProduceData, ProduceRequest, Topi
 from protocol.records import Record
 from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
+from tests.retriable import RETRIABLE
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
 from tests.tools.kafka_tools import KafkaTools
@@ -86,7 +87,7 @@ def new_producer_id(client: WireClient) -> int:
     request = InitProducerIdRequest(None, 60_000)
     # Kafka fetches its block of ids when it is asked for the first one.
     while (answer := client.call(request, 4)).error_code:
-        assert ErrorCode(answer.error_code).retriable
+        assert ErrorCode(answer.error_code) in RETRIABLE
     return int(answer.producer_id)
 
 
@@ -99,7 +100,7 @@ def commit(client: WireClient, group: str, offset: int) -> None:
         group, topics=[OffsetCommitRequestTopic(TOPIC, partitions=[partition])]
     )
     while code := client.call(request, 7).topics[0].partitions[0].error_code:
-        assert ErrorCode(code).retriable
+        assert ErrorCode(code) in RETRIABLE
 
 
 @contextmanager
