@@ -127,10 +127,10 @@ class PreparedRequests:
         if last.principal != asker.principal or len(frame) < last.size:
             return self._find_anew(asker, frame)
         api, client_id = last.header(frame)
-        if client_id != last.client_id:
+        # One without entries is not the table's any more, and another may have its place.
+        if client_id != last.client_id or not last.identity.size:
             return self._find_anew(asker, frame)
-        # Its entries may have made room, and others come since.
-        return self._find_of(last.identity, api, frame) or self._find_anew(asker, frame)
+        return self._find_of(last.identity, api, frame)
 
     def _find_anew(self, asker: AskingConnection, frame: memoryview) -> tuple[Entry, Values] | None:
         if len(frame) < _HEADER_BYTES:
