@@ -9,6 +9,7 @@ import pytest
 
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, Responder
+from tests.tools.free_ports import free_base
 from tests.unit.broker.network.conftest import Rig, framed
 
 
@@ -50,9 +51,7 @@ async def test_one_port_for_a_listener_of_each_family(rig: Rig, four: str, six: 
         hosts.append(f"{context.listener_name} {context.client_host}")
         respond(framed(b"ok"))
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_base()
     listeners = [Listener("FOUR", four, port), Listener("SIX", "::" if wild else six, port)]
     await rig.serve(handle, listeners=listeners)
     for host in ("127.0.0.1", "::1"):
