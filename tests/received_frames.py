@@ -1,4 +1,4 @@
-"""Frames of bytes that were received elsewhere."""
+"""Frames of bytes that were received elsewhere, and the memory that a reader of frames holds."""
 
 from __future__ import annotations
 
@@ -21,3 +21,11 @@ def frames_in(reader: FrameReader, data: bytes) -> Iterator[memoryview]:
         reader.buffer_updated(nbytes)
         while (frame := reader.next_frame()) is not None:
             yield frame
+
+
+def reserved_bytes(reader: FrameReader) -> int:
+    """Memory that its connection holds, and does not let go before `release`."""
+    reserved = sum(len(buffer) for buffer in (reader._own, reader._given) if buffer is not None)
+    if reader._source is not reader._scratch and reader._source.obj is not reader._own:
+        reserved += len(reader._source)
+    return reserved

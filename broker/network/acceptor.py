@@ -46,9 +46,6 @@ class Acceptor:
         """`admitted()`: there is one connection more."""
         self.listener = listener
         self.processors = processors
-        self.rejected_count = 0
-        self.blocked_count = 0
-        self.error_count = 0
         self._loop = loop
         self._socket = sock
         self._next_processor = cycle(processors)
@@ -91,7 +88,6 @@ class Acceptor:
     def _accept_ready(self) -> None:
         for _ in range(_ACCEPTS_PER_TURN):
             if not self._quotas.slot_available(self.listener.name):
-                self.blocked_count += 1
                 self._wait_for_slot()
                 return
             try:
@@ -99,7 +95,6 @@ class Acceptor:
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
-                self.error_count += 1
                 if error.errno in _OF_ONE_CONNECTION:
                     continue
                 self._wait_after(error)
@@ -135,7 +130,6 @@ class Acceptor:
     def _admit(self, sock: socket.socket, address: tuple[str, int]) -> None:
         host = plain_address(address[0])
         if not self._quotas.ip_allowed(host):
-            self.rejected_count += 1
             _log.info(
                 "listener %s: rejected %s, which has its max.connections.per.ip open",
                 self.listener.name,

@@ -54,10 +54,6 @@ class ConnectionQuotas:
         """Open connections of a listener."""
         return self._listener_counts[listener]
 
-    def ip_count(self, ip: str) -> int:
-        """Open connections from an address."""
-        return self._ip_counts.get(ip, 0)
-
     def slot_available(self, listener: str) -> bool:
         """Whether the listener may take one more connection now."""
         if self._listener_counts[listener] >= self._listener_limits[listener]:

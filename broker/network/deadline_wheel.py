@@ -24,9 +24,6 @@ class DeadlineWheel(Generic[K]):
         self._buckets: dict[int, dict[K, None]] = {}
         self._bucket_of: dict[K, int] = {}
 
-    def __len__(self) -> int:
-        return len(self._bucket_of)
-
     def __contains__(self, key: K) -> bool:
         return key in self._bucket_of
 

@@ -71,7 +71,6 @@ class ResponseSender:
         "_waiting",
         "_watch_fd",
         "pending_bytes",
-        "read_ahead_count",
         "sent_bytes",
     )
 
@@ -100,7 +99,6 @@ class ResponseSender:
         self.pending_bytes = 0
         """Bytes that have not gone to the kernel (or the transport) yet."""
         self.sent_bytes = 0
-        self.read_ahead_count = 0
 
     # --- for the connection --------------------------------------------------------------------
 
@@ -324,7 +322,6 @@ class ResponseSender:
     def _read_ahead(self, cursor: Cursor) -> None:
         """Bring the next chunk into the page cache on an I/O thread, then go on."""
         self._reading_ahead = True
-        self.read_ahead_count += 1
         self._unwatch()
         end = cursor.position + min(cursor.remaining, CHUNK_BYTES)
         job = partial(touch, cursor.slice.fileno(), cursor.position, end)

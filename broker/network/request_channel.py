@@ -177,7 +177,6 @@ class RequestChannel:
         """Connections that a handler answered while it served another one."""
         self.handling = False
         """Whether a handler is on the stack: answers of other connections are sent after it."""
-        self.request_count = 0
         slots.on_job_done = self._slot_may_be_free
 
     # --- for metrics ---------------------------------------------------------------------------
@@ -186,11 +185,6 @@ class RequestChannel:
     def queue_size(self) -> int:
         """Requests that wait for a handler slot: Kafka's RequestQueueSize."""
         return len(self._queue)
-
-    @property
-    def stalled_count(self) -> int:
-        """Connections that do not read because the queue is full."""
-        return len(self._stalled)
 
     @property
     def busy_slots(self) -> int:
@@ -218,18 +212,15 @@ class RequestChannel:
             return None
         self.handling = True
         try:
-            answer = self._at_once(requester.context, frame, requester.later)
+            return self._at_once(requester.context, frame, requester.later)
         except ProtocolError as error:
             requester.fail(error)
-            answer = b""
+            return b""
         except BaseException as error:
             requester.fail(error)  # as in handle_now
             raise
         finally:
             self.handling = False
-        if answer is not None:
-            self.request_count += 1
-        return answer
 
     def expect(self, requester: Requester, message: memoryview) -> Expected | None:
         """Prepare for the requester's next request, which will lie in `message` as the last one
@@ -241,16 +232,13 @@ class RequestChannel:
         """The answer to a request that has come as it was expected; None where it goes the usual
         way. `settle` follows when it is sent."""
         try:
-            answer = expected.answer()
+            return expected.answer()
         except ProtocolError as error:
             requester.fail(error)
-            answer = b""
+            return b""
         except BaseException as error:
             requester.fail(error)  # as in handle_now
             raise
-        if answer is not None:
-            self.request_count += 1
-        return answer
 
     def settle(self, expected: Expected) -> None:
         """What follows from a request whose answer was sent; others may be answered by it."""
@@ -263,7 +251,6 @@ class RequestChannel:
 
     def handle_now(self, requester: Requester, frame: memoryview) -> None:
         """Handle a request in a slot that is free; its answer may come during the call."""
-        self.request_count += 1
         outermost = not self.handling
         self.handling = True
         try:

@@ -86,10 +86,6 @@ class AlterPartitionManager:
         self._waiting: dict[PartitionKey, tuple[Proposal, Decided]] = {}
         self._under_way = False
 
-    def __len__(self) -> int:
-        """Proposals without an answer."""
-        return len(self._waiting)
-
     def submit(self, proposal: Proposal, decided: Decided) -> None:
         """Propose. `decided` is called once, later: with OPERATION_NOT_ATTEMPTED where an older
         proposal for this partition has no answer yet."""

@@ -64,10 +64,6 @@ class AssignmentsManager:
         self._under_way = False
         self._failures = 0
 
-    def __len__(self) -> int:
-        """Replicas of which the controller does not know where they lie."""
-        return len(self._wanted)
-
     def placed(self, partition: Partition, registration: PartitionRegistration) -> None:
         """The log of `partition` is open: tell the controller where it lies, if it must know."""
         key = (partition.topic_id, partition.index)

@@ -35,7 +35,6 @@ class FetchSessionCache:
         """The last: whether a replica selector sends consumers to followers."""
         self.slots = slots
         self.eviction_ms = eviction_ms
-        self.evictions = 0
         self.serves_consumers_from_followers = serves_consumers_from_followers
         self._random_bytes = random_bytes
         self._on_change = on_change
@@ -143,7 +142,6 @@ class FetchSessionCache:
                 victim = smallest
         if victim is None:
             return False
-        self.evictions += 1
         self.remove(victim.session_id)
         return True
 

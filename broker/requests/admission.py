@@ -52,7 +52,3 @@ class Admission:
         holds once, by who injects faults."""
         self.may_prepare = False
         self.changed()
-
-    def prepare_again(self) -> None:
-        """The end of that."""
-        self.may_prepare = True

@@ -99,10 +99,6 @@ class AddPartitionsToTxnManager:
         self._nodes: dict[int, _Node] = {}
         self._stopped = False
 
-    def __len__(self) -> int:
-        """How many wait to be sent."""
-        return sum(len(node.waiting) for node in self._nodes.values())
-
     def add_or_verify(
         self,
         transactional_id: str,

@@ -234,14 +234,6 @@ class FrameReader:
         """Whether the own buffer is to be released as soon as its frame is handled."""
         return self._claimed > KEPT_BYTES
 
-    @property
-    def reserved_bytes(self) -> int:
-        """Memory that this connection holds, and does not let go before `release`."""
-        reserved = sum(len(buffer) for buffer in (self._own, self._given) if buffer is not None)
-        if self._source is not self._scratch and self._source.obj is not self._own:
-            reserved += len(self._source)
-        return reserved
-
     def release(self) -> None:
         """Drop the buffer kept for the next large frame, unless a frame is in it or unread."""
         if not self.filled and self.position == self.end:

@@ -67,16 +67,6 @@ class _Round:
         return self.log.offline or self.log.directory != self.directory
 
 
-@dataclass(slots=True)
-class CleanerTotals:
-    """What was cleaned since the start, for metrics and people."""
-
-    rounds: int = 0
-    bytes_read: int = 0
-    bytes_written: int = 0
-    keyless_dropped: int = 0
-
-
 class LogCleaner:
     """See the module. All calls come from one thread."""
 
@@ -103,7 +93,6 @@ class LogCleaner:
         self._stopped = True
         self.uncleanable: dict[tuple[str, TopicPartition], str] = {}
         """Why a log, by directory and partition, is not cleaned any more."""
-        self.totals = CleanerTotals()
 
     # ---- life ----------------------------------------------------------------------------------
 
@@ -346,15 +335,11 @@ class LogCleaner:
             self._tidy(one, (), lambda: self._end(one))
 
     def _finish(self, one: _Round, result: CleanResult) -> None:
-        log, totals = one.log, self.totals
+        log = one.log
         if self._stopped:
             return
         self._manager.done(log, result.end_offset)
         self._swapped()
-        totals.rounds += 1
-        totals.bytes_read += result.bytes_read
-        totals.bytes_written += result.bytes_written
-        totals.keyless_dropped += result.keyless_dropped
         _log.info(
             "cleaned %s from offset %d to %d: %d of %d records stay, %d bytes",
             log.partition,

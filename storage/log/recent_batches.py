@@ -27,9 +27,6 @@ class RecentBatches:
         self.lasts: list[int] = []
         self.positions: list[int] = []
 
-    def __len__(self) -> int:
-        return len(self.lasts)
-
     def forget_oldest(self) -> None:
         """There are too many."""
         self.from_offset = self.lasts[RECENT_BATCHES_MAX - 1] + 1

@@ -20,11 +20,6 @@ class RecoveryReport:
     lacks_its_end: bool = False
     """Whether it ends before what the checkpoints say was flushed, or committed."""
 
-    @property
-    def did_something(self) -> bool:
-        """Whether there is anything to tell."""
-        return bool(self.segments_scanned or self.segments_removed or self.notes)
-
     def scanning(self, size: int) -> None:
         """A batch of `size` bytes was read by a scan that goes on."""
         self.bytes_scanned += size

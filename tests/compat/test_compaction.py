@@ -149,11 +149,14 @@ def clean_with_ottla(folder: Path) -> int:
 
     scheduler: Any = ports.scheduler
     scheduler.wall_offset_ms = time.time_ns() // 1_000_000
-    cleaner = LogCleaner(ports, Logs(), CleanerSettings(), InlineRunner(ports))
+    rounds: list[None] = []
+    cleaner = LogCleaner(
+        ports, Logs(), CleanerSettings(), InlineRunner(ports), lambda: rounds.append(None)
+    )
     cleaner.start()
     cleaner.look()
     scheduler.run_for(10)
-    assert cleaner.uncleanable == {} and cleaner.totals.rounds == 1
+    assert cleaner.uncleanable == {} and len(rounds) == 1
     clean_to = cleaner.first_dirty_offset(log)
     log.close()
     return clean_to

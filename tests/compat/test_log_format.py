@@ -16,6 +16,7 @@ from storage.filesystem import LocalFilesystem
 from storage.log.aborted_lookup import collect_aborted
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
+from storage.log.recovery_report import RecoveryReport
 from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
@@ -107,7 +108,7 @@ def test_a_folder_that_kafka_closed_is_trusted_as_it_is(kafka_folder: Path, tmp_
     log = open_log(folder, clean=True)
     assert len(log.segments.base_offsets) > 1
     assert log.log_end_offset == 15_000
-    assert not log.recovery.did_something, log.recovery
+    assert log.recovery == RecoveryReport(), log.recovery
     log.close()
     assert contents(folder) == contents(kafka_folder)
 
@@ -148,7 +149,7 @@ def told(log: UnifiedLog) -> list[AbortedTxn]:
 def test_what_kafka_says_of_transactions_is_taken_as_it_is(transactions: Path) -> None:
     written = contents(transactions)
     log = open_log(transactions, clean=True, topic=TRANSACTIONS)
-    assert not log.recovery.did_something, log.recovery
+    assert log.recovery == RecoveryReport(), log.recovery
     assert len(log.segments.base_offsets) > 1
     aborted = told(log)
     assert len(aborted) == 20

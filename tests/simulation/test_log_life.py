@@ -17,6 +17,7 @@ from protocol.records import iterate_records
 from storage.log import next_segment
 from storage.log.closed_files import UNLIMITED
 from storage.log.file_records import FileRecords
+from storage.log.recovery_report import RecoveryReport
 from storage.log.retention import delete_segments_before_log_start
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
@@ -132,7 +133,7 @@ class Life:
         self.log.close()
         self.filesystem.kill()
         self.log = self.opened(clean=True)
-        assert not self.log.recovery.did_something, self.log.recovery
+        assert self.log.recovery == RecoveryReport(), self.log.recovery
 
     def die(self) -> None:
         point = self.chance.choice([0, self.log.recovery_point])

@@ -11,19 +11,21 @@ import uvloop
 
 from broker.config.parse import single_node_config
 from broker.network.connection import Connection
-from broker.network.connection_quotas import UNLIMITED
+from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import (
     ConnectionContext,
     Expect,
     Handle,
     HandleAtOnce,
+    RequestChannel,
+    Requester,
     Responder,
     never_at_once,
     never_expected,
 )
 from broker.network.socket_server import SocketServer
-from broker.requests.context import Later
+from broker.requests.context import Answer, Later
 from broker.scheduler import BlockingPool
 
 
@@ -75,6 +77,43 @@ def connection_of(server: SocketServer) -> Connection:
     """The server's side of the only connection."""
     (connection,) = connections_of(server)
     return connection
+
+
+class Handled:
+    """Counts the requests that a channel has handled from now on, whichever way they came."""
+
+    def __init__(self, channel: RequestChannel) -> None:
+        self.count = 0
+        for way in ("handle_at_once", "handle_expected"):
+            setattr(channel, way, self._counting(getattr(channel, way)))
+        handle_now = channel.handle_now
+
+        def counted(requester: Requester, frame: memoryview) -> None:
+            self.count += 1
+            handle_now(requester, frame)
+
+        channel.handle_now = counted  # type: ignore[method-assign]
+
+    def _counting(self, handle: Callable[..., Answer | None]) -> Callable[..., Answer | None]:
+        def counted(requester: Requester, asked: object) -> Answer | None:
+            answer = handle(requester, asked)
+            self.count += answer is not None
+            return answer
+
+        return counted
+
+
+def waits_of(quotas: ConnectionQuotas) -> list[str]:
+    """The listeners that wait for a connection to close from now on, once for each wait."""
+    waits: list[str] = []
+    wait_for_slot = quotas.wait_for_slot
+
+    def noted(listener: str, resume: Callable[[], None]) -> None:
+        waits.append(listener)
+        wait_for_slot(listener, resume)
+
+    quotas.wait_for_slot = noted  # type: ignore[method-assign]
+    return waits
 
 
 class Client:

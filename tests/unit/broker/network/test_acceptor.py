@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.broker.network.conftest import Rig, until
+from tests.unit.broker.network.conftest import Rig, until, waits_of
 
 
 async def test_without_descriptors_new_clients_wait_and_the_others_are_served(
@@ -14,12 +14,12 @@ async def test_without_descriptors_new_clients_wait_and_the_others_are_served(
     monkeypatch.setattr("broker.network.acceptor._ACCEPT_PAUSE_S", 0.02)
     most = 2
     server = await rig.serve(room=lambda: most - server.connection_count)
-    acceptor = server.acceptors[0]
+    waits = waits_of(server.quotas)
     first, second = await rig.client(server), await rig.client(server)
     assert await first.ask(b"1") == b"1" and await second.ask(b"2") == b"2"
     third = await rig.client(server)
     third.send(b"3")
-    await until(lambda: acceptor.blocked_count > 3)
+    await until(lambda: len(waits) > 3)
     assert server.connection_count == 2
     assert await first.ask(b"still here") == b"still here"
     (line,) = [one.getMessage() for one in caplog.records if "descriptor" in one.message]

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from broker.network.connection_state import FRAMES_PER_TURN
+from broker.network.connection_state import FRAMES_PER_TURN, State
 from broker.network.request_channel import ConnectionContext, Responder
+from broker.network.socket_server import SocketServer
 from protocol.errors import ProtocolError
+from tests.received_frames import reserved_bytes
 from tests.unit.broker.network.conftest import (
     Client,
     Parking,
@@ -100,10 +102,11 @@ async def test_protocol_error_closes_that_connection_only(
 
 
 async def test_good_requests_before_a_bad_one_are_handled(rig: Rig):
-    server = await rig.serve(socket_request_max_bytes=1000)
+    parking = Parking()
+    server = await rig.serve(parking, socket_request_max_bytes=1000)
     client = await rig.client(server)
-    client.writer.write(framed(b"good") + struct.pack(">i", -1))
-    await until(lambda: server.channel.request_count == 1)
+    client.writer.write(framed(b"now good") + struct.pack(">i", -1))
+    await until(lambda: parking.taken == [b"now good"])
     await until(lambda: server.connection_count == 0)
 
 
@@ -210,6 +213,11 @@ async def test_a_busy_connection_leaves_others_their_turn(rig: Rig):
     assert order.index(b"modes") < 1000
 
 
+def stalled_of(server: SocketServer) -> int:
+    """How many connections do not read because the channel is full."""
+    return sum(one.core.state is State.STALLED for one in connections_of(server))
+
+
 async def test_full_channel_stops_reading_until_it_drains(rig: Rig):
     for limit in (1, 3):
         parking: list[tuple[bytes, Responder]] = []
@@ -229,15 +237,14 @@ async def test_full_channel_stops_reading_until_it_drains(rig: Rig):
             client.send(b"%d" % number)
             # In turn, so that the order of their arrival is known.
             await until(
-                lambda s=server, n=number: (
-                    s.channel.request_count + s.channel.queue_size + s.channel.stalled_count
-                    == n + 1
+                lambda s=server, p=parking, n=number: (
+                    len(p) + s.channel.queue_size + stalled_of(s) == n + 1
                 )
             )
         # One has the only slot, `limit` are queued, the others' bytes stay where they are.
-        assert server.channel.request_count == 1
+        assert len(parking) == 1
         assert server.channel.queue_size == limit
-        assert server.channel.stalled_count == 5 - limit
+        assert stalled_of(server) == 5 - limit
         for client in clients:
             client.writer.write(framed(bytes(5_000_000)))
         await asyncio.sleep(0.02)
@@ -249,7 +256,7 @@ async def test_full_channel_stops_reading_until_it_drains(rig: Rig):
             assert await client.receive() == b"%d" % number
             assert len(await client.receive()) == 5_000_000
         assert [p for p, _ in parking][:6] == [b"%d" % n for n in range(6)]
-        assert server.channel.stalled_count == 0
+        assert stalled_of(server) == 0
 
 
 async def test_idle_connections_are_closed_and_busy_ones_are_not(rig: Rig):
@@ -295,8 +302,8 @@ async def test_a_buffer_of_a_large_frame_is_given_back_when_idle(
     client = await rig.client(server)
     assert await client.ask(bytes(3_000_000)) == b"3000000"
     reader = connection_of(server).reader
-    assert reader.reserved_bytes >= 3_000_000
-    await until(lambda: reader.reserved_bytes == 0)
+    assert reserved_bytes(reader) >= 3_000_000
+    await until(lambda: reserved_bytes(reader) == 0)
     assert await client.ask(bytes(3_000_000)) == b"3000000"
 
 

@@ -11,6 +11,7 @@ from broker.network.connection_state import State
 from broker.network.request_channel import ConnectionContext, Later, Responder
 from protocol.errors import ProtocolError
 from tests.unit.broker.network.conftest import (
+    Handled,
     Parking,
     Rig,
     connection_of,
@@ -24,24 +25,26 @@ from tests.unit.broker.network.conftest import (
 
 async def test_what_is_known_is_answered_at_once(rig: Rig):
     server = await rig.serve(echo, at_once=known)
+    handled = Handled(server.channel)
     client = await rig.client(server)
     assert await client.ask(b"k1") == b"at once k1"
     assert await client.ask(b"k2") == b"at once k2"
     assert await client.ask(b"other") == b"other"
     client.send(b"no answer")
-    await until(lambda: server.channel.request_count == 4)
+    await until(lambda: handled.count == 4)
     assert await client.ask(b"k3") == b"at once k3"
-    assert server.channel.request_count == 5
+    assert handled.count == 5
 
 
 async def test_pipelined_and_torn_requests_keep_their_order_beside_it(rig: Rig):
     server = await rig.serve(echo, at_once=known)
+    handled = Handled(server.channel)
     client = await rig.client(server)
     await client.ask(b"k")
     client.send(b"k1", b"other", b"no answer", b"k2")
     expected = [b"at once k1", b"other", b"at once k2"]
     assert [await client.receive() for _ in range(3)] == expected
-    assert server.channel.request_count == 5
+    assert handled.count == 5
     whole = framed(b"k4")
     client.writer.write(whole[:3])
     await until(lambda: connection_of(server).reader.in_progress)
@@ -149,6 +152,7 @@ class Postponing:
 async def test_what_was_tried_at_once_may_be_answered_later(rig: Rig):
     postponing = Postponing()
     server = await rig.serve(echo, at_once=postponing)
+    handled = Handled(server.channel)
     client = await rig.client(server)
     await client.ask(b"first")
     for turn in range(3):
@@ -159,19 +163,20 @@ async def test_what_was_tried_at_once_may_be_answered_later(rig: Rig):
         postponing.replies[-1](framed(b"twice"))
         assert await client.receive() == b"now"
     assert await client.ask(b"next") == b"at once next"
-    assert server.channel.request_count == 5
+    assert handled.count == 5
 
 
 async def test_what_follows_a_request_that_is_answered_later_waits_for_it(rig: Rig):
     postponing = Postponing()
     server = await rig.serve(echo, at_once=postponing)
+    handled = Handled(server.channel)
     client = await rig.client(server)
     await client.ask(b"first")
     client.send(b"a", b"later", b"b")
     await until(lambda: len(postponing.replies) == 1)
     client.send(b"c")
     assert await client.receive() == b"at once a"
-    assert server.channel.request_count == 3
+    assert handled.count == 3
     postponing.replies[0](framed(b"now"))
     expected = [b"now", b"at once b", b"at once c"]
     assert [await client.receive() for _ in expected] == expected

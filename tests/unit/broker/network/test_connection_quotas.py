@@ -18,7 +18,11 @@ def test_unlimited_by_default():
         assert quotas.slot_available("A")
         assert quotas.ip_allowed("1.1.1.1")
         quotas.opened("A", "1.1.1.1")
-    assert (quotas.total, quotas.count("A"), quotas.ip_count("1.1.1.1")) == (100, 100, 100)
+    assert (quotas.total, quotas.count("A")) == (100, 100)
+    quotas.max_connections_per_ip = 101
+    assert quotas.ip_allowed("1.1.1.1")
+    quotas.max_connections_per_ip = 100
+    assert not quotas.ip_allowed("1.1.1.1")
     assert quotas.exceeded_by("A") == 0
 
 

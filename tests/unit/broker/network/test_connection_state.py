@@ -13,6 +13,7 @@ from broker.network.connection_state import (
     Event,
     State,
 )
+from tests.received_frames import reserved_bytes
 from tests.unit.broker.network.conversation import Conversation
 
 
@@ -353,7 +354,7 @@ def test_nothing_is_told_to_who_is_gone(end: str) -> None:
     """
     )
     assert play.state == "CLOSING"
-    assert play.reader.reserved_bytes == 0
+    assert reserved_bytes(play.reader) == 0
     assert not play.core.abort()
     play.core.received(10)
     assert not play.reader.has_unread, "what still comes is dropped"

@@ -7,6 +7,7 @@ import pytest
 from broker.network.connection_state import INCOMPLETE_PROGRESS_BYTES
 from broker.network.request_memory import RequestMemory
 from protocol.frames.framing import KEPT_BYTES
+from tests.received_frames import reserved_bytes
 from tests.unit.broker.network.conversation import SCRATCH_BYTES, Conversation
 
 
@@ -54,7 +55,7 @@ def test_a_size_that_cannot_be_ends_it_after_the_answers_before(wrong: str, size
         << abort
         >> bytes now3
     """)
-    assert (play.state, play.reader.reserved_bytes) == ("CLOSING", 0)
+    assert (play.state, reserved_bytes(play.reader)) == ("CLOSING", 0)
 
 
 def test_answers_given_before_a_failure_leave_first() -> None:
@@ -156,7 +157,7 @@ def test_a_buffer_too_large_to_be_kept_is_its_requests_until_the_answer() -> Non
         << await rest
         << handle big
     """)
-    assert (memory.held_bytes, play.reader.reserved_bytes) == (KEPT_BYTES + 4, 0)
+    assert (memory.held_bytes, reserved_bytes(play.reader)) == (KEPT_BYTES + 4, 0)
     play(f"""
         >> answered done
         << send done
@@ -165,7 +166,7 @@ def test_a_buffer_too_large_to_be_kept_is_its_requests_until_the_answer() -> Non
         << handle now
         << send now
     """)
-    assert (memory.held_bytes, play.reader.reserved_bytes) == (0, 0)
+    assert (memory.held_bytes, reserved_bytes(play.reader)) == (0, 0)
 
 
 def test_drops_do_not_put_the_deadline_off_and_whole_frames_leave_none() -> None:

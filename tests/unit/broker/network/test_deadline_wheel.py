@@ -20,7 +20,7 @@ def test_due_in_order_and_once():
     assert wheel.pop_due(11.0) == []
     assert wheel.pop_due(100.0) == ["c"]
     assert wheel.next_due() is None
-    assert len(wheel) == 0
+    assert not list(wheel)
 
 
 def test_adding_again_moves_and_removing_forgets():

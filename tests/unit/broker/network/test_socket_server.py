@@ -12,7 +12,7 @@ import pytest
 
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, Responder
-from tests.unit.broker.network.conftest import Client, Rig, framed, until
+from tests.unit.broker.network.conftest import Client, Parking, Rig, framed, until, waits_of
 
 
 @pytest.mark.parametrize(("threads", "expected"), [(1, [6]), (2, [3, 3]), (3, [2, 2, 2])])
@@ -71,14 +71,17 @@ async def test_connections_wait_until_accepting_begins(rig: Rig):
     assert await client.receive() == b"early"
 
 
-async def test_per_ip_limit_closes_the_connection(rig: Rig):
+async def test_per_ip_limit_closes_the_connection(rig: Rig, caplog: pytest.LogCaptureFixture):
+    caplog.set_level("INFO")
     server = await rig.serve(max_connections_per_ip=2)
     kept = [await rig.client(server) for _ in range(2)]
     for client in kept:
         await client.ask(b"x")
     third = await rig.client(server)
     assert await third.closed_by_server()
-    assert server.acceptors[0].rejected_count == 1
+    assert [one.args for one in caplog.records if "max.connections.per.ip" in one.message] == [
+        ("PLAINTEXT", "127.0.0.1")
+    ]
     kept[0].close()
     await until(lambda: server.connection_count == 1)
     assert await (await rig.client(server)).ask(b"again") == b"again"
@@ -94,10 +97,11 @@ async def test_per_ip_override_by_name_replaces_the_limit(rig: Rig):
 
 async def test_max_connections_lets_new_ones_wait(rig: Rig):
     server = await rig.serve(max_connections=1)
+    waits = waits_of(server.quotas)
     first, second = await rig.client(server), await rig.client(server)
     assert await first.ask(b"1") == b"1"
     second.send(b"2")
-    await until(lambda: server.acceptors[0].blocked_count == 1)
+    await until(lambda: waits == ["PLAINTEXT"])
     assert server.connection_count == 1
     first.close()
     assert await second.receive() == b"2"
@@ -153,10 +157,11 @@ async def test_accept_without_descriptors_waits_and_goes_on(
 
     exhausted = Exhausted()
     monkeypatch.setattr(acceptor, "_socket", exhausted)
+    began = time.monotonic()
     client = await rig.client(server)
     assert await client.ask(b"x") == b"x"
     # One try a pause, not a busy loop; one line, not one a try.
-    assert acceptor.error_count == 3
+    assert exhausted.calls > 3 and time.monotonic() - began > 0.05
     assert len([r for r in caplog.records if "Too many open files" in r.message]) == 1
 
 
@@ -216,10 +221,11 @@ async def test_stop_answers_what_is_under_way_and_refuses_the_rest(rig: Rig):
 
 
 async def test_stop_is_bounded(rig: Rig):
-    server = await rig.serve(lambda _context, _frame, _respond: None)
+    parking = Parking()
+    server = await rig.serve(parking)
     client = await rig.client(server)
     client.send(b"never answered")
-    await until(lambda: server.channel.request_count == 1)
+    await until(lambda: len(parking.taken) == 1)
     await server.stop(timeout_s=0.05)
     assert await client.closed_by_server()
     assert server.connection_count == 0

@@ -132,9 +132,6 @@ def test_nothing_is_prepared_where_each_request_is_to_be_seen() -> None:
     table.admission.prepare_nothing()
     table.remember(frame_of(b"topic b"))
     assert not table.knows(frame_of()) and not table.knows(frame_of(b"topic b"))
-    table.admission.prepare_again()
-    table.remember(frame_of())
-    assert table.knows(frame_of())
 
 
 def test_what_failed_is_forgotten() -> None:

@@ -14,6 +14,7 @@ from storage.directories.log_dirs import LogDirLocked
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import LocalFilesystem
 from storage.log.log_dir_failure import LogDirFailure
+from storage.log.recovery_report import RecoveryReport
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem
@@ -64,7 +65,7 @@ def test_a_clean_stop_and_start() -> None:
         assert log is not None
         assert log.log_end_offset == log.high_watermark == log.recovery_point == partition + 1
         assert log.topic_id == TOPIC_ID
-        assert not log.recovery.did_something
+        assert log.recovery == RecoveryReport()
 
 
 def test_process_death_is_recovered_and_told() -> None:

@@ -10,6 +10,7 @@ import pytest
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches, read_header
 from protocol.records import iterate_records
+from storage.log.recovery_report import RecoveryReport
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.simulation.memory_filesystem import Died, MemoryFilesystem
@@ -68,7 +69,7 @@ def test_a_clean_start_trusts_and_scans_nothing() -> None:
     log.close()
     filesystem.kill()
     again = open_log(filesystem, SMALL, recovery_point=60)
-    assert not again.recovery.did_something
+    assert again.recovery == RecoveryReport()
     check_whole(again, 60)
     assert again.leader_epochs.entries == [(0, 0), (1, 30)]
     append(again, epoch=1)
@@ -188,7 +189,7 @@ def test_side_files_are_rebuilt(side_file: str, damage: str, clean: bool) -> Non
     assert again.leader_epochs.entries == [(0, 0), (1, 30)]
     again.close()
     last = open_log(filesystem, SMALL)
-    assert not last.recovery.did_something
+    assert last.recovery == RecoveryReport()
     check_whole(last, 60)
 
 
@@ -259,7 +260,7 @@ def test_an_empty_folder_is_a_new_log() -> None:
     filesystem = MemoryFilesystem()
     log = open_log(filesystem, clean=False, log_start_offset=30)
     assert (log.log_start_offset, log.log_end_offset) == (30, 30)
-    assert not log.recovery.did_something
+    assert log.recovery == RecoveryReport()
     assert log.recovery_point == 0 or log.recovery_point <= 30
 
 

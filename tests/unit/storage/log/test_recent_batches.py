@@ -8,7 +8,7 @@ from storage.log.recent_batches import RECENT_BATCHES_HELD, RECENT_BATCHES_MAX, 
 def add(recent: RecentBatches, last_offset: int, position: int) -> None:
     recent.lasts.append(last_offset)
     recent.positions.append(position)
-    if len(recent) > RECENT_BATCHES_HELD:
+    if len(recent.lasts) > RECENT_BATCHES_HELD:
         recent.forget_oldest()
 
 
@@ -36,7 +36,7 @@ def test_old_batches_are_forgotten_and_that_is_known() -> None:
     recent = filled(2 * RECENT_BATCHES_MAX)
     assert recent.from_offset == 100
     add(recent, 100 + 6 * RECENT_BATCHES_MAX + 2, 20 * RECENT_BATCHES_MAX)
-    assert len(recent) == RECENT_BATCHES_MAX + 1
+    assert len(recent.lasts) == RECENT_BATCHES_MAX + 1
     assert recent.from_offset == 100 + 3 * RECENT_BATCHES_MAX
     first = recent.locate(recent.from_offset, 0)
     assert first == (10 * RECENT_BATCHES_MAX, 10)
@@ -49,5 +49,5 @@ def test_truncation() -> None:
     assert recent.locate(106, 20) is None
     recent.forget(106)
     recent.truncate_to(103, 10)
-    assert (recent.from_offset, len(recent)) == (103, 0)
+    assert (recent.from_offset, recent.lasts) == (103, [])
     assert recent.locate(103, 10) is None

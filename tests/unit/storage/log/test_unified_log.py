@@ -256,7 +256,7 @@ def test_damage_is_told_and_no_read_of_other_offsets_suffers() -> None:
     size = file.size // 3
     file.write_at(b"\xff\xff\xff\xff", size + 8)
     log = open_log(filesystem)
-    assert log.recovery.did_something, "a torn active segment is scanned even after a clean stop"
+    assert log.recovery.segments_scanned, "a torn active segment is scanned even after a clean stop"
     assert log.log_end_offset == 1
     assert read_header(data_of(log.read(0, 1000))).base_offset == 0
 
