@@ -105,11 +105,6 @@ class BlockingPool:
         self.on_job_done: Callable[[], None] | None = None
         """Called on the loop after each job's `done`: a slot may be free."""
 
-    @property
-    def free(self) -> int:
-        """Threads without a job."""
-        return max(0, self.size - self.outstanding)
-
     def submit(
         self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]
     ) -> None:

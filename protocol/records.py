@@ -142,16 +142,6 @@ class RecordBatchBuilder:
         self._last_offset = base_offset - 1
         self.record_count = 0
 
-    @property
-    def size_in_bytes(self) -> int:
-        """The batch so far, before compression."""
-        return HEADER_SIZE + len(self._body)
-
-    @property
-    def next_offset(self) -> int:
-        """The offset that the next record gets."""
-        return self._last_offset + 1
-
     def append(
         self,
         key: bytes | None,

@@ -111,11 +111,6 @@ class ConfigEntry:
     type: ConfigType
     synonyms: tuple[ConfigSynonym, ...]
 
-    @property
-    def is_default(self) -> bool:
-        """What versions before v1 of the answer carry in place of the source."""
-        return self.source is ConfigSource.DEFAULT_CONFIG
-
 
 @dataclass(frozen=True, slots=True)
 class ServerLevels:

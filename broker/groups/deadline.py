@@ -25,11 +25,6 @@ class Deadline:
         self._timer: Timer | None = None
         self._timer_due_ms = 0.0
 
-    @property
-    def active(self) -> bool:
-        """Whether an expiry is to come."""
-        return self._due_ms is not None
-
     def extend(self, delay_ms: float) -> None:
         """Expire `delay_ms` from now, whatever was set before."""
         due = self._scheduler.monotonic_ms() + delay_ms

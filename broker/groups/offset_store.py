@@ -48,18 +48,6 @@ class OffsetStore:
         self._table = OffsetTable(committed_below)
         self._pending = PendingOffsets()
 
-    def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
-        """The offset as appended, or None; none of an open transaction."""
-        return self._table.get((group_id, topic, partition))
-
-    def has_open_transaction(self, group_id: str) -> bool:
-        """Whether some open transaction holds offsets of the group."""
-        return self._pending.has_open_transaction(group_id)
-
-    def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
-        """Whether an open transaction holds an offset of this partition."""
-        return self._pending.is_pending((group_id, topic, partition))
-
     # -- replay --------------------------------------------------------------------------------
 
     def replay(

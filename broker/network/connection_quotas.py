@@ -50,10 +50,6 @@ class ConnectionQuotas:
         self._listener_limits[name] = max_connections
         self._listener_counts.setdefault(name, 0)
 
-    def count(self, listener: str) -> int:
-        """Open connections of a listener."""
-        return self._listener_counts[listener]
-
     def slot_available(self, listener: str) -> bool:
         """Whether the listener may take one more connection now."""
         if self._listener_counts[listener] >= self._listener_limits[listener]:

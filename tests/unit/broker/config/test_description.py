@@ -103,7 +103,7 @@ def test_dynamic_values_win_and_secrets_stay_hidden(server: ServerLevels) -> Non
     topic = {entry.name: entry for entry in describe_topic({}, levels)}
     assert topic["retention.ms"].value == "7"
     assert topic["retention.ms"].source is ConfigSource.DYNAMIC_BROKER_CONFIG
-    assert not topic["retention.ms"].is_default and topic["preallocate"].is_default
+    assert topic["preallocate"].source is ConfigSource.DEFAULT_CONFIG
     for entry in (*describe_server(levels), *describe_all_servers(levels.dynamic_default)):
         assert "a secret" not in repr(entry)
 

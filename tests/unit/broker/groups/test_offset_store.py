@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker.coordinator.coordinator_log import Record
+from broker.groups.committed_offset import CommittedOffset
 from broker.groups.group_records import offset_tombstone, read_group_record
 from broker.groups.offset_store import OffsetStore
 from protocol.errors import ErrorCode
@@ -27,6 +28,18 @@ class Store(OffsetStore):
         super().__init__(metadata_max_bytes=8, committed_below=lambda: self.committed_below)
         self.next_offset = 0
         self.committed_below = 1_000
+
+    def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
+        """The offset as appended, or None; none of an open transaction."""
+        return self._table.get((group_id, topic, partition))
+
+    def has_open_transaction(self, group_id: str) -> bool:
+        """Whether some open transaction holds offsets of the group."""
+        return self._pending.has_open_transaction(group_id)
+
+    def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether an open transaction holds an offset of this partition."""
+        return self._pending.is_pending((group_id, topic, partition))
 
     def put(self, group: str, offset: int, producer_id: int = -1, **changes: Any) -> list[int]:
         records, answers = self.commit(committing(group, offset, topic="t", **changes), 1_000)

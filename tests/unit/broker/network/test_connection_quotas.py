@@ -18,7 +18,10 @@ def test_unlimited_by_default():
         assert quotas.slot_available("A")
         assert quotas.ip_allowed("1.1.1.1")
         quotas.opened("A", "1.1.1.1")
-    assert (quotas.total, quotas.count("A")) == (100, 100)
+    assert quotas.total == 100
+    for limit in (101, 100):
+        quotas.add_listener("A", limit)
+        assert quotas.slot_available("A") == (limit > 100)
     quotas.max_connections_per_ip = 101
     assert quotas.ip_allowed("1.1.1.1")
     quotas.max_connections_per_ip = 100

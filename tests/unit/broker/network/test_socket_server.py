@@ -117,7 +117,7 @@ async def test_listener_limit_leaves_other_listeners_alone(rig: Rig):
     waiting = await rig.client(server, "A")
     waiting.send(b"later")
     assert await (await rig.client(server, "B")).ask(b"b") == b"b"
-    assert server.quotas.count("A") == 1
+    assert server.connection_count == 2
 
 
 async def test_inter_broker_listener_takes_the_place_of_the_least_recently_used(rig: Rig):
