@@ -1,0 +1,1 @@
+"""SASL: mechanisms as cores, and the conversation around them."""

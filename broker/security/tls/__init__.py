@@ -1,0 +1,1 @@
+"""TLS: stores, contexts, the names in certificates."""
