@@ -7,7 +7,7 @@ changed and not what exists.
 
 Owns: the meaning of every metadata record. Never: decides, and never looks at time.
 
-Follows Kafka's `MetadataDelta`, `TopicsDelta`, `TopicDelta` and `ClusterDelta`.
+Follows Kafka's `MetadataDelta`, `TopicsDelta`, `TopicDelta`, `ClusterDelta` and `ScramDelta`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from controller.metadata.image import (
     Endpoint,
     MetadataImage,
     PartitionRegistration,
+    ScramImage,
 )
 from controller.metadata.records import MetadataRecord, MetadataRecordError, record_name
+from controller.metadata.scram_credential import ScramCredential, ScramMechanism
 from controller.metadata.topics_delta import TopicsDelta
 from protocol.messages import metadata_records as m
 
@@ -44,6 +46,8 @@ class MetadataDelta:
         self.changed_configs: dict[ConfigResource, dict[str, str]] = {}
         """All configs that a changed resource has now; empty when the last one went."""
         self.changed_features: dict[str, int] = {}
+        self.changed_scram: dict[str, dict[ScramMechanism, ScramCredential]] = {}
+        """All credentials that a changed user has now; empty when the last one went."""
         self._kept: dict[tuple[object, ...], MetadataRecord | None] = {}
         self._next_producer_id = image.next_producer_id
 
@@ -57,6 +61,7 @@ class MetadataDelta:
             or self.changed_controllers
             or self.changed_configs
             or self.changed_features
+            or self.changed_scram
             or self._kept
             or self._next_producer_id != self.image.next_producer_id
         )
@@ -86,6 +91,7 @@ class MetadataDelta:
                 {name: level or None for name, level in self.changed_features.items()},
             ),
             next_producer_id=self._next_producer_id,
+            scram=self._scram_image(),
             kept=_merged(self.image.kept, self._kept),
         )
 
@@ -206,6 +212,27 @@ class MetadataDelta:
     def _ignore(self, record: MetadataRecord) -> None:
         """NoOp and the marks of metadata transactions, which the log's readers resolve."""
 
+    # --- SCRAM users ---------------------------------------------------------------------------
+
+    def _scram(self, record: m.UserScramCredentialRecord) -> None:
+        self._scram_user(record.name)[_mechanism(record)] = ScramCredential(
+            record.salt, record.stored_key, record.server_key, record.iterations
+        )
+
+    def _remove_scram(self, record: m.RemoveUserScramCredentialRecord) -> None:
+        self._scram_user(record.name).pop(_mechanism(record), None)
+
+    def _scram_user(self, name: str) -> dict[ScramMechanism, ScramCredential]:
+        if name not in self.changed_scram:
+            self.changed_scram[name] = dict(self.image.scram.users.get(name, {}))
+        return self.changed_scram[name]
+
+    def _scram_image(self) -> ScramImage:
+        if not self.changed_scram:
+            return self.image.scram
+        changes = {name: users or None for name, users in self.changed_scram.items()}
+        return ScramImage(_merged(self.image.scram.users, changes))
+
     # --- kept for snapshots only ---------------------------------------------------------------
 
     def _acl(self, record: m.AccessControlEntryRecord) -> None:
@@ -213,12 +240,6 @@ class MetadataDelta:
 
     def _remove_acl(self, record: m.RemoveAccessControlEntryRecord) -> None:
         self._kept[("acl", record.id)] = None
-
-    def _scram(self, record: m.UserScramCredentialRecord) -> None:
-        self._kept[("scram", record.name, record.mechanism)] = record
-
-    def _remove_scram(self, record: m.RemoveUserScramCredentialRecord) -> None:
-        self._kept[("scram", record.name, record.mechanism)] = None
 
     def _token(self, record: m.DelegationTokenRecord) -> None:
         self._kept[("token", record.token_id)] = record
@@ -254,6 +275,17 @@ def _features(
     features: list[m.BrokerFeature] | list[m.ControllerFeature],
 ) -> dict[str, tuple[int, int]]:
     return {f.name: (f.min_supported_version, f.max_supported_version) for f in features}
+
+
+def _mechanism(
+    record: m.UserScramCredentialRecord | m.RemoveUserScramCredentialRecord,
+) -> ScramMechanism:
+    try:
+        return ScramMechanism(record.mechanism)
+    except ValueError as error:
+        raise MetadataRecordError(
+            f"{record_name(record)} of user {record.name} has unknown mechanism {record.mechanism}"
+        ) from error
 
 
 def _optional_tuple(values: list[bytes] | None) -> tuple[bytes, ...] | None:

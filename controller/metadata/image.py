@@ -1,13 +1,13 @@
 """The cluster's metadata at one offset of `__cluster_metadata`: what every broker reads.
 
-Owns: immutable views of topics, brokers, configs, features and producer ids. An image never
-changes; `controller.metadata.delta` makes the next one and shares all that stayed the same, so
-that whoever holds an image may keep it as long as it likes.
+Owns: immutable views of topics, brokers, configs, SCRAM users, features and producer ids. An image
+never changes; `controller.metadata.delta` makes the next one and shares all that stayed the same,
+so that whoever holds an image may keep it as long as it likes.
 
 Never: decides anything, and never does I/O.
 
-Follows KIP-631 and Kafka's `MetadataImage`, `TopicsImage`, `ClusterImage`, `PartitionRegistration`
-and `BrokerRegistration`.
+Follows KIP-631 and Kafka's `MetadataImage`, `TopicsImage`, `ClusterImage`, `ScramImage`,
+`PartitionRegistration` and `BrokerRegistration`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from controller.metadata.records import MetadataRecord
+from controller.metadata.scram_credential import ScramCredential, ScramMechanism
 from controller.metadata.version import ELR_VERSION, METADATA_VERSION, MINIMUM_LEVEL
 
 NO_LEADER = -1
@@ -140,6 +141,16 @@ class ControllerRegistration(NamedTuple):
     zk_migration_ready: bool = False
 
 
+class ScramImage(NamedTuple):
+    """Who can log in by SCRAM: users, each with a credential for one mechanism at least."""
+
+    users: Mapping[str, Mapping[ScramMechanism, ScramCredential]] = _NOTHING
+
+    def credential(self, mechanism: ScramMechanism, name: str) -> ScramCredential | None:
+        """Of the user called `name`."""
+        return self.users.get(name, _NOTHING).get(mechanism)
+
+
 ConfigResource = tuple[int, str]
 """A `ResourceType` and a name; the name "" is the cluster's default for brokers."""
 
@@ -158,8 +169,9 @@ class MetadataImage(NamedTuple):
     configs: Mapping[ConfigResource, Mapping[str, str]] = _NOTHING
     features: Mapping[str, int] = _NOTHING
     next_producer_id: int = 0
+    scram: ScramImage = ScramImage()
     kept: Mapping[tuple[object, ...], MetadataRecord] = _NOTHING
-    """Records that nothing here serves yet (quotas, ACLs, SCRAM, tokens), kept for snapshots."""
+    """Records that nothing here serves yet (quotas, ACLs, tokens), kept for snapshots."""
 
     @property
     def metadata_level(self) -> int:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from controller.metadata.delta import MetadataDelta
-from controller.metadata.image import MetadataImage
+from controller.metadata.image import MetadataImage, ScramImage
 from controller.metadata.records import MetadataRecord, MetadataRecordError
 from protocol.messages.metadata_records import (
     AbortTransactionRecord,
@@ -141,4 +141,12 @@ def delta_between(before: MetadataImage, after: MetadataImage) -> MetadataDelta:
     for name in (*before.features, *after.features):
         if before.features.get(name, 0) != after.features.get(name, 0):
             delta.changed_features[name] = after.features.get(name, 0)
+    _note_changed_users(before.scram, after.scram, delta)
     return delta
+
+
+def _note_changed_users(before: ScramImage, after: ScramImage, delta: MetadataDelta) -> None:
+    for user in (*before.users, *after.users):
+        credentials = after.users.get(user, {})
+        if before.users.get(user, {}) != credentials:
+            delta.changed_scram[user] = dict(credentials)

@@ -4,13 +4,13 @@ From the salted password come two keys. `stored_key` proves to the server that a
 password; by `server_key` the server proves that it knows the user. Neither gives the password, nor
 lets anybody log in as that user.
 
+A node without SCRAM users imports no hash functions.
+
 Follows Kafka's `ScramFormatter` and `ScramMechanism`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -56,6 +56,8 @@ def salted_password(
     mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> bytes:
     """Some milliseconds of CPU: never on the event loop of a node that serves others."""
+    import hashlib
+
     return hashlib.pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)
 
 
@@ -63,6 +65,9 @@ def credential_of(
     mechanism: ScramMechanism, salted: bytes, salt: bytes, iterations: int
 ) -> ScramCredential:
     """What is kept of a salted password."""
+    import hashlib
+    import hmac
+
     stored_key = hashlib.new(mechanism.hash_name, client_key(mechanism, salted)).digest()
     server_key = hmac.digest(salted, b"Server Key", mechanism.hash_name)
     return ScramCredential(salt, stored_key, server_key, iterations)
@@ -70,4 +75,6 @@ def credential_of(
 
 def client_key(mechanism: ScramMechanism, salted: bytes) -> bytes:
     """What a client proves to have."""
+    import hmac
+
     return hmac.digest(salted, b"Client Key", mechanism.hash_name)

@@ -28,6 +28,7 @@ from controller.metadata.records import (
     decode_record,
     encode_record,
 )
+from controller.metadata.scram_credential import ScramCredential, ScramMechanism
 from controller.metadata.version import METADATA_VERSION, record_version
 from protocol.control_records import ControlRecordType
 from protocol.messages import metadata_records as m
@@ -138,6 +139,9 @@ def image_records(image: MetadataImage) -> Iterator[MetadataRecord]:
     for (resource_type, name), configs in image.configs.items():
         for key, value in configs.items():
             yield m.ConfigRecord(resource_type, name, key, value)
+    for user, credentials in image.scram.users.items():
+        for mechanism, credential in credentials.items():
+            yield credential_record(user, mechanism, credential)
     yield from image.kept.values()
     if image.next_producer_id:
         yield m.ProducerIdsRecord(-1, -1, image.next_producer_id)
@@ -147,6 +151,20 @@ def feature_records(levels: Mapping[str, int]) -> list[MetadataRecord]:
     """`metadata.version` first, since it says how all that follows is read."""
     names = [METADATA_VERSION, *sorted(name for name in levels if name != METADATA_VERSION)]
     return [m.FeatureLevelRecord(name, levels[name]) for name in names if levels.get(name)]
+
+
+def credential_record(
+    user: str, mechanism: ScramMechanism, credential: ScramCredential
+) -> m.UserScramCredentialRecord:
+    """What the metadata log keeps of a user's password."""
+    return m.UserScramCredentialRecord(
+        name=user,
+        mechanism=mechanism,
+        salt=credential.salt,
+        stored_key=credential.stored_key,
+        server_key=credential.server_key,
+        iterations=credential.iterations,
+    )
 
 
 def _endpoint(cls: Any, endpoint: Endpoint) -> Any:

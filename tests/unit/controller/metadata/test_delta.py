@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 from controller.metadata.records import MetadataRecord, MetadataRecordError
+from controller.metadata.scram_credential import ScramCredential, ScramMechanism
 from protocol.messages import metadata_records as m
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 
 FOO = b"f" * 16
+SHA_256, SHA_512 = ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512
 
 
 def after(image: MetadataImage, *records: MetadataRecord) -> MetadataImage:
@@ -107,19 +111,51 @@ def test_controllers() -> None:
     assert controller.features == {"metadata.version": (7, 30)}
 
 
+def test_scram_users() -> None:
+    first = m.UserScramCredentialRecord("u", SHA_256, b"salt", b"stored", b"server", 4096)
+    both = image_of(first, m.UserScramCredentialRecord("u", SHA_512, b"s", b"t", b"r", 5000))
+    credential = ScramCredential(b"salt", b"stored", b"server", 4096)
+    assert both.scram.credential(SHA_256, "u") == credential
+    assert both.scram.credential(SHA_512, "u") == ScramCredential(b"s", b"t", b"r", 5000)
+    assert both.scram.credential(SHA_256, "v") is None
+    one = after(both, m.RemoveUserScramCredentialRecord("u", SHA_256))
+    assert one.scram.credential(SHA_256, "u") is None
+    assert one.scram.credential(SHA_512, "u") is not None
+    assert both.scram.credential(SHA_256, "u") is not None, "an image never changes"
+    changed = after(both, m.UserScramCredentialRecord("u", SHA_256, b"2", b"", b"", 6000))
+    assert [c.iterations for c in changed.scram.users["u"].values()] == [6000, 5000]
+    assert after(one, m.RemoveUserScramCredentialRecord("u", SHA_512)).scram.users == {}
+    assert after(one, m.NoOpRecord()).scram is one.scram
+
+
+def test_a_delta_tells_which_scram_users_changed() -> None:
+    image = image_of(m.UserScramCredentialRecord("u", SHA_256), m.NoOpRecord())
+    delta = MetadataDelta(image)
+    delta.replay(m.RemoveUserScramCredentialRecord("u", SHA_256))
+    delta.replay(m.UserScramCredentialRecord("v", SHA_512))
+    assert not delta.is_empty
+    assert delta.changed_scram == {"u": {}, "v": {SHA_512: ScramCredential(b"", b"", b"", 0)}}
+
+
+@pytest.mark.parametrize(
+    "record", [m.UserScramCredentialRecord("u", 3), m.RemoveUserScramCredentialRecord("u", 0)]
+)
+def test_a_scram_mechanism_that_nobody_knows(record: Any) -> None:
+    with pytest.raises(MetadataRecordError, match="ScramCredentialRecord of user u has unknown"):
+        image_of(record)
+
+
 def test_what_nothing_serves_yet_is_kept_until_it_is_removed() -> None:
     entity = [m.EntityData("user", "u")]
     image = image_of(
         m.AccessControlEntryRecord(id=FOO),
-        m.UserScramCredentialRecord(name="u", mechanism=1),
         m.DelegationTokenRecord(token_id="t"),
         m.ClientQuotaRecord(entity, "producer_byte_rate", 1.0),
     )
-    assert len(image.kept) == 4
+    assert len(image.kept) == 3
     gone = after(
         image,
         m.RemoveAccessControlEntryRecord(FOO),
-        m.RemoveUserScramCredentialRecord("u", 1),
         m.RemoveDelegationTokenRecord("t"),
         m.ClientQuotaRecord(entity, "producer_byte_rate", remove=True),
     )

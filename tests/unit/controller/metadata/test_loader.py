@@ -146,13 +146,17 @@ def test_transactions_that_cannot_be(records: list[MetadataRecord]) -> None:
 def test_a_snapshot_is_told_as_what_it_changes() -> None:
     loader, follower = MetadataLoader(), Follower()
     config = m.ConfigRecord(2, "a", "retention.ms", "5")
-    loader.handle_commit(batch(0, broker_record(1), *topic_records("a", A, [1], [1]), config))
+    users = [m.UserScramCredentialRecord(name, 1) for name in ("stays", "goes")]
+    topic = topic_records("a", A, [1], [1])
+    loader.handle_commit(batch(0, broker_record(1), *topic, config, *users))
     loader.add_listener(follower)
     follower.told.clear()
     after = image_of(
         broker_record(2),
         *topic_records("b", B, [2]),
         m.FeatureLevelRecord("metadata.version", 30),
+        m.UserScramCredentialRecord("stays", 1),
+        m.UserScramCredentialRecord("comes", 2),
     )
     loader.load_snapshot(after)
     ((delta, image),) = follower.told
@@ -162,6 +166,7 @@ def test_a_snapshot_is_told_as_what_it_changes() -> None:
     assert delta.changed_brokers == {1: None, 2: after.brokers[2]}
     assert delta.changed_configs == {(2, "a"): {}}
     assert delta.changed_features == {"metadata.version": 30}
+    assert delta.changed_scram == {"goes": {}, "comes": after.scram.users["comes"]}
 
 
 def test_a_partition_that_is_the_same_has_not_changed() -> None:

@@ -46,6 +46,8 @@ def full_image() -> MetadataImage:
         m.ConfigRecord(2, "a", "retention.ms", "5"),
         m.ConfigRecord(4, "", "log.cleaner.threads", "2"),
         m.ProducerIdsRecord(1, 10, 7_000),
+        m.UserScramCredentialRecord("u", 1, b"salt", b"stored", b"server", 4096),
+        m.UserScramCredentialRecord("u", 2, b"s", b"t", b"r", 16384),
         m.AccessControlEntryRecord(id=B, principal="User:x"),
         m.ClientQuotaRecord([m.EntityData("user", None)], "producer_byte_rate", 5.5),
     )

@@ -8,6 +8,7 @@ from controller.metadata.version import (
     LATEST_LEVEL,
     LEVELS,
     MINIMUM_LEVEL,
+    has_scram,
     level_name,
     record_version,
 )
@@ -30,6 +31,11 @@ from protocol.messages import metadata_records as m
 def test_levels(name: str, level: int) -> None:
     assert LEVELS[name] == level
     assert level_name(level) == name
+
+
+def test_scram_comes_with_3_5() -> None:
+    assert not has_scram(LEVELS["3.5-IV1"])
+    assert has_scram(LEVELS["3.5-IV2"])
 
 
 def test_bounds() -> None:
