@@ -1,8 +1,8 @@
 """What a broker only passes on: decided by the controller (KIP-590).
 
     CreateTopics v2-7   DeleteTopics v1-6   CreatePartitions v0-3   ElectLeaders v0-2
-    AlterPartitionReassignments v0-1   ListPartitionReassignments v0   UpdateFeatures v0-2
-    UnregisterBroker v0   DescribeQuorum v0-2
+    AlterPartitionReassignments v0-1   ListPartitionReassignments v0   AlterUserScramCredentials v0
+    UpdateFeatures v0-2   UnregisterBroker v0   DescribeQuorum v0-2
 
 Behaviour: a client may send them to any broker, which passes them on. On a node that is its own
 controller that is a call; what they do stands in `controller.requests.controller_apis`, for
@@ -15,11 +15,16 @@ from __future__ import annotations
 
 from broker.requests.context import Api, Handle
 from controller.requests.partition_requests import refused_elections, refused_reassignments
+from controller.requests.scram_requests import refused_credentials
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
+)
+from protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
 )
 from protocol.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -60,6 +65,13 @@ class ForwardedApis:
                 refuse_alter_partition_reassignments,
             ),
             Api(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, 0, self._controller),
+            Api(
+                ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+                0,
+                0,
+                self._controller,
+                refuse_alter_user_scram_credentials,
+            ),
             Api(ApiKey.UPDATE_FEATURES, 0, 2, self._controller),
             Api(ApiKey.UNREGISTER_BROKER, 0, 0, self._controller),
             Api(ApiKey.DESCRIBE_QUORUM, 0, 2, self._controller),
@@ -103,3 +115,10 @@ def refuse_alter_partition_reassignments(
 ) -> AlterPartitionReassignmentsResponse:
     """The response that says `error` for every partition."""
     return refused_reassignments(request, ApiError(error))
+
+
+def refuse_alter_user_scram_credentials(
+    request: AlterUserScramCredentialsRequest, error: ErrorCode
+) -> AlterUserScramCredentialsResponse:
+    """The response that says `error` for every user."""
+    return refused_credentials(request, ApiError(error))

@@ -35,6 +35,8 @@ ADMIN_KEYS = (
     ApiKey.ELECT_LEADERS,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS,
     ApiKey.LIST_PARTITION_REASSIGNMENTS,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
     ApiKey.UPDATE_FEATURES,
     ApiKey.UNREGISTER_BROKER,
     ApiKey.DESCRIBE_QUORUM,
@@ -150,6 +152,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
     from broker.apis.describe_log_dirs import DescribeLogDirsApi
     from broker.apis.describe_producers import DescribeProducersApi
     from broker.apis.describe_topic_partitions import DescribeTopicPartitionsApi
+    from broker.apis.describe_user_scram_credentials import DescribeUserScramCredentialsApi
     from broker.apis.forwarded import ForwardedApis
     from broker.apis.group_admin import GroupAdminApi
     from broker.apis.list_config_resources import ListConfigResourcesApi
@@ -163,6 +166,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
         DescribeConfigsApi(metadata, config, loggers),
         ListConfigResourcesApi(metadata),
         DescribeTopicPartitionsApi(metadata, config.max_request_partition_size_limit),
+        DescribeUserScramCredentialsApi(metadata),
         DescribeClusterApi(metadata, shared.storage.cluster_id, config.node_id),
         AlterReplicaLogDirsApi(config.log_dirs, replicas),
         DescribeLogDirsApi(config.log_dirs, shared.logs),

@@ -3,8 +3,9 @@
     CreateTopics 2-7   DeleteTopics 1-6   CreatePartitions 0-3   AlterConfigs 0-2
     IncrementalAlterConfigs 0-1   ElectLeaders 0-2   AlterPartitionReassignments 0-1
     ListPartitionReassignments 0   UpdateFeatures 0-2   UnregisterBroker 0
-    AllocateProducerIds 0   BrokerRegistration 0-4   BrokerHeartbeat 0-2   AlterPartition 2-3
-    AssignReplicasToDirs 0   ControllerRegistration 0   DescribeCluster 0-2
+    AlterUserScramCredentials 0   AllocateProducerIds 0   BrokerRegistration 0-4
+    BrokerHeartbeat 0-2   AlterPartition 2-3   AssignReplicasToDirs 0   ControllerRegistration 0
+    DescribeCluster 0-2   DescribeUserScramCredentials 0
 
 Owns: the checks on a whole request (duplicates, names given twice) and the form of the answers.
 On a combined node the broker calls `handle` directly; others send requests, those of clients in
@@ -48,6 +49,8 @@ ELECT_LEADERS = 43
 INCREMENTAL_ALTER_CONFIGS = 44
 ALTER_PARTITION_REASSIGNMENTS = 45
 LIST_PARTITION_REASSIGNMENTS = 46
+DESCRIBE_USER_SCRAM_CREDENTIALS = 50
+ALTER_USER_SCRAM_CREDENTIALS = 51
 ALTER_PARTITION = 56
 UPDATE_FEATURES = 57
 DESCRIBE_CLUSTER = 60
@@ -64,6 +67,7 @@ FORWARDED_KEYS = (
     INCREMENTAL_ALTER_CONFIGS,
     ALTER_PARTITION_REASSIGNMENTS,
     LIST_PARTITION_REASSIGNMENTS,
+    ALTER_USER_SCRAM_CREDENTIALS,
     UPDATE_FEATURES,
     UNREGISTER_BROKER,
 )
@@ -73,6 +77,7 @@ API_KEYS = (
     *FORWARDED_KEYS,
     ALTER_PARTITION,
     DESCRIBE_CLUSTER,
+    DESCRIBE_USER_SCRAM_CREDENTIALS,
     CONTROLLER_REGISTRATION,
     ASSIGN_REPLICAS_TO_DIRS,
     BrokerRegistrationRequest.API_KEY,
@@ -122,6 +127,7 @@ class ControllerApis:
         from controller.requests.cluster_requests import ClusterRequests
         from controller.requests.config_requests import ConfigRequests
         from controller.requests.partition_requests import PartitionRequests
+        from controller.requests.scram_requests import ScramRequests
         from controller.requests.topic_requests import TopicRequests
 
         timeouts = RequestTimeouts(self._controller, self._scheduler)
@@ -129,6 +135,7 @@ class ControllerApis:
         configs = ConfigRequests(self._controller)
         partitions = PartitionRequests(self._controller, timeouts, self._settings.hosting)
         cluster = ClusterRequests(self._settings, self._controller)
+        scram = ScramRequests(self._controller)
         self._handlers |= {
             CREATE_TOPICS: topics.create_topics,
             DELETE_TOPICS: topics.delete_topics,
@@ -144,6 +151,8 @@ class ControllerApis:
             CONTROLLER_REGISTRATION: cluster.register_controller,
             UPDATE_FEATURES: cluster.update_features,
             DESCRIBE_CLUSTER: cluster.describe_cluster,
+            ALTER_USER_SCRAM_CREDENTIALS: scram.alter,
+            DESCRIBE_USER_SCRAM_CREDENTIALS: scram.describe,
         }
 
     def _allocate_producer_ids(

@@ -18,6 +18,11 @@ from protocol.message import as_dict
 from protocol.messages.alter_configs import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs import AlterConfigsRequest
 from protocol.messages.alter_configs import AlterConfigsResource as ReplacedResource
+from protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
 from protocol.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -30,6 +35,10 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    UserName,
+)
 from protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -204,9 +213,76 @@ def _deletion_cases() -> list[Case]:
     ]
 
 
+def _user(name: str, mechanism: int = 1, iterations: int = 4096) -> ScramCredentialUpsertion:
+    return ScramCredentialUpsertion(name, mechanism, iterations, b"salt", b"p" * 32)
+
+
+def _users(
+    *upsertions: ScramCredentialUpsertion, gone: tuple[tuple[str, int], ...] = ()
+) -> AlterUserScramCredentialsRequest:
+    deletions = [ScramCredentialDeletion(*one) for one in gone]
+    return AlterUserScramCredentialsRequest(deletions, list(upsertions))
+
+
+def _described(*names: str) -> DescribeUserScramCredentialsRequest:
+    return DescribeUserScramCredentialsRequest([UserName(name) for name in names])
+
+
+def _scram_cases() -> list[Case]:
+    several = _users(
+        *(_user("b"), _user("a"), _user("c", 2, 1), _user("d", 9), _user("both", 2)),
+        gone=(("max", 1), ("max-2", 2), ("", 1)),
+    )
+    return [
+        ("no users", DescribeUserScramCredentialsRequest(None), 0),
+        ("no users changed", _users(), 0),
+        ("user", _users(_user("u")), 0),
+        ("too few iterations", _users(_user("x", 1, 4095)), 0),
+        ("negative iterations", _users(_user("x", 1, -1)), 0),
+        ("most iterations", _users(_user("max", 1, 16384)), 0),
+        ("too many iterations", _users(_user("x", 1, 16385)), 0),
+        ("user without a name", _users(_user("")), 0),
+        ("delete a user without a name", _users(gone=(("", 1),)), 0),
+        *((f"mechanism {n}", _users(_user("x", n)), 0) for n in (-128, -1, 0, 3, 127)),
+        ("delete by mechanism 3", _users(gone=(("u", 3),)), 0),
+        ("nothing is right", _users(_user("", 3, 1)), 0),
+        ("wrong mechanism and iterations", _users(_user("x", 3, 1)), 0),
+        ("no name and too few iterations", _users(_user("", 1, 1)), 0),
+        ("delete a user that is not there", _users(gone=(("nobody", 1),)), 0),
+        ("delete another mechanism", _users(gone=(("u", 2),)), 0),
+        ("user with two mechanisms at once", _users(_user("x"), _user("x", 2)), 0),
+        ("user three times", _users(_user("x"), _user("x"), _user("x")), 0),
+        ("deleted and set", _users(_user("u"), gone=(("u", 1),)), 0),
+        ("deleted, and set wrongly", _users(_user("u", 3, 1), gone=(("u", 1),)), 0),
+        ("deleted twice", _users(gone=(("u", 1), ("u", 1))), 0),
+        ("not there, deleted twice", _users(gone=(("nobody", 1), ("nobody", 2))), 0),
+        ("not there, deleted and set", _users(_user("nobody"), gone=(("nobody", 1),)), 0),
+        ("wrong, then right", _users(_user("x", 3), _user("x")), 0),
+        ("right, then wrong", _users(_user("x"), _user("x", 3)), 0),
+        ("too few, then right", _users(_user("x", 1, 1), _user("x")), 0),
+        ("several users", several, 0),
+        ("second mechanism", _users(_user("u", 2, 5000)), 0),
+        ("all users", DescribeUserScramCredentialsRequest(None), 0),
+        ("all users by an empty list", _described(), 0),
+        ("some users", _described("u", "a", "nobody", "a", "", "nobody", "b"), 0),
+        ("other iterations", _users(_user("u", 1, 6000)), 0),
+        ("other iterations shown", _described("u"), 0),
+        ("delete one mechanism", _users(gone=(("u", 1),)), 0),
+        ("the other is left", _described("u"), 0),
+        ("delete the other", _users(gone=(("u", 2),)), 0),
+        ("none is left", _described("u"), 0),
+    ]  # fmt: skip
+
+
 def cases() -> list[Case]:
     """(name, request, version) in their order."""
-    return [*_create_cases(), *_growth_cases(), *_config_cases(), *_deletion_cases()]
+    return [
+        *_create_cases(),
+        *_growth_cases(),
+        *_config_cases(),
+        *_deletion_cases(),
+        *_scram_cases(),
+    ]
 
 
 def comparable(answer: Any) -> Any:
@@ -219,6 +295,8 @@ def _plain(value: Any) -> Any:
         plain = {key: _plain(item) for key, item in value.items() if key != "throttle_time_ms"}
         if isinstance(plain.get("configs"), list):
             plain["configs"].sort(key=lambda config: config["name"])
+        if "credential_infos" in plain:
+            plain["credential_infos"].sort(key=lambda info: info["mechanism"])
         return plain
     if isinstance(value, list):
         return [_plain(item) for item in value]

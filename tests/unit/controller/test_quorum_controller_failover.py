@@ -14,6 +14,7 @@ import pytest
 from controller.decisions.change_rules import is_active
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import NO_LEADER, MetadataImage, ResourceType
+from controller.metadata.scram_credential import ITERATIONS_MIN, ScramMechanism
 from controller.metadata.snapshot import SnapshotId, decode_snapshot, encode_image, image_of
 from controller.settings import DEFAULT_FEATURES
 from protocol.errors import ErrorCode
@@ -28,6 +29,11 @@ from protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
     ReassignableTopic,
+)
+from protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
 )
 from protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
@@ -54,6 +60,7 @@ from tests.unit.controller.quorum_model import Quorum
 SEEDS = 20
 STEPS = 250
 BROKERS = (1, 2, 3, 4)
+USERS = ("alice", "bob")
 UNKNOWN = (ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT)
 
 
@@ -74,6 +81,11 @@ class Run:
         self.asked_partitions: dict[str, set[int]] = {}
         self.retention: dict[str, set[str]] = {}
         """By topic, what `retention.ms` may be: the last OK, and every unknown outcome since."""
+        self.users: dict[str, list[int | None]] = {name: [None] for name in USERS}
+        """By user, the iterations that were asked for, one after the other; None: no credential."""
+        self.users_done = dict.fromkeys(USERS, 0)
+        """By user, the last of them that was answered with OK: it holds, or a later one."""
+        self.iterations = ITERATIONS_MIN
         self.names = 0
         self.quorum.fail_over()
         self.quorum.commit()
@@ -93,7 +105,7 @@ class Run:
             self.heartbeat, self.heartbeat, self.register, self.gone, self.alter_isr,
             self.alter_isr, self.alter_isr, self.reassign, self.reassign, self.elect,
             self.producer_ids, self.producer_ids, self.assign, self.unregister,
-            self.register_controller,
+            self.register_controller, self.set_user, self.delete_user,
         ]  # fmt: skip
         self.random.choice(kinds)()
         chance = self.random.random()
@@ -182,6 +194,32 @@ class Run:
         """Values that were asked for after `value`."""
         asked = self.order[name]
         return set(asked[asked.index(value) + 1 :])
+
+    # --- SCRAM users ---------------------------------------------------------------------------
+
+    def set_user(self) -> None:
+        self.iterations += 1
+        name, iterations = self.random.choice(USERS), self.iterations
+        upsertion = ScramCredentialUpsertion(name, 1, iterations, b"salt", b"p" * 32)
+        self._alter_user(name, iterations, AlterUserScramCredentialsRequest([], [upsertion]))
+
+    def delete_user(self) -> None:
+        name = self.random.choice(USERS)
+        deletion = ScramCredentialDeletion(name, 1)
+        self._alter_user(name, None, AlterUserScramCredentialsRequest([deletion]))
+
+    def _alter_user(
+        self, name: str, then: int | None, request: AlterUserScramCredentialsRequest
+    ) -> None:
+        may_be = self.users[name]
+        may_be.append(then)
+        here = len(may_be) - 1
+
+        def respond(answer: Any) -> None:
+            if answer.results[0].error_code == ErrorCode.NONE:
+                self.users_done[name] = max(self.users_done[name], here)
+
+        self.ask(request, respond)
 
     # --- brokers -------------------------------------------------------------------------------
 
@@ -341,6 +379,10 @@ def check_end(run: Run) -> None:
         assert len(topic.partitions) in run.asked_partitions[name]
         value = image.topic_config(name, "retention.ms") or ""
         assert value in run.retention.get(name, {""})
+    for name, may_be in run.users.items():
+        credential = image.scram.credential(ScramMechanism.SCRAM_SHA_256, name)
+        has = None if credential is None else credential.iterations
+        assert has in may_be[run.users_done[name] :], name
     assert len(set(run.topic_ids)) == len(run.topic_ids)
     assert len({epoch for epoch, _ in run.all_epochs}) == len(run.all_epochs)
     ends = [start + size for start, size in sorted(run.blocks)]
@@ -371,3 +413,4 @@ def test_decisions_and_failovers(seed: int) -> None:
     check_end(run)
     assert run.created
     assert run.blocks
+    assert any(run.users_done.values())

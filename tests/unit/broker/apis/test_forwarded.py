@@ -5,6 +5,7 @@ from typing import Any
 from broker.apis.forwarded import (
     ForwardedApis,
     refuse_alter_partition_reassignments,
+    refuse_alter_user_scram_credentials,
     refuse_create_partitions,
     refuse_create_topics,
     refuse_delete_topics,
@@ -16,6 +17,11 @@ from protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
     ReassignableTopic,
+)
+from protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
 )
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -36,6 +42,7 @@ def test_requests_go_to_the_controller_as_they_are() -> None:
         ApiKey.ELECT_LEADERS,
         ApiKey.ALTER_PARTITION_REASSIGNMENTS,
         ApiKey.LIST_PARTITION_REASSIGNMENTS,
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
         ApiKey.UPDATE_FEATURES,
         ApiKey.UNREGISTER_BROKER,
         ApiKey.DESCRIBE_QUORUM,
@@ -56,6 +63,12 @@ def test_refusals_name_everything() -> None:
         (None, b"i" * 16, -1),
         ("b", bytes(16), -1),
     ]
+    users = AlterUserScramCredentialsRequest(
+        [ScramCredentialDeletion("u", 1)],
+        [ScramCredentialUpsertion("v", 1), ScramCredentialUpsertion("u", 2)],
+    )
+    altered = refuse_alter_user_scram_credentials(users, FAILED)
+    assert [(one.user, one.error_code) for one in altered.results] == [("u", -1), ("v", -1)]
     grown = refuse_create_partitions(CreatePartitionsRequest([CreatePartitionsTopic("c")]), FAILED)
     assert [(one.name, one.error_code) for one in grown.results] == [("c", -1)]
     election = ElectLeadersRequest(0, [TopicPartitions("d", [4])])

@@ -1,0 +1,33 @@
+"""DescribeUserScramCredentials: v0 (KIP-554).
+
+Behaviour: users with the mechanisms and iterations of their credentials, all of them where the
+request names none. Every broker answers from its own image; what an answer tells of them stands in
+`controller.requests.scram_requests`. AlterUserScramCredentials is only passed on
+(`broker.apis.forwarded`).
+"""
+
+from __future__ import annotations
+
+from broker.apis.cluster_view import ImageSource
+from broker.requests.context import Api, RequestContext, Respond
+from controller.requests.scram_requests import described_credentials
+from protocol.api_keys import ApiKey
+from protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+
+
+class DescribeUserScramCredentialsApi:
+    """Who can log in by SCRAM."""
+
+    def __init__(self, metadata: ImageSource) -> None:
+        self._metadata = metadata
+
+    def apis(self) -> list[Api]:
+        return [Api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0, self.handle)]
+
+    def handle(
+        self,
+        _context: RequestContext,
+        request: DescribeUserScramCredentialsRequest,
+        respond: Respond,
+    ) -> None:
+        respond(described_credentials(self._metadata.image.scram, request))

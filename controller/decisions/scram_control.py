@@ -1,0 +1,127 @@
+"""AlterUserScramCredentials as a decision: which users' credentials are written, which removed.
+
+Owns: the checks on each user. A request names a user once, whatever it asks for; each user
+succeeds or fails by itself. The client sends a salted password, never the password; the two keys
+that are kept are derived of it here (`controller.metadata.scram_credential`).
+
+Never: sees a password, and never tells a key, a salt or a salted password in an error.
+
+Follows KIP-554, KIP-900 and Kafka's `ScramControlManager`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from controller.decisions.decision import (
+    MAX_CONFIG_BYTES_PER_OPERATION,
+    MAX_RECORDS_PER_OPERATION,
+    TOO_MANY_RECORDS,
+    Decision,
+    View,
+)
+from controller.metadata.image import ScramImage
+from controller.metadata.records import MetadataRecord
+from controller.metadata.scram_credential import (
+    ITERATIONS_MAX,
+    ITERATIONS_MIN,
+    ScramMechanism,
+    credential_of,
+)
+from controller.metadata.snapshot import credential_record
+from controller.metadata.version import has_scram
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.metadata_records import RemoveUserScramCredentialRecord
+
+_MECHANISMS = frozenset(ScramMechanism)
+
+_OLD_LEVEL = ApiError(
+    ErrorCode.UNSUPPORTED_VERSION, "The current metadata.version does not support SCRAM"
+)
+_TWICE = ApiError(
+    ErrorCode.DUPLICATE_RESOURCE,
+    "A user credential cannot be altered twice in the same request",
+)
+_NO_NAME = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+_UNKNOWN_MECHANISM = ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+_NOT_THERE = ApiError(
+    ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"
+)
+_TOO_FEW = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
+_TOO_MANY = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+_NO_PASSWORD = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password must not be empty")
+
+
+class Deletion(NamedTuple):
+    """A credential that is to go."""
+
+    name: str
+    mechanism: int
+
+
+class Upsertion(NamedTuple):
+    """A credential that is to be, in place of the one before."""
+
+    name: str
+    mechanism: int
+    iterations: int
+    salt: bytes
+    salted_password: bytes
+
+    def __repr__(self) -> str:
+        return f"Upsertion({self.name!r}, {self.mechanism}, {self.iterations}, [hidden])"
+
+
+UserErrors = Mapping[str, ApiError | None]
+"""By user, in the order in which the request names them; None: done."""
+
+
+def alter_credentials(view: View, changes: Sequence[Deletion | Upsertion]) -> Decision[UserErrors]:
+    """Deletions come before upsertions, as they do in the request."""
+    if not has_scram(view.image.metadata_level):
+        return Decision(dict.fromkeys((change.name for change in changes), _OLD_LEVEL))
+    outcome: dict[str, ApiError | None] = {}
+    accepted: dict[str, Deletion | Upsertion] = {}
+    for change in changes:
+        if change.name not in outcome:
+            error = _fault(view.image.scram, change)
+            outcome[change.name] = error
+            if error is None:
+                accepted[change.name] = change
+        elif accepted.pop(change.name, None) is not None:
+            outcome[change.name] = _TWICE
+    records = [_record(change) for change in accepted.values()]
+    if len(records) > MAX_RECORDS_PER_OPERATION or _size(accepted) > MAX_CONFIG_BYTES_PER_OPERATION:
+        return Decision(TOO_MANY_RECORDS)
+    return Decision(outcome, records)
+
+
+def _fault(scram: ScramImage, change: Deletion | Upsertion) -> ApiError | None:
+    if not change.name:
+        return _NO_NAME
+    if change.mechanism not in _MECHANISMS:
+        return _UNKNOWN_MECHANISM
+    if isinstance(change, Deletion):
+        there = scram.credential(ScramMechanism(change.mechanism), change.name)
+        return _NOT_THERE if there is None else None
+    if change.iterations < ITERATIONS_MIN:
+        return _TOO_FEW
+    if change.iterations > ITERATIONS_MAX:
+        return _TOO_MANY
+    # Kafka fails on an empty key with UNKNOWN_SERVER_ERROR.
+    return None if change.salted_password else _NO_PASSWORD
+
+
+def _record(change: Deletion | Upsertion) -> MetadataRecord:
+    mechanism = ScramMechanism(change.mechanism)
+    if isinstance(change, Deletion):
+        return RemoveUserScramCredentialRecord(change.name, mechanism)
+    credential = credential_of(mechanism, change.salted_password, change.salt, change.iterations)
+    return credential_record(change.name, mechanism, credential)
+
+
+def _size(changes: Mapping[str, Deletion | Upsertion]) -> int:
+    """Of what the client may choose as long as it likes: names and salts."""
+    salts = sum(len(one.salt) for one in changes.values() if isinstance(one, Upsertion))
+    return salts + sum(map(len, changes))

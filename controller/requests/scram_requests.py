@@ -1,0 +1,129 @@
+"""AlterUserScramCredentials 0 as a command, and DescribeUserScramCredentials 0 of an image.
+
+Describe tells mechanisms and iterations, nothing that helps to log in. A broker answers it from its
+own image; so does every controller, from what is committed. Kafka's controllers name the API too,
+but answer UNKNOWN_SERVER_ERROR.
+
+Owns: the form of the answers. Never: checks a credential (`controller.decisions.scram_control`).
+Follows KIP-554 and Kafka's `ControllerApis` and `ScramImage`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from controller.decisions.decision import Decision, View
+from controller.decisions.scram_control import (
+    Deletion,
+    Upsertion,
+    UserErrors,
+    alter_credentials,
+)
+from controller.metadata.image import ScramImage
+from controller.metadata.scram_credential import ScramCredential, ScramMechanism
+from controller.quorum_controller import QuorumController
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+)
+from protocol.messages.describe_user_scram_credentials import (
+    CredentialInfo,
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    DescribeUserScramCredentialsResult,
+)
+
+Respond = Callable[[Any], None]
+
+
+class ScramRequests:
+    """Handlers of the two requests."""
+
+    def __init__(self, controller: QuorumController) -> None:
+        self._controller = controller
+
+    def alter(
+        self, _context: object, request: AlterUserScramCredentialsRequest, respond: Respond
+    ) -> None:
+        """Answer an AlterUserScramCredentials request."""
+        changes: list[Deletion | Upsertion] = [
+            Deletion(one.name, one.mechanism) for one in request.deletions
+        ]
+        changes += [
+            Upsertion(one.name, one.mechanism, one.iterations, one.salt, one.salted_password)
+            for one in request.upsertions
+        ]
+
+        def decide(view: View) -> Decision[UserErrors]:
+            return alter_credentials(view, changes)
+
+        def reply(outcome: UserErrors | ApiError) -> None:
+            if isinstance(outcome, ApiError):
+                respond(refused_credentials(request, outcome))
+            else:
+                respond(_altered(outcome))
+
+        self._controller.submit("alter SCRAM credentials", decide, reply)
+
+    def describe(
+        self, _context: object, request: DescribeUserScramCredentialsRequest, respond: Respond
+    ) -> None:
+        """Answer a DescribeUserScramCredentials request."""
+        respond(described_credentials(self._controller.image.scram, request))
+
+
+def refused_credentials(
+    request: AlterUserScramCredentialsRequest, error: ApiError
+) -> AlterUserScramCredentialsResponse:
+    """The answer that says `error` for every user."""
+    names = [one.name for one in request.deletions] + [one.name for one in request.upsertions]
+    return _altered(dict.fromkeys(names, error))
+
+
+def _altered(outcome: UserErrors) -> AlterUserScramCredentialsResponse:
+    results = [
+        AlterUserScramCredentialsResult(user, ErrorCode.NONE, None)
+        if error is None
+        else AlterUserScramCredentialsResult(user, error.code, error.message)
+        for user, error in outcome.items()
+    ]
+    return AlterUserScramCredentialsResponse(results=results)
+
+
+def described_credentials(
+    scram: ScramImage, request: DescribeUserScramCredentialsRequest
+) -> DescribeUserScramCredentialsResponse:
+    """Users in the order of their first mention; all of them, by name, where none is mentioned."""
+    if not request.users:
+        counts = Counter(sorted(scram.users))
+    else:
+        counts = Counter(one.name for one in request.users)
+    return DescribeUserScramCredentialsResponse(
+        results=[_described(scram, user, count) for user, count in counts.items()]
+    )
+
+
+def _described(scram: ScramImage, user: str, count: int) -> DescribeUserScramCredentialsResult:
+    if count > 1:
+        code = ErrorCode.DUPLICATE_RESOURCE
+        text = (
+            f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}"
+        )
+        return DescribeUserScramCredentialsResult(user, code, text)
+    credentials = scram.users.get(user)
+    if credentials is None:
+        code = ErrorCode.RESOURCE_NOT_FOUND
+        text = f"Attempt to describe a user credential that does not exist: {user}"
+        return DescribeUserScramCredentialsResult(user, code, text)
+    return DescribeUserScramCredentialsResult(user, credential_infos=_infos(credentials))
+
+
+def _infos(credentials: Mapping[ScramMechanism, ScramCredential]) -> list[CredentialInfo]:
+    return [
+        CredentialInfo(mechanism, credentials[mechanism].iterations)
+        for mechanism in sorted(credentials)
+    ]

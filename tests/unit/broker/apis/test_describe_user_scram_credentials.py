@@ -1,0 +1,35 @@
+"""What each answer says: `tests/unit/controller/requests/test_controller_apis.py`."""
+
+from __future__ import annotations
+
+from broker.apis.describe_user_scram_credentials import DescribeUserScramCredentialsApi
+from protocol.api_keys import STABLE_VERSIONS, ApiKey
+from protocol.message import as_dict
+from protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    UserName,
+)
+from protocol.messages.metadata_records import UserScramCredentialRecord
+from tests.unit.broker.apis.api_fixture import Cluster, ask
+
+
+def test_a_broker_answers_from_its_image() -> None:
+    cluster = Cluster()
+    (api,) = DescribeUserScramCredentialsApi(cluster).apis()
+    assert (api.oldest, api.latest) == STABLE_VERSIONS[ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS]
+    cluster.replay(UserScramCredentialRecord("u", 2, b"salt", b"stored", b"server", 5000))
+    named = DescribeUserScramCredentialsRequest([UserName("u")])
+    for request in (DescribeUserScramCredentialsRequest(None), named):
+        assert as_dict(ask(api.handle, request, 0)) == {
+            "throttle_time_ms": 0,
+            "error_code": 0,
+            "error_message": "",
+            "results": [
+                {
+                    "user": "u",
+                    "error_code": 0,
+                    "error_message": "",
+                    "credential_infos": [{"mechanism": 2, "iterations": 5000}],
+                }
+            ],
+        }
