@@ -145,6 +145,33 @@ def unregister_broker(rng: random.Random, version: int) -> Made:
     return {"broker_id": rng.choice((99, -1))}, None
 
 
+def _mechanism(rng: random.Random) -> int:
+    return rng.choice((1, 1, 2, 2, 0, 3))
+
+
+def alter_user_scram_credentials(rng: random.Random, version: int) -> Made:
+    deletions = [
+        {"name": rng.choice(values.USERS), "mechanism": _mechanism(rng)}
+        for _ in range(rng.choice((0, 0, 0, 1, 2)))
+    ]
+    upsertions = [
+        {
+            "name": rng.choice(values.USERS),
+            "mechanism": _mechanism(rng),
+            "iterations": rng.choice((4096, 4096, 5000, 16_384, 4095, 16_385)),
+            "salt": {"$hex": "0102"},
+            "salted_password": {"$hex": "aa" * 32},
+        }
+        for _ in range(rng.choice((0, 1, 1, 2)))
+    ]
+    return {"deletions": deletions, "upsertions": upsertions}, None
+
+
+def describe_user_scram_credentials(rng: random.Random, version: int) -> Made:
+    users = [{"name": rng.choice(values.USERS)} for _ in range(rng.choice((0, 1, 1, 2)))]
+    return {"users": rng.choice((None, users, users))}, None
+
+
 def api_versions(rng: random.Random, version: int) -> Made:
     if version < 3:
         return {}, None
@@ -169,5 +196,7 @@ BODIES = {
     "DESCRIBE_QUORUM": describe_quorum,
     "UPDATE_FEATURES": update_features,
     "UNREGISTER_BROKER": unregister_broker,
+    "ALTER_USER_SCRAM_CREDENTIALS": alter_user_scram_credentials,
+    "DESCRIBE_USER_SCRAM_CREDENTIALS": describe_user_scram_credentials,
     "API_VERSIONS": api_versions,
 }

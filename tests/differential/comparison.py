@@ -33,7 +33,7 @@ TEXTS = ("error_message", "batch_index_error_message", "documentation")
 IDENTITY = (
     *("name", "topic", "topic_name", "topic_id", "group_id", "key", "transactional_id"),
     *("resource_type", "resource_name", "partition_index", "partition", "index", "partition_id"),
-    *("member_id", "group_instance_id", "producer_id", "api_key", "feature", "node_id"),
+    *("member_id", "group_instance_id", "producer_id", "api_key", "feature", "node_id", "user"),
 )
 OF_ONE_BROKER = {
     "DESCRIBE_QUORUM": ("log_end_offset", "high_watermark", "leader_epoch"),
@@ -118,7 +118,7 @@ class Comparable:
 
     def _is_foreign(self, item: Any) -> bool:
         """Whether it is about something of another sequence: where everything is listed."""
-        for name in ("name", "topic", "group_id", "transactional_id", "resource_name"):
+        for name in ("name", "topic", "group_id", "transactional_id", "resource_name", "user"):
             text = getattr(item, name, None)
             if isinstance(text, str) and FOREIGN.match(text):
                 return not text.startswith(self._namespace)

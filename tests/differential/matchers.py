@@ -379,6 +379,11 @@ def cursor_overflow(met: Met) -> bool:
     return met.api == "DESCRIBE_TOPIC_PARTITIONS" and cursor.get("partition_index", 0) > 1 << 30
 
 
+@matches("empty-salted-password")
+def without_salted_password(met: Met) -> bool:
+    return met.api == "ALTER_USER_SCRAM_CREDENTIALS" and met.codes == (-1, 93)
+
+
 # --- what is named and told ----------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from tests.differential.sequence import NOT_UTF8
 
 TOPICS = ("~t0", "~t0", "~t0", "~t1", "~t2")
 GROUPS = ("~g0", "~g0", "~g1")
+USERS = ("~u0", "~u0", "~u1", "~u2", "")
 TRANSACTIONAL_IDS = ("~x0", "~x0", "~x1")
 MEMBERS = (0, 1, 2)
 

@@ -16,6 +16,7 @@ from tests.differential.grids import (
     records,
     times,
     transactions,
+    users,
 )
 from tests.differential.sequence import Sequence
 
@@ -25,6 +26,7 @@ GRIDS = {
     "groups": groups.grid,
     "transactions": transactions.grid,
     "configs": configs.grid,
+    "users": users.grid,
     "odd": odd_requests.grid,
     "times": times.grid,
     "frames": frames,
