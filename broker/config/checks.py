@@ -135,8 +135,17 @@ def _check_advertised(config: BrokerConfig) -> None:
             key,
             f"{key} names {endpoint.listener_name}, which is not in listeners",
         )
+    named = config.inter_broker_listener_name
+    by_protocol = "security.inter.broker.protocol"
+    if by_protocol in config.originals:
+        _require(
+            named in advertised,
+            by_protocol,
+            f"{by_protocol}={named}, but no listener has that name ({','.join(advertised)}): set "
+            "inter.broker.listener.name instead",
+        )
     _require(
-        config.inter_broker_listener_name in advertised,
+        named in advertised,
         "inter.broker.listener.name",
         "inter.broker.listener.name must be a listener name defined in advertised.listeners. The "
         f"valid options based on currently configured listeners are {','.join(advertised)}",

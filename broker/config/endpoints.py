@@ -41,6 +41,14 @@ class EndPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class ListenerLimits:
+    """What `listener.name.<name>.` sets for one listener; None: nothing."""
+
+    max_connections: int | None = None
+    num_network_threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class QuorumVoter:
     """One controller of `controller.quorum.voters`."""
 

@@ -8,15 +8,24 @@ Follows `kafka.server.KafkaConfig` 4.3 and its defaults.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from broker.config.checks import check_all
-from broker.config.endpoints import parse_endpoints, parse_protocol_map, parse_voters
-from broker.config.keys import BROKER_CONFIG_DEF
+from broker.config.endpoints import (
+    EndPoint,
+    parse_endpoints,
+    parse_protocol_map,
+    parse_voters,
+)
+from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_PREFIX
+from broker.config.security_settings import (
+    PLAINTEXT_CLIENT,
+    ListenerSecurity,
+)
 from broker.config.single_node_profile import PROFILE_NAME, single_node_texts
 from broker.config.support import ignored_keys, refuse_what_is_not_served, unknown_key
-from broker.config.values import BrokerConfig
+from broker.config.values import BrokerConfig, Originals
 from storage.config_def import ConfigError, ConfigValue
 from storage.log_config import server_defaults
 
@@ -30,7 +39,7 @@ def parse_config(
 ) -> BrokerConfig:
     """The configuration of these keys. Raises ConfigError with one clear line."""
     for name in texts:
-        if name not in BROKER_CONFIG_DEF:
+        if name not in BROKER_CONFIG_DEF and not name.startswith(LISTENER_PREFIX):
             raise unknown_key(name)
     values = _parsed(texts)
     refuse_what_is_not_served(texts)
@@ -40,7 +49,7 @@ def parse_config(
         if (attribute := BROKER_CONFIG_DEF[name].attribute) in _ATTRIBUTES
     }
     attributes.update(
-        originals=dict(texts),
+        originals=Originals(texts),
         profile_name=profile_name,
         warnings=(*warnings, *ignored_keys(texts)),
         **_listeners(values, texts),
@@ -50,6 +59,7 @@ def parse_config(
             cast(str, values["max.connections.per.ip.overrides"])
         ),
     )
+    attributes["warnings"] += attributes.pop("security_warnings")
     config = BrokerConfig(**attributes)
     check_all(config)
     return config
@@ -81,24 +91,64 @@ def _listeners(values: Mapping[str, ConfigValue], texts: Mapping[str, str]) -> d
     advertised = (
         listeners if given is None else parse_endpoints("advertised.listeners", given, protocols)
     )
-    for endpoint in listeners:
-        if endpoint.security_protocol != _PLAINTEXT:
-            text = f"{endpoint} is {endpoint.security_protocol}"
-            raise ConfigError("listeners", f"listeners: {text}, which is not supported yet")
-    inter_broker = cast(str | None, values["inter.broker.listener.name"])
-    if inter_broker is not None:
-        _check_inter_broker(inter_broker.upper(), protocols, texts)
+    inter_broker = _inter_broker(values, protocols, texts)
+    voters = parse_voters(cast(tuple[str, ...], values["controller.quorum.voters"]))
     return {
         "controller_listener_names": names,
         "listeners": listeners,
         "advertised_listeners": tuple(
             endpoint for endpoint in advertised if endpoint.listener_name not in names
         ),
-        "inter_broker_listener_name": (inter_broker or _PLAINTEXT).upper(),
-        "controller_quorum_voters": parse_voters(
-            cast(tuple[str, ...], values["controller.quorum.voters"])
-        ),
+        "inter_broker_listener_name": inter_broker,
+        "controller_quorum_voters": voters,
+        **_security(texts, listeners, protocols, inter_broker, names, _is_alone(values)),
     }
+
+
+def _inter_broker(
+    values: Mapping[str, ConfigValue], protocols: Mapping[str, str], texts: Mapping[str, str]
+) -> str:
+    """The listener by which brokers connect to each other: it is named, or its protocol is."""
+    named = cast(str | None, values["inter.broker.listener.name"])
+    if named is None:
+        return cast(str, values["security.inter.broker.protocol"])
+    _check_inter_broker(named.upper(), protocols, texts)
+    return named.upper()
+
+
+def _is_alone(values: Mapping[str, ConfigValue]) -> bool:
+    """Whether the node is a whole cluster, as far as its configuration tells."""
+    roles = cast(tuple[str, ...], values["process.roles"])
+    several = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
+    return len(roles) == 2 and all(len(cast(tuple[str, ...], values[one])) < 2 for one in several)
+
+
+def _security(
+    texts: Mapping[str, str],
+    listeners: Sequence[EndPoint],
+    protocols: Mapping[str, str],
+    inter_broker: str,
+    controllers: Sequence[str],
+    alone: bool,
+) -> dict[str, object]:
+    """How the listeners are secured, and how this node connects to others."""
+    used = {protocols.get(name, _PLAINTEXT) for name in controllers[:1]}
+    used |= {one.security_protocol for one in listeners}
+    set_by_listener = any(name.startswith(LISTENER_PREFIX) for name in texts)
+    if used == {_PLAINTEXT} and not set_by_listener:
+        return {
+            "listener_security": {
+                one.listener_name: ListenerSecurity(one.listener_name, _PLAINTEXT)
+                for one in listeners
+            },
+            "listener_limits": {},
+            "inter_broker_security": PLAINTEXT_CLIENT,
+            "controller_security": PLAINTEXT_CLIENT,
+            "security_warnings": (),
+        }
+    from broker.config.security.node import node_security  # not loaded where nothing is secured
+
+    return node_security(texts, listeners, protocols, inter_broker, controllers, alone)
 
 
 def _folders(values: Mapping[str, ConfigValue]) -> dict[str, object]:
@@ -121,7 +171,8 @@ def _parsed(texts: Mapping[str, str]) -> dict[str, ConfigValue]:
     """Every key's value: what was set, else Kafka's default."""
     values = BROKER_CONFIG_DEF.defaults()
     for name, text in texts.items():
-        values[name] = BROKER_CONFIG_DEF[name].parse(text)
+        if name in BROKER_CONFIG_DEF:
+            values[name] = BROKER_CONFIG_DEF[name].parse(text)
     for name in _REQUIRED:
         if name not in texts:
             sentence = f'Missing required configuration "{name}" which has no default value.'

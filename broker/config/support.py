@@ -1,8 +1,9 @@
 """What Ottla does with each of Kafka's keys: serves it, refuses it, or says that it ignores it.
 
-A key that guards something (TLS, SASL, authorization, policies) is refused when it is set, since a
-broker that quietly left it out would be open where its owner believes it closed. A key that only
-tunes something is taken with a warning. A value equal to Kafka's default is always fine.
+A key that guards something (authorization, policies, classes of plug-ins) is refused when it is
+set, since a broker that quietly left it out would be open where its owner believes it closed. A key
+that only tunes something is taken with a warning. A value equal to Kafka's default is always fine.
+The same holds for a key of one listener (`listener.name.<listener>.<key>`).
 
 It never looks at values beyond that.
 """
@@ -12,25 +13,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from broker.config.group_configs import limits_group_configs
-from broker.config.keys import BROKER_CONFIG_DEF
-from broker.config.values import BrokerConfig
+from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_KEYS, LISTENER_PREFIX, key_of
+from broker.config.values import BrokerConfig, shown
 from storage.config_def import ConfigError
 from storage.log_config import SYNONYMS
 
 # Prefix or whole name → why it is refused.
 _REFUSED: dict[str, str] = {
-    "sasl.": "SASL is not supported yet",
-    "ssl.": "TLS is not supported yet",
     "delegation.token.": "delegation tokens are not supported yet",
     "authorizer.class.name": "authorization is not supported yet",
-    "connections.max.reauth.ms": "SASL is not supported yet",
     "principal.builder.class": "Java classes cannot be loaded",
+    "sasl.client.callback.handler.class": "Java classes cannot be loaded",
+    "sasl.oauthbearer.jwt.retriever.class": "Java classes cannot be loaded",
+    "sasl.oauthbearer.jwt.validator.class": "Java classes cannot be loaded",
     "security.providers": "Java classes cannot be loaded",
+    "ssl.engine.factory.class": "Java classes cannot be loaded",
     "client.quota.callback.class": "Java classes cannot be loaded",
     "create.topic.policy.class.name": "Java classes cannot be loaded",
     "alter.config.policy.class.name": "Java classes cannot be loaded",
     "config.providers": "config providers are not supported",
-    "security.inter.broker.protocol": "TLS and SASL are not supported yet",
     "controller.quorum.auto.join.enable": "a dynamic quorum is not supported yet",
     "remote.log.storage.system.enable": "tiered storage is not supported",
     "transaction.two.phase.commit.enable": "two-phase commit is not supported",
@@ -53,20 +54,79 @@ _REMOVED_IN_4_0 = (
 # Read where the configuration is made: the value in force stands under another name.
 _FOLDED = ("listener.security.protocol.map", "log.dir")
 # Checked, as Kafka does, and no more.
-_ONLY_CHECKED = (
-    "connection.failed.authentication.delay.ms",
-    "group.coordinator.rebalance.protocols",
-)
+_ONLY_CHECKED = ("group.coordinator.rebalance.protocols",)
 _TOPIC_DEFAULTS = frozenset(name for names in SYNONYMS.values() for name, _ in names)
 _ATTRIBUTES = frozenset(BrokerConfig._fields)
 
+# Read by `broker.config.security` for each listener, so that no attribute has them.
+SECURITY_KEYS = (
+    "connections.max.reauth.ms",
+    "sasl.enabled.mechanisms",
+    "sasl.jaas.config",
+    "sasl.login.callback.handler.class",
+    "sasl.login.connect.timeout.ms",
+    "sasl.login.read.timeout.ms",
+    "sasl.mechanism.controller.protocol",
+    "sasl.mechanism.inter.broker.protocol",
+    "sasl.oauthbearer.clock.skew.seconds",
+    "sasl.oauthbearer.expected.audience",
+    "sasl.oauthbearer.expected.issuer",
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
+    "sasl.oauthbearer.jwks.endpoint.url",
+    "sasl.oauthbearer.scope.claim.name",
+    "sasl.oauthbearer.sub.claim.name",
+    "sasl.oauthbearer.token.endpoint.url",
+    "sasl.server.callback.handler.class",
+    "sasl.server.max.receive.size",
+    "security.inter.broker.protocol",
+    "ssl.allow.dn.changes",
+    "ssl.allow.san.changes",
+    "ssl.cipher.suites",
+    "ssl.client.auth",
+    "ssl.enabled.protocols",
+    "ssl.endpoint.identification.algorithm",
+    "ssl.key.password",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.keystore.location",
+    "ssl.keystore.password",
+    "ssl.keystore.type",
+    "ssl.principal.mapping.rules",
+    "ssl.protocol",
+    "ssl.truststore.certificates",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.truststore.type",
+)
 SERVED = tuple(
     name
     for name, key in BROKER_CONFIG_DEF.items()
-    if (key.attribute in _ATTRIBUTES or name in _TOPIC_DEFAULTS or name in _FOLDED)
+    if (
+        key.attribute in _ATTRIBUTES
+        or name in _TOPIC_DEFAULTS
+        or name in _FOLDED
+        or name in SECURITY_KEYS
+    )
     and name not in _ONLY_CHECKED
 )
 """Keys that some part of Ottla reads, or that give a topic config its default, our own included."""
+
+_BY_MECHANISM = (
+    "sasl.jaas.config",
+    "sasl.login.callback.handler.class",
+    "sasl.login.class",
+    "sasl.server.callback.handler.class",
+)
+"""Read only behind the prefix of a listener and a mechanism."""
+_JAVA_ONLY = (
+    "ssl.keymanager.algorithm",
+    "ssl.provider",
+    "ssl.secure.random.implementation",
+    "ssl.trustmanager.algorithm",
+)
+"""They choose between implementations inside Java."""
 
 # Guards against nothing and tells nobody anything: of no effect here, so not worth a warning.
 _QUIET = (
@@ -74,7 +134,6 @@ _QUIET = (
     "fetch.purgatory.purge.interval.requests",
     "metric.reporters",
     "producer.purgatory.purge.interval.requests",
-    "security.inter.broker.protocol",
 )
 
 # Kept and told to clients, but the work that goes by them is a later step.
@@ -88,8 +147,12 @@ def unknown_key(name: str) -> ConfigError:
     """The refusal of a key that neither Kafka nor Ottla has, with the nearest that exists."""
     if name in _REMOVED_IN_4_0:
         return ConfigError(name, f"{name} was removed in Apache Kafka 4.0; remove it")
-    if name.startswith("listener.name."):
-        return ConfigError(name, f"{name}: overrides of one listener are not supported yet")
+    if name == "java.security.auth.login.config":
+        text = (
+            f"{name} is a property of Java; put what stands in its section KafkaServer into "
+            "listener.name.<listener>.<mechanism>.sasl.jaas.config"
+        )
+        return ConfigError(name, text)
     import difflib  # only where something is wrong: a start must stay fast
 
     near = difflib.get_close_matches(name, list(BROKER_CONFIG_DEF), n=1, cutoff=0.75)
@@ -100,43 +163,55 @@ def unknown_key(name: str) -> ConfigError:
 def refuse_what_is_not_served(texts: Mapping[str, str]) -> None:
     """Raise ConfigError for a guarding key set to something else than Kafka's default."""
     for name, text in texts.items():
-        if not is_default(name, text):
-            reason = _REFUSED.get(name) or next(
-                (
-                    why
-                    for start, why in _REFUSED.items()
-                    if start[-1] == "." and name.startswith(start)
-                ),
-                None,
-            )
-            if reason is not None:
-                raise ConfigError(name, f"{name} is set, but {reason}; remove it")
+        key = _key(name)
+        if key is None or is_default(name, text):
+            continue
+        reason = _REFUSED.get(key) or next(
+            (why for start, why in _REFUSED.items() if start[-1] == "." and key.startswith(start)),
+            None,
+        )
+        if reason is not None:
+            raise ConfigError(name, f"{name} is set, but {reason}; remove it")
 
 
 def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
     """One warning for each key that is set to something of no effect here."""
     for name, text in texts.items():
-        if is_default(name, text):
+        key = _key(name)
+        if key is None or is_default(name, text):
             continue
-        if name in SERVED and name.startswith(_NOT_ACTED_ON):
-            yield f"{name}={text} is kept and told to clients, but has no effect yet"
-        elif limits_group_configs(name):
-            yield f"{name}={text} applies to configs of groups that Ottla does not support yet"
-        elif name not in SERVED and name not in _QUIET:
-            yield f"{name}={shown(name, text)} is ignored: Ottla does not support this key yet"
+        told = f"{name}={shown(name, text)}"
+        if key in SERVED and key.startswith(_NOT_ACTED_ON):
+            yield f"{told} is kept and told to clients, but has no effect yet"
+        elif limits_group_configs(key):
+            yield f"{told} applies to configs of groups that Ottla does not support yet"
+        elif name in _BY_MECHANISM:
+            yield f"{name} is ignored: set listener.name.<listener>.<mechanism>.{name}"
+        elif key in _JAVA_ONLY:
+            yield f"{told} is ignored: it chooses between implementations of Java"
+        elif key.startswith("sasl.kerberos."):
+            yield f"{told} is ignored: Kerberos (GSSAPI) is not supported"
+        elif key not in SERVED and key not in _QUIET:
+            yield f"{told} is ignored: Ottla does not support this key yet"
+
+
+def _key(name: str) -> str | None:
+    """The key that `name` sets: its own, or the one behind a listener's prefix."""
+    if name.startswith(LISTENER_PREFIX):
+        key = key_of(name)
+        return key if key in LISTENER_KEYS else None  # others: see `check_listener_keys`
+    return name if name in BROKER_CONFIG_DEF else None
 
 
 def is_default(name: str, text: str) -> bool:
     """Whether the text means what Kafka takes when the key is absent."""
-    key = BROKER_CONFIG_DEF[name]
+    known = _key(name)
+    if known is None:
+        return False
+    key = BROKER_CONFIG_DEF[known]
     if key.required or key.default is None:
         return False
     try:
         return key.parse(text) == key.parse(key.default)
     except ConfigError:
         return False
-
-
-def shown(name: str, text: str) -> str:
-    """A value as it may be printed."""
-    return "[hidden]" if BROKER_CONFIG_DEF[name].sensitive else text

@@ -13,8 +13,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from broker.config.endpoints import EndPoint, QuorumVoter
+from broker.config.endpoints import EndPoint, ListenerLimits, QuorumVoter
+from broker.config.keys import is_sensitive
+from broker.config.security_settings import ClientSecurity, ListenerSecurity
 from storage.config_def import ConfigValue
+
+
+class Originals(dict[str, str]):
+    """What was set, by Kafka's names. `repr` hides secrets."""
+
+    def __repr__(self) -> str:
+        return repr({name: shown(name, text) for name, text in self.items()})
+
+
+def shown(name: str, text: str) -> str:
+    """A value as it may be printed."""
+    return "[hidden]" if is_sensitive(name) else text
 
 
 class BrokerConfig(NamedTuple):
@@ -47,6 +61,14 @@ class BrokerConfig(NamedTuple):
     log_roll_ms: int
     log_roll_jitter_ms: int
     max_connections_per_ip_overrides: Mapping[str, int]
+    listener_security: Mapping[str, ListenerSecurity]
+    """How each of `listeners` is secured, by its name."""
+    listener_limits: Mapping[str, ListenerLimits]
+    """By listener name; those without limits of their own are left out."""
+    inter_broker_security: ClientSecurity
+    """How this node connects to brokers."""
+    controller_security: ClientSecurity
+    """How this node connects to controllers."""
 
     @property
     def is_broker(self) -> bool:
@@ -69,6 +91,14 @@ class BrokerConfig(NamedTuple):
         """The part of `listeners` that clients and brokers connect to."""
         names = self.controller_listener_names
         return tuple(one for one in self.listeners if one.listener_name not in names)
+
+    @property
+    def is_secured(self) -> bool:
+        """Whether anybody needs a certificate or a password, clients or nodes."""
+        protocols = [one.security_protocol for one in self.listener_security.values()]
+        protocols.append(self.inter_broker_security.security_protocol)
+        protocols.append(self.controller_security.security_protocol)
+        return any(one != "PLAINTEXT" for one in protocols)
 
     # --- a key each ------------------------------------------------------------------------------
 

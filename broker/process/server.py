@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from broker.config.endpoints import EndPoint
+from broker.config.endpoints import EndPoint, ListenerLimits
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.network.connection_quotas import UNLIMITED
@@ -171,7 +171,7 @@ class Server:
         config = config._replace(queued_max_request_bytes=_request_memory_bytes(config))
         brokers = controllers = None
         if node.broker is not None:
-            listeners = [_listener(endpoint) for endpoint in config.broker_listeners]
+            listeners = [_listener(config, endpoint) for endpoint in config.broker_listeners]
             requests = node.broker.requests
             brokers = SocketServer(
                 listeners,
@@ -185,7 +185,7 @@ class Server:
         if node.controller_server is not None:
             self._controller_pool = BlockingPool(loop, 1, "ottla-controller-io")
             controllers = SocketServer(
-                [_listener(endpoint) for endpoint in config.controller_listeners],
+                [_listener(config, endpoint) for endpoint in config.controller_listeners],
                 config._replace(max_connections=UNLIMITED),
                 node.controller_server.requests.handle,
                 self._controller_pool,
@@ -320,9 +320,16 @@ def _settle(ready: asyncio.Future[None], error: Exception | None) -> None:
         ready.set_exception(error)
 
 
-def _listener(endpoint: EndPoint) -> Listener:
+def _listener(config: BrokerConfig, endpoint: EndPoint) -> Listener:
+    name = endpoint.listener_name
+    limits = config.listener_limits.get(name, ListenerLimits())
     return Listener(
-        endpoint.listener_name, endpoint.host or "", endpoint.port, endpoint.security_protocol
+        name,
+        endpoint.host or "",
+        endpoint.port,
+        endpoint.security_protocol,
+        UNLIMITED if limits.max_connections is None else limits.max_connections,
+        limits.num_network_threads,
     )
 
 

@@ -6,7 +6,9 @@ import ast
 import inspect
 
 from broker.config.keys import BROKER_CONFIG_DEF
-from broker.config.support import SERVED
+from broker.config.security.listeners import TLS_KEYS
+from broker.config.security.mechanisms import OAUTH_KEYS
+from broker.config.support import SECURITY_KEYS, SERVED
 from broker.config.values import BrokerConfig
 from storage.log_config import SYNONYMS
 from tests.architecture.sources import relative, sources, tree
@@ -14,7 +16,12 @@ from tests.architecture.sources import relative, sources, tree
 # These hold, check or describe every key; they serve none. `config.py` folds some into others.
 NO_READERS = ("broker/config/keys.py", "broker/config/checks.py", "broker/config/support.py")
 # Read where the configuration is made: the value in force has another name, or is their check.
-FOLDED = ("broker.id", "log.dir", "listener.security.protocol.map")
+FOLDED = (
+    "broker.id",
+    "connection.failed.authentication.delay.ms",
+    "log.dir",
+    "listener.security.protocol.map",
+)
 # Kept for clients that ask (KIP-405): they give topic configs their default and nothing else.
 TOPIC_DEFAULTS = tuple(name for names in SYNONYMS.values() for name, _ in names)
 
@@ -35,9 +42,24 @@ def test_every_served_key_has_a_reader() -> None:
     silent = [
         name
         for name in SERVED
-        if BROKER_CONFIG_DEF[name].attribute not in read and name not in (*FOLDED, *TOPIC_DEFAULTS)
+        if BROKER_CONFIG_DEF[name].attribute not in read
+        and name not in (*FOLDED, *TOPIC_DEFAULTS, *SECURITY_KEYS)
     ]
     assert silent == []
+
+
+def test_every_key_of_security_is_read_for_each_listener() -> None:
+    """`ssl.*` and `sasl.oauthbearer.*` by the fields of their settings, the others by name."""
+    paths = [path for path in sources() if relative(path).startswith("broker/config/")]
+    texts = [
+        node.value
+        for path in paths
+        if relative(path) not in NO_READERS
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    read = [*TLS_KEYS.values(), *OAUTH_KEYS.values(), *texts]
+    assert [name for name in SECURITY_KEYS if name not in read] == []
 
 
 def test_every_key_that_is_read_is_called_served() -> None:

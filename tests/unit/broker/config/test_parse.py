@@ -67,9 +67,12 @@ def test_several_listeners_and_their_map() -> None:
     assert config.inter_broker_listener_name == "IN"
 
 
-def test_a_listener_that_needs_tls_is_refused() -> None:
-    with pytest.raises(ConfigError, match="SSL://:1 is SSL, which is not supported yet"):
-        parse_config({**MINIMAL, "listeners": "SSL://:1,CONTROLLER://:3"})
+def test_a_listener_that_needs_tls_has_its_settings() -> None:
+    listeners = "SSL://:1,CONTROLLER://:3"
+    config = parse_config({**MINIMAL, "listeners": listeners, "inter.broker.listener.name": "SSL"})
+    assert config.listener_security["SSL"].tls is not None
+    assert config.inter_broker_security.security_protocol == "SSL"
+    assert config.is_secured
 
 
 def test_folders() -> None:

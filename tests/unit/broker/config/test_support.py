@@ -8,21 +8,21 @@ from broker.config.support import (
     ignored_keys,
     is_default,
     refuse_what_is_not_served,
-    shown,
     unknown_key,
 )
+from broker.config.values import shown
 from storage.config_def import ConfigError
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("sasl.enabled.mechanisms", "PLAIN"),
-        ("sasl.jaas.config", "secret"),
-        ("ssl.keystore.location", "/k"),
+        ("delegation.token.secret.key", "hush"),
+        ("principal.builder.class", "a.B"),
+        ("listener.name.x.principal.builder.class", "a.B"),
+        ("ssl.engine.factory.class", "a.B"),
         ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
         ("create.topic.policy.class.name", "a.B"),
-        ("security.inter.broker.protocol", "SSL"),
         ("remote.log.storage.system.enable", "true"),
     ],
 )
@@ -31,16 +31,16 @@ def test_a_guarding_key_is_refused_in_one_line_that_names_it(name: str, text: st
         refuse_what_is_not_served({name: text})
     line = str(refused.value)
     assert line.startswith(f"{name} is set, but ")
-    assert "\n" not in line and "secret" not in line
+    assert "\n" not in line and "hush" not in line
 
 
 def test_a_guarding_key_at_its_default_is_fine() -> None:
     refuse_what_is_not_served(
         {
-            "sasl.enabled.mechanisms": " GSSAPI ",
-            "ssl.client.auth": "none",
+            "principal.builder.class": (
+                "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
+            ),
             "authorizer.class.name": "",
-            "security.inter.broker.protocol": "PLAINTEXT",
         }
     )
 
@@ -95,10 +95,30 @@ def test_an_unknown_key_is_named_with_the_nearest_that_exists() -> None:
         "unknown configuration key quite.another.thing.altogether"
     )
     assert "removed in Apache Kafka 4.0" in str(unknown_key("zookeeper.connect"))
-    assert "listener.name.plaintext.max" in str(unknown_key("listener.name.plaintext.max"))
+    assert "is a property of Java" in str(unknown_key("java.security.auth.login.config"))
+
+
+def test_keys_that_only_java_has_a_use_for_warn() -> None:
+    texts = {
+        "ssl.provider": "BC",
+        "listener.name.x.ssl.secure.random.implementation": "DRBG",
+        "sasl.kerberos.service.name": "kafka",
+        "sasl.jaas.config": "hush",
+        "listener.name.x.plain.sasl.jaas.config": "hush",
+    }
+    assert list(ignored_keys(texts)) == [
+        "ssl.provider=BC is ignored: it chooses between implementations of Java",
+        "listener.name.x.ssl.secure.random.implementation=DRBG is ignored: it chooses between "
+        "implementations of Java",
+        "sasl.kerberos.service.name=kafka is ignored: Kerberos (GSSAPI) is not supported",
+        "sasl.jaas.config is ignored: set listener.name.<listener>.<mechanism>.sasl.jaas.config",
+    ]
 
 
 def test_passwords_are_never_shown() -> None:
+    assert shown("listener.name.x.plain.sasl.jaas.config", "p") == "[hidden]"
+    assert shown("listener.name.x.ssl.key.pasword", "p") == "[hidden]"
+    assert shown("listener.name.x.ssl.client.auth", "none") == "none"
     assert shown("ssl.key.password", "p") == "[hidden]"
     assert shown("num.partitions", "3") == "3"
 

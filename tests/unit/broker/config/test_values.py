@@ -24,7 +24,16 @@ PYTHON_TYPES = {
 }
 
 # Beside the keys, and keys whose value in force is worked out of several.
-NO_KEYS = ("originals", "profile_name", "warnings", "topic_defaults")
+NO_KEYS = (
+    "originals",
+    "profile_name",
+    "warnings",
+    "topic_defaults",
+    "listener_security",
+    "listener_limits",
+    "inter_broker_security",
+    "controller_security",
+)
 WORKED_OUT = (
     "advertised_listeners",
     "controller_quorum_voters",

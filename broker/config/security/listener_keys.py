@@ -1,0 +1,131 @@
+"""Keys of one listener: `listener.name.<listener>.<key>` above `<key>` above Kafka's default.
+
+Owns which keys may stand there, and the look-up. It knows no listener's protocol and makes no
+settings (`broker.config.security.listeners`).
+
+Follows Kafka's `ListenerName.configPrefix` and `saslMechanismPrefix`, and what a running 4.3 takes:
+the listener is written in lower case; `listener.name.<listener>.<mechanism>.<key>` is the key of
+one SASL mechanism there, the mechanism in lower case too. KIP-103, KIP-226.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_KEYS, LISTENER_PREFIX, key_of
+from storage.config_def import ConfigError, ConfigValue
+
+_MECHANISMS = ("plain", "scram-sha-256", "scram-sha-512", "oauthbearer")
+"""Those of `broker.config.security.mechanisms`, as they stand in keys."""
+_OF_THE_NODE = ("sasl.mechanism.inter.broker.protocol", "sasl.mechanism.controller.protocol")
+_OF_A_MECHANISM = ("connections.max.reauth.ms", "sasl.jaas.config", "sasl.login.", "sasl.oauth")
+_SERVER_CALLBACK = "sasl.server.callback.handler.class"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where the keys of a listener, of a mechanism or of a client are looked for, nearest first."""
+
+    texts: Mapping[str, str]
+    prefixes: tuple[str, ...] = ("",)
+
+    def name(self, key: str) -> str:
+        """The whole name that gives `key`, else the nearest that could."""
+        names = [f"{prefix}{key}" for prefix in self.prefixes]
+        return next((name for name in names if name in self.texts), names[0])
+
+    def text(self, key: str) -> str | None:
+        """What was set, as it was written."""
+        return self.texts.get(self.name(key))
+
+    def value(self, key: str) -> ConfigValue:
+        """The value in force. Raises ConfigError under the name that was set."""
+        name, known = self.name(key), BROKER_CONFIG_DEF[key]
+        if name not in self.texts:
+            return known.parse(known.default)
+        return replace(known, name=name).parse(self.texts[name])
+
+    def nearest(self) -> Scope:
+        """The same without what stands further off than the nearest prefix."""
+        return Scope(self.texts, self.prefixes[:1])
+
+
+def listener_prefix(listener: str) -> str:
+    """What stands before the keys of a listener."""
+    return f"{LISTENER_PREFIX}{listener.lower()}."
+
+
+def listener_scope(texts: Mapping[str, str], listener: str) -> Scope:
+    """Of one listener."""
+    return Scope(texts, (listener_prefix(listener), ""))
+
+
+def mechanism_scope(texts: Mapping[str, str], listener: str, mechanism: str) -> Scope:
+    """Of one mechanism of one listener."""
+    prefix = listener_prefix(listener)
+    return Scope(texts, (f"{prefix}{mechanism.lower()}.", prefix, ""))
+
+
+def check_listener_keys(texts: Mapping[str, str], listeners: Collection[str]) -> Iterator[str]:
+    """Warnings for keys of listeners that have no effect. Raises ConfigError for a wrong one.
+
+    `listeners`: the names of this node's, and of those that it connects to.
+    """
+    prefixes = [listener_prefix(one) for one in sorted(listeners, key=len, reverse=True)]
+    for name, text in texts.items():
+        if not name.startswith(LISTENER_PREFIX):
+            continue
+        prefix = next((one for one in prefixes if name.startswith(one)), None)
+        if prefix is None:
+            yield _of_no_listener(name, prefixes)
+        elif (warning := _key_warning(name, name.removeprefix(prefix), text)) is not None:
+            yield warning
+
+
+def _of_no_listener(name: str, prefixes: Iterable[str]) -> str:
+    lowered = next((one for one in prefixes if name.lower().startswith(one)), None)
+    if lowered is not None:
+        text = f"{name}: write the listener in lower case, {lowered}{name[len(lowered) :]}"
+        raise ConfigError(name, text)
+    known = ", ".join(sorted(prefixes))
+    return f"{name} is ignored: this node has no such listener (it has {known})"
+
+
+def _key_warning(name: str, rest: str, text: str) -> str | None:
+    """What to say of a key behind a listener's prefix; None: nothing. Raises ConfigError."""
+    key = key_of(rest, BROKER_CONFIG_DEF)
+    if key is None:
+        raise _unknown(name, rest)
+    if key in _OF_THE_NODE or key not in LISTENER_KEYS:
+        return f"{name} is ignored: {key} cannot be set for one listener, set {key}"
+    replace(BROKER_CONFIG_DEF[key], name=name).parse(text)
+    mechanism = rest.removesuffix(key).rstrip(".")
+    if mechanism:
+        return _mechanism_key_warning(name, mechanism, key)
+    if key == "sasl.jaas.config":
+        return (
+            f"{name} is ignored: put the mechanism before it, for example "
+            f"{name.removesuffix(key)}plain.{key}"
+        )
+    return None
+
+
+def _mechanism_key_warning(name: str, mechanism: str, key: str) -> str | None:
+    if mechanism != mechanism.lower():
+        raise ConfigError(name, f"{name}: write the mechanism in lower case, {mechanism.lower()}")
+    if mechanism not in _MECHANISMS:
+        return f"{name} is ignored: {mechanism} is no mechanism ({', '.join(_MECHANISMS)})"
+    if not key.startswith((*_OF_A_MECHANISM, _SERVER_CALLBACK)):
+        return f"{name} is ignored: {key} cannot be set for one mechanism"
+    return None
+
+
+def _unknown(name: str, rest: str) -> ConfigError:
+    import difflib  # only where something is wrong: a start must stay fast
+
+    mechanism, _, key = rest.partition(".")
+    before = f"{mechanism}." if mechanism.lower() in _MECHANISMS else ""
+    near = difflib.get_close_matches(key if before else rest, LISTENER_KEYS, n=1, cutoff=0.75)
+    hint = f"; did you mean {name.removesuffix(rest)}{before}{near[0]}?" if near else ""
+    return ConfigError(name, f"unknown configuration key {name}{hint}")

@@ -1,0 +1,171 @@
+"""One SASL mechanism, as the server half offers it or as the client half logs in by it.
+
+Owns which mechanisms, login modules and callback classes there are, by Kafka's names. It judges no
+password and no token (`broker.security.sasl`).
+
+Follows Kafka's `SaslConfigs`, `BrokerSecurityConfigs` and `JaasContext`, 4.3: the JAAS text of a
+server is looked for under the listener and the mechanism only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from broker.config.security.jaas import JaasError, parse_jaas
+from broker.config.security.listener_keys import Scope
+from broker.config.security_settings import JaasEntry, MechanismSettings, OAuthSettings
+from storage.config_def import ConfigError
+
+_SECURITY = "org.apache.kafka.common.security"
+_PLAIN = f"{_SECURITY}.plain.PlainLoginModule"
+_SCRAM = f"{_SECURITY}.scram.ScramLoginModule"
+_OAUTH = f"{_SECURITY}.oauthbearer.OAuthBearerLoginModule"
+# The first is the usual one; a SCRAM client of Kafka works with PLAIN's, too.
+_LOGIN_MODULES = {
+    "PLAIN": (_PLAIN,),
+    "SCRAM-SHA-256": (_SCRAM, _PLAIN),
+    "SCRAM-SHA-512": (_SCRAM, _PLAIN),
+    "OAUTHBEARER": (_OAUTH,),
+}
+MECHANISMS = tuple(_LOGIN_MODULES)
+"""What Ottla speaks, by the names of SASL, which are case-sensitive."""
+WITH_PASSWORDS = MECHANISMS[:3]
+"""Those whose client half logs in by `username` and `password` of its JAAS text."""
+
+_INSIDE = f"{_SECURITY}.oauthbearer.internals.unsecured.OAuthBearerUnsecured"
+_OAUTH_SERVER_CALLBACKS = (
+    f"{_SECURITY}.oauthbearer.OAuthBearerValidatorCallbackHandler",
+    f"{_INSIDE}ValidatorCallbackHandler",
+)
+_SERVER_CALLBACKS = {
+    "PLAIN": (f"{_SECURITY}.plain.internals.PlainServerCallbackHandler",),
+    "SCRAM-SHA-256": (f"{_SECURITY}.scram.internals.ScramServerCallbackHandler",),
+    "SCRAM-SHA-512": (f"{_SECURITY}.scram.internals.ScramServerCallbackHandler",),
+    "OAUTHBEARER": _OAUTH_SERVER_CALLBACKS,
+}
+_LOGIN_CALLBACKS = {
+    "OAUTHBEARER": (
+        f"{_SECURITY}.oauthbearer.OAuthBearerLoginCallbackHandler",
+        f"{_INSIDE}LoginCallbackHandler",
+    ),
+}
+_JAAS = "sasl.jaas.config"
+# Fields of OAuthSettings whose keys are not `sasl.oauthbearer.` and the field's own name.
+_OAUTH_KEYS = {
+    "clock_skew_s": "sasl.oauthbearer.clock.skew.seconds",
+    "login_connect_timeout_ms": "sasl.login.connect.timeout.ms",
+    "login_read_timeout_ms": "sasl.login.read.timeout.ms",
+}
+OAUTH_KEYS = {
+    field: _OAUTH_KEYS.get(field, f"sasl.oauthbearer.{field.replace('_', '.')}")
+    for field in OAuthSettings.__dataclass_fields__
+}
+"""Field of OAuthSettings → Kafka's key."""
+
+
+def check_mechanism(key: str, where: str, mechanism: str) -> None:
+    """Raise ConfigError for a mechanism that Ottla does not speak. `where`: whose it is."""
+    if mechanism in MECHANISMS:
+        return
+    served = ", ".join(MECHANISMS)
+    if mechanism == "GSSAPI":
+        why = "GSSAPI (Kerberos) is not supported, and it is Kafka's default"
+    elif mechanism.upper() in MECHANISMS:
+        why = f"{mechanism} is not a mechanism: write it {mechanism.upper()}"
+    else:
+        why = f"{mechanism} is not supported"
+    raise ConfigError(
+        key, f"{key}: {where} needs a SASL mechanism, and {why}; set {key} to one of {served}"
+    )
+
+
+def server_mechanism(scope: Scope, listener: str, name: str) -> MechanismSettings:
+    """`name` as the listener offers it. `scope`: of that listener and mechanism."""
+    return MechanismSettings(
+        name=name,
+        jaas=_jaas(scope.nearest(), f"listener {listener} offers {name}", name),
+        server_callback_class=_class(
+            scope.nearest(), "sasl.server.callback.handler.class", _SERVER_CALLBACKS, name
+        ),
+        login_callback_class=_login_callback(scope.nearest(), name),
+        max_reauth_ms=cast(int, scope.value("connections.max.reauth.ms")),
+        oauth=_oauth(scope),
+    )
+
+
+def client_mechanism(
+    scope: Scope, where: str, name: str, jaas_scope: Scope | None = None
+) -> MechanismSettings:
+    """`name` as a client logs in by it. `where` says who the client is; `jaas_scope`: where its
+    JAAS text and its classes may stand, if that is not all of `scope`."""
+    nearest = jaas_scope or scope
+    return MechanismSettings(
+        name=name,
+        jaas=_jaas(nearest, f"{where} by {name}", name),
+        login_callback_class=_login_callback(nearest, name),
+        oauth=_oauth(scope),
+    )
+
+
+def password_fault(mechanism: MechanismSettings) -> str | None:
+    """What its JAAS text lacks to log in by; None: nothing."""
+    if mechanism.name not in WITH_PASSWORDS or mechanism.jaas is None:
+        return None
+    missing = [one for one in ("username", "password") if one not in mechanism.jaas.options]
+    return " and no ".join(missing) or None
+
+
+def _jaas(scope: Scope, why: str, mechanism: str) -> JaasEntry:
+    key, text = scope.name(_JAAS), scope.text(_JAAS)
+    modules = _LOGIN_MODULES[mechanism]
+    if text is None:
+        plain = f"; {_JAAS} without that prefix is not read" if _JAAS in scope.texts else ""
+        raise ConfigError(
+            key, f"{key} is not set: {why}; set it to {modules[0]} required ...;{plain}"
+        )
+    try:
+        entry = parse_jaas(text)
+    except JaasError as error:
+        raise ConfigError(key, f"{key}: {error}") from None
+    if entry.login_module not in modules:
+        if any(entry.login_module in known for known in _LOGIN_MODULES.values()):
+            reason = f"the login module of {mechanism} is {modules[0]}"
+        else:
+            reason = f"Java classes cannot be loaded; the one of {mechanism} is {modules[0]}"
+        raise ConfigError(key, f"{key}: login module {_named(entry.login_module)}: {reason}")
+    return entry
+
+
+def _named(login_module: str) -> str:
+    """A class may be told; what is quoted in its place may be anything."""
+    return login_module if login_module.replace(".", "").isidentifier() else "that is no class"
+
+
+def _login_callback(scope: Scope, mechanism: str) -> str | None:
+    _class(scope, "sasl.login.class", {}, mechanism)
+    return _class(scope, "sasl.login.callback.handler.class", _LOGIN_CALLBACKS, mechanism)
+
+
+def _class(
+    scope: Scope, key: str, known: Mapping[str, tuple[str, ...]], mechanism: str
+) -> str | None:
+    text = (scope.text(key) or "").strip()
+    if not text:
+        return None
+    served = known.get(mechanism, ())
+    if text not in served:
+        only = f"; {mechanism} has {' and '.join(served)}" if served else "; remove it"
+        name = scope.name(key)
+        raise ConfigError(name, f"{name}={text}: Java classes cannot be loaded{only}")
+    return text
+
+
+def _oauth(scope: Scope) -> OAuthSettings:
+    values = {field: scope.value(key) for field, key in OAUTH_KEYS.items()}
+    return OAuthSettings(**{field: _or_none(value) for field, value in values.items()})  # type: ignore[arg-type]
+
+
+def _or_none(value: object) -> object:
+    """A text that was left empty is none."""
+    return None if value == "" else value
