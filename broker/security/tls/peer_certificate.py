@@ -1,0 +1,119 @@
+"""The names in a certificate, and the principal that they make of a peer.
+
+Owns how a distinguished name is written: as Java's `X500Principal.getName()` writes it (RFC 2253),
+since that is what stands in people's ACLs and rules. Judges no certificate: TLS has done it before.
+
+Measured on Java 17. What it does that the RFC does not say: `=` and every `#` are escaped, names of
+attributes are known for nine object identifiers only, and every other one is `<digits>=#<hex of the
+value>`. Texts of the five types below are read as UTF-8, whatever their type says.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+from broker.security.tls.der import SEQUENCE, SET, DerError, Value, object_identifier, values
+from broker.security.tls.principal_mapping import PrincipalMapping
+
+ANONYMOUS = "User:ANONYMOUS"
+"""The principal of a peer that showed no certificate."""
+
+_KEYWORDS = {
+    "2.5.4.3": "CN",
+    "2.5.4.6": "C",
+    "2.5.4.7": "L",
+    "2.5.4.8": "ST",
+    "2.5.4.9": "STREET",
+    "2.5.4.10": "O",
+    "2.5.4.11": "OU",
+    "0.9.2342.19200300.100.1.1": "UID",
+    "0.9.2342.19200300.100.1.25": "DC",
+}
+_TEXTS = (0x0C, 0x13, 0x14, 0x16, 0x1E)
+"""UTF8String, PrintableString, T61String, IA5String, BMPString."""
+
+_VERSION = 0xA0
+_EXTENSIONS = 0xA3
+_SUBJECT_ALTERNATIVE_NAME = "2.5.29.17"
+_ALTERNATIVE_NAMES = {0x81: "email", 0x82: "DNS", 0x86: "URI"}
+_IP_ADDRESS = 0x87
+
+
+def principal_of(der: bytes | None, mapping: PrincipalMapping) -> str | None:
+    """The principal of a peer by its certificate; None: no rule matches, it may not connect."""
+    if der is None:
+        return ANONYMOUS
+    try:
+        name = mapping.name_of(distinguished_name(der))
+    except DerError:
+        return None
+    return None if name is None else f"User:{name}"
+
+
+def distinguished_name(der: bytes) -> str:
+    """The subject of a certificate, last part first: `CN=alice,OU=Data,O=Acme,C=AT`."""
+    subject = _to_be_signed(der)[4]
+    return ",".join(_relative_name(one) for one in reversed(subject.items(SEQUENCE)))
+
+
+def subject_alternative_names(der: bytes) -> tuple[str, ...]:
+    """All further names of a certificate, sorted: `DNS:localhost`, `IP:127.0.0.1`."""
+    for field in _to_be_signed(der)[5:]:
+        if field.tag != _EXTENSIONS:
+            continue
+        for extension in _only(field.items(_EXTENSIONS)).items(SEQUENCE):
+            parts = extension.items(SEQUENCE)
+            if parts and object_identifier(parts[0]) == _SUBJECT_ALTERNATIVE_NAME:
+                names = _only(values(parts[-1].content)).items(SEQUENCE)
+                return tuple(sorted({_alternative_name(name) for name in names}))
+    return ()
+
+
+def _to_be_signed(der: bytes) -> list[Value]:
+    """The fields of a certificate behind its version: serial, algorithm, issuer, dates, subject."""
+    signed, *_ = _only(values(der)).items(SEQUENCE) or [Value(0, b"")]
+    fields = signed.items(SEQUENCE)
+    if fields and fields[0].tag == _VERSION:
+        del fields[0]
+    if len(fields) < 6:
+        raise DerError("no certificate")
+    return fields
+
+
+def _only(found: list[Value]) -> Value:
+    if len(found) != 1:
+        raise DerError(f"{len(found)} values where one is wanted")
+    return found[0]
+
+
+def _relative_name(name: Value) -> str:
+    """One part of a distinguished name; one with several values has `+` between them."""
+    return "+".join(_attribute(one.items(SEQUENCE)) for one in name.items(SET))
+
+
+def _attribute(parts: list[Value]) -> str:
+    if len(parts) != 2:
+        raise DerError("no name and value")
+    identifier, value = object_identifier(parts[0]), parts[1]
+    keyword = _KEYWORDS.get(identifier)
+    if keyword is None or value.tag not in _TEXTS:
+        return f"{keyword or identifier}=#{value.encoded().hex()}"
+    return f"{keyword}={_escaped(value.content.decode('utf-8', 'replace'))}"
+
+
+def _escaped(text: str) -> str:
+    inner = text.strip(" \r")
+    start = len(text) - len(text.lstrip(" \r"))
+    blanks = text[:start], text[start + len(inner) :]
+    before, after = ("".join(f"\\{one}" for one in blank) for blank in blanks)
+    middle = "".join(f"\\{one}" if one in ',=+<>#;"\\' else one for one in inner)
+    return before + middle.replace("\0", "\\00") + after
+
+
+def _alternative_name(name: Value) -> str:
+    kind = _ALTERNATIVE_NAMES.get(name.tag)
+    if kind is not None:
+        return f"{kind}:{name.content.decode('ascii', 'backslashreplace')}"
+    if name.tag == _IP_ADDRESS and len(name.content) in (4, 16):
+        return f"IP:{ipaddress.ip_address(name.content)}"
+    return f"#{name.encoded().hex()}"

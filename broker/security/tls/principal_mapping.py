@@ -1,0 +1,192 @@
+"""`ssl.principal.mapping.rules`: from the name in a certificate to the name of a principal.
+
+Owns the grammar of the rules: `DEFAULT` or `RULE:<pattern>/<replacement>/` with `L` (lower case) or
+`U` (upper case) behind, separated by commas; the first whose pattern matches the whole
+name wins. A pattern may hold commas, `\\/` is a slash. Knows no certificate.
+
+The rules are written for Java's regular expressions. The patterns here are Python's, made to mean
+the same: `.` stops at Java's line ends, classes are ASCII. What Python does not know (`\\p{L}`,
+`[a&&b]`) is refused by name. All that a replacement may hold is checked at the start, where Kafka
+fails at the first login. Follows KIP-371.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from storage.config_def import ConfigError
+
+_KEY = "ssl.principal.mapping.rules"
+_RULE = "RULE:"
+_DEFAULT = "DEFAULT"
+_NOT_A_LINE_END = r"[^\n\r\u0085\u2028\u2029]"
+
+_Part = str | int
+"""A piece of a replacement: a text, or the number of a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    pattern: re.Pattern[str]
+    replacement: tuple[_Part, ...]
+    case: Callable[[str], str]
+
+    def apply(self, name: str) -> str | None:
+        if self.pattern.fullmatch(name) is None:
+            return None
+        return self.case(self.pattern.sub(self._replaced, name))
+
+    def _replaced(self, match: re.Match[str]) -> str:
+        parts = (part if isinstance(part, str) else match[part] for part in self.replacement)
+        return "".join(part or "" for part in parts)
+
+
+class PrincipalMapping:
+    """The rules of one listener. A rule that cannot be read is a ConfigError."""
+
+    def __init__(self, rules: str, key: str = _KEY) -> None:
+        self._rules = _Parser(rules, key).rules()
+
+    def name_of(self, distinguished_name: str) -> str | None:
+        """The principal's name; None where no rule matches."""
+        for rule in self._rules:
+            if rule is None:
+                return distinguished_name
+            name = rule.apply(distinguished_name)
+            if name is not None:
+                return name
+        return None
+
+
+class _Parser:
+    """Walks once through the text of the rules."""
+
+    def __init__(self, text: str, key: str) -> None:
+        self._text = text
+        self._key = key
+        self._at = 0
+
+    def rules(self) -> tuple[_Rule | None, ...]:
+        """The rules in their order; None is DEFAULT."""
+        found: list[_Rule | None] = []
+        while True:
+            self._skip(" \t\r\n,")
+            if self._at == len(self._text):
+                return tuple(found)
+            begin = self._at
+            found.append(self._rule())
+            self._skip(" \t\r\n")
+            if self._at < len(self._text) and self._text[self._at] != ",":
+                raise self._error(begin, "it has to end there, with a comma before the next rule")
+
+    def _rule(self) -> _Rule | None:
+        begin = self._at
+        if self._took(_DEFAULT):
+            return None
+        if not self._took(_RULE):
+            raise self._error(begin, "a rule is DEFAULT or RULE:pattern/replacement/ with L or U")
+        pattern, replacement = self._up_to_slash(begin), self._up_to_slash(begin)
+        case = str.lower if self._took("L") else str.upper if self._took("U") else str
+        try:
+            compiled = _compiled(pattern)
+            return _Rule(compiled, _parts(replacement, compiled), case)
+        except (re.error, ValueError, OverflowError, RecursionError, Warning) as error:
+            raise self._error(begin, str(error)) from None
+
+    def _up_to_slash(self, begin: int) -> str:
+        start = self._at
+        while self._at < len(self._text):
+            letter = self._text[self._at]
+            if letter == "/":
+                self._at += 1
+                return self._text[start : self._at - 1]
+            self._at += 2 if letter == "\\" else 1
+        raise self._error(begin, "a rule is RULE:pattern/replacement/, and a slash is missing")
+
+    def _took(self, word: str) -> bool:
+        taken = self._text.startswith(word, self._at)
+        self._at += len(word) if taken else 0
+        return taken
+
+    def _skip(self, letters: str) -> None:
+        while self._at < len(self._text) and self._text[self._at] in letters:
+            self._at += 1
+
+    def _error(self, begin: int, reason: str) -> ConfigError:
+        return ConfigError.invalid(
+            self._key, self._text, f"rule `{self._text[begin:].strip()}`: {reason}."
+        )
+
+
+def _compiled(java: str) -> re.Pattern[str]:
+    with warnings.catch_warnings():
+        # «Possible set intersection»: it means something else in Java.
+        warnings.simplefilter("error")
+        return re.compile(_as_python(java), re.ASCII)
+
+
+def _as_python(java: str) -> str:
+    """A pattern of Java's in Python's words, as far as both know the same."""
+    out: list[str] = []
+    at, in_class = 0, False
+    while at < len(java):
+        letter = java[at]
+        if letter == "\\":
+            escape = java[at : at + 2]
+            out.append({r"\z": r"\Z", r"\Z": r"(?=[\n\r]?\Z)"}.get(escape, escape))
+            at += 2
+            continue
+        if letter == "[" and not in_class:
+            in_class = True
+        elif letter == "]" and in_class:
+            in_class = False
+        if letter == "." and not in_class:
+            out.append(_NOT_A_LINE_END)
+        elif not in_class and re.match(r"\(\?<[A-Za-z]", java[at:]):
+            out.append("(?P<")
+            at += 2
+        else:
+            out.append(letter)
+        at += 1
+    return "".join(out)
+
+
+def _parts(java: str, pattern: re.Pattern[str]) -> tuple[_Part, ...]:
+    """The pieces of a replacement: `$1`, `${name}`, texts; `\\` takes the next letter as it is.
+
+    A number that is no group's is a text, as in Kafka.
+    """
+    parts: list[_Part] = []
+    at = 0
+    while at < len(java):
+        letter = java[at]
+        if letter == "\\":
+            parts.append(java[at + 1])
+            at += 2
+        elif letter == "$":
+            part, at = _group(java, at + 1, pattern)
+            parts.append(part)
+        else:
+            parts.append(letter)
+            at += 1
+    return tuple(parts)
+
+
+def _group(java: str, at: int, pattern: re.Pattern[str]) -> tuple[_Part, int]:
+    """What a `$` before `at` stands for, and where the replacement goes on."""
+    named = re.match(r"\{([A-Za-z][A-Za-z0-9]*)\}", java[at:])
+    if named is not None:
+        if named[1] not in pattern.groupindex:
+            raise ValueError(f"the pattern has no group {named[1]}")
+        return pattern.groupindex[named[1]], at + named.end()
+    number = re.match("[0-9]+", java[at:])
+    if number is None:
+        raise ValueError("a $ in the replacement has no group behind it; \\$ is the letter")
+    digits = number[0]
+    for end in range(len(digits), 0, -1):
+        if int(digits[:end]) <= pattern.groups:
+            return int(digits[:end]), at + end
+    return f"${digits}", at + len(digits)
