@@ -38,6 +38,8 @@ SHELL = (
     "broker/network/socket_server.py",
     "broker/node/quorum_discovery.py",
     "broker/scheduler.py",
+    "broker/security/tls/contexts.py",
+    "broker/security/tls/stores.py",
     "broker/process/server.py",
     "broker/process/standard_streams.py",
     "broker/command/status_command.py",

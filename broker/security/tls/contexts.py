@@ -1,0 +1,265 @@
+"""The contexts of TLS: what a listener, or a connection to another node, does with certificates.
+
+Owns which versions, cipher suites and certificates are good, by `TlsSettings`. Every context is
+made by hand: what Python turns on by itself differs from release to release. A private key goes to
+OpenSSL through memory that has no name on any disk. Holds no state and opens no socket.
+
+- A truststore's certificates are trusted as they are, also an intermediate's or a node's own, as
+  Java trusts them.
+- A client's certificate must be for clients, a server's for servers, where they say what they are
+  for.
+- A server resumes no session where it asks for certificates: each connection shows its own.
+- A peer cannot renegotiate: a handshake costs the server more than the client.
+
+Follows KIP-651, KIP-573 (TLS 1.3) and, for the names, Java 17.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ssl import SSLContext
+
+from broker.config.security_settings import TlsSettings
+from broker.security.tls.cipher_names import (
+    IGNORED_SUITES,
+    NOT_SERVED,
+    TLS_1_2_SUITES,
+    TLS_1_3_SUITES,
+)
+from broker.security.tls.stores import (
+    Keystore,
+    keystore_key,
+    load_keystore,
+    load_truststore,
+    trust_key,
+)
+from storage.config_def import ConfigError
+
+_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+_BROKEN_VERSIONS = ("SSL", "SSLV2", "SSLV2HELLO", "SSLV3", "TLSV1", "TLSV1.0", "TLSV1.1")
+_CLIENT_AUTH = {
+    "none": ssl.CERT_NONE,
+    "requested": ssl.CERT_OPTIONAL,
+    "required": ssl.CERT_REQUIRED,
+}
+
+
+def server_context(key_prefix: str, tls: TlsSettings) -> SSLContext:
+    """The server half of a listener, whose keys begin with `key_prefix`. ConfigError: a setting is
+    wrong, or a store cannot be read."""
+    return server_context_and_certificate(key_prefix, tls)[0]
+
+
+def server_context_and_certificate(key_prefix: str, tls: TlsSettings) -> tuple[SSLContext, bytes]:
+    """The same, and the certificate, as DER, that it shows."""
+    context = SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    mode = _CLIENT_AUTH.get(tls.client_auth)
+    if mode is None:
+        name = f"{key_prefix}ssl.client.auth"
+        raise ConfigError.invalid(name, tls.client_auth, "it is none, requested or required.")
+    _limit(context, key_prefix, tls, _served(key_prefix, tls))
+    keystore = load_keystore(key_prefix, tls)
+    if keystore is None:
+        name = keystore_key(key_prefix, tls)
+        raise ConfigError(name, f"{name} is not set: a listener with TLS needs a certificate.")
+    _give(context, key_prefix, tls, keystore)
+    trusted = load_truststore(key_prefix, tls)
+    if mode != ssl.CERT_NONE and trusted is None:
+        name = trust_key(key_prefix, tls)
+        raise ConfigError(
+            name, f"{name} is not set: {key_prefix}ssl.client.auth={tls.client_auth} needs it."
+        )
+    _trust(context, key_prefix, tls, trusted)
+    context.verify_mode = mode
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    if mode != ssl.CERT_NONE:
+        context.options |= ssl.OP_NO_TICKET
+        context.num_tickets = 0
+    return context, keystore.chain[0]
+
+
+def client_context(key_prefix: str, tls: TlsSettings) -> SSLContext:
+    """The client half, which checks the server's host name where the settings say https. Without a
+    truststore the system's authorities are trusted. ConfigError: as above."""
+    context = SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    algorithm = tls.endpoint_identification_algorithm
+    if algorithm.lower() not in ("https", ""):
+        name = f"{key_prefix}ssl.endpoint.identification.algorithm"
+        raise ConfigError.invalid(name, algorithm, "it is https, or empty for no check.")
+    context.check_hostname = bool(algorithm)
+    _limit(context, key_prefix, tls, tls.cipher_suites)
+    keystore = load_keystore(key_prefix, tls)
+    if keystore is not None:
+        _give(context, key_prefix, tls, keystore)
+    trusted = load_truststore(key_prefix, tls)
+    if trusted is None:
+        context.load_default_certs(ssl.Purpose.SERVER_AUTH)
+    _trust(context, key_prefix, tls, trusted)
+    return context
+
+
+# --- versions and cipher suites -------------------------------------------------------------------
+
+
+def _served(key_prefix: str, tls: TlsSettings) -> tuple[str, ...]:
+    """The suites of the settings that a server can have."""
+    served = tuple(
+        one
+        for one in tls.cipher_suites
+        if not (one.startswith(NOT_SERVED) and one in TLS_1_2_SUITES)
+    )
+    if tls.cipher_suites and not served:
+        name = f"{key_prefix}ssl.cipher.suites"
+        raise ConfigError(
+            name, f"{name}: suites with DHE are not served; add one with ECDHE or of TLS 1.3."
+        )
+    return served
+
+
+def _limit(context: SSLContext, key_prefix: str, tls: TlsSettings, named: tuple[str, ...]) -> None:
+    """Set the versions, and the suites to those that are named; to OpenSSL's where none is."""
+    versions = _versions(key_prefix, tls)
+    suites = [suite for suite in named if suite not in IGNORED_SUITES]
+    if suites:
+        versions = _set_suites(context, f"{key_prefix}ssl.cipher.suites", suites, versions)
+    context.minimum_version = min(_VERSIONS[one] for one in versions)
+    context.maximum_version = max(_VERSIONS[one] for one in versions)
+
+
+def _versions(key_prefix: str, tls: TlsSettings) -> tuple[str, ...]:
+    names = {"tls": "TLS", **{version.lower(): version for version in _VERSIONS}}
+    protocol_name = f"{key_prefix}ssl.protocol"
+    protocol = _version(protocol_name, tls.protocol, names)
+    if not tls.enabled_protocols:
+        return ("TLSv1.2",) if protocol == "TLSv1.2" else tuple(_VERSIONS)
+    del names["tls"]
+    enabled_name = f"{key_prefix}ssl.enabled.protocols"
+    return tuple(_version(enabled_name, one, names) for one in tls.enabled_protocols)
+
+
+def _version(name: str, value: str, names: dict[str, str]) -> str:
+    known = names.get(value.lower())
+    if known is None:
+        broken = value.upper() in _BROKEN_VERSIONS
+        reason = f"{value} is broken and no longer served; " if broken else ""
+        raise ConfigError.invalid(name, value, f"{reason}set TLSv1.2 or TLSv1.3.")
+    return known
+
+
+def _set_suites(
+    context: SSLContext, name: str, suites: list[str], versions: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Allow `suites` alone; the versions that are left with them."""
+    for suite in suites:
+        if suite not in TLS_1_2_SUITES and suite not in TLS_1_3_SUITES:
+            raise ConfigError.invalid(
+                name, suite, "no such cipher suite; names are Java's (TLS_AES_256_GCM_SHA384)."
+            )
+    old = [TLS_1_2_SUITES[suite] for suite in suites if suite in TLS_1_2_SUITES]
+    new = [suite for suite in suites if suite in TLS_1_3_SUITES]
+    suits = {"TLSv1.2": old, "TLSv1.3": new}
+    left = tuple(version for version in versions if suits[version])
+    if not left:
+        raise ConfigError(name, f"{name} has no cipher suite of {' or '.join(versions)}.")
+    if "TLSv1.2" in left:
+        try:
+            context.set_ciphers(":".join(old))
+        except ssl.SSLError:
+            raise ConfigError(name, f"{name}: OpenSSL here has none of these suites.") from None
+    if "TLSv1.3" in left:
+        _set_new_suites(context, name, new)
+    return left
+
+
+def _set_new_suites(context: SSLContext, name: str, suites: list[str]) -> None:
+    """The suites of TLS 1.3. Python can choose among them from 3.15 only; before, all are offered,
+    and a choice that cannot be kept is refused."""
+    choose = getattr(context, "set_ciphersuites", None)
+    if choose is not None:
+        choose(":".join(suites))
+        return
+    offered = [one["name"] for one in context.get_ciphers() if one["protocol"] == "TLSv1.3"]
+    others = [one for one in offered if one not in suites]
+    if others:
+        raise ConfigError(
+            name,
+            f"{name}: single suites of TLS 1.3 cannot be left out here; add {', '.join(others)}, "
+            "or leave TLSv1.3 out of the enabled protocols.",
+        )
+
+
+# --- certificates ---------------------------------------------------------------------------------
+
+
+def _give(context: SSLContext, key_prefix: str, tls: TlsSettings, keystore: Keystore) -> None:
+    """Hand the private key and its certificates to OpenSSL."""
+    key_password = f"{key_prefix}ssl.key.password"
+    asked = []
+
+    def password() -> str:
+        asked.append(True)
+        return "" if keystore.password is None else keystore.password.value
+
+    chain = "".join(map(ssl.DER_cert_to_PEM_cert, keystore.chain))
+    try:
+        with _nameless_file((keystore.key_pem.value + chain).encode()) as path:
+            context.load_cert_chain(path, password=password)
+    except (ssl.SSLError, ValueError, OSError) as error:
+        if asked:
+            wrong = "is wrong" if keystore.password is not None else "is not set"
+            raise ConfigError(
+                key_password, f"{keystore.key_name} has an encrypted key: {key_password} {wrong}."
+            ) from None
+        name = keystore.key_name
+        raise ConfigError(name, f"{name} cannot be used: {reason_in_words(error)}.") from None
+    if keystore.password is not None and not asked:
+        raise ConfigError(
+            key_password, f"{key_password} is set, but {keystore.key_name} is not encrypted."
+        )
+
+
+def _trust(
+    context: SSLContext, key_prefix: str, tls: TlsSettings, trusted: tuple[bytes, ...] | None
+) -> None:
+    context.verify_flags |= ssl.VERIFY_X509_TRUSTED_FIRST | ssl.VERIFY_X509_PARTIAL_CHAIN
+    if trusted is None:
+        return
+    try:
+        context.load_verify_locations(cadata=b"".join(trusted))
+    except (ssl.SSLError, ValueError) as error:
+        name = trust_key(key_prefix, tls)
+        raise ConfigError(
+            name, f"{name} has a certificate that is broken: {reason_in_words(error)}."
+        ) from None
+
+
+@contextmanager
+def _nameless_file(data: bytes) -> Iterator[str]:
+    """A path by which OpenSSL, which takes files only, reads `data` from memory."""
+    fd = os.memfd_create("keystore")
+    try:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(fd, left) :]
+        yield f"/proc/self/fd/{fd}"
+    finally:
+        os.close(fd)
+
+
+_REASONS = {
+    "KEY_VALUES_MISMATCH": "the first certificate is not that of the private key",
+    "KEY_TYPE_MISMATCH": "the first certificate is not that of the private key",
+    "EE_KEY_TOO_SMALL": "the key is too short",
+    "CA_MD_TOO_WEAK": "a signature in the chain is too weak",
+}
+
+
+def reason_in_words(error: Exception) -> str:
+    """Why OpenSSL refuses; nothing of what it was given."""
+    reason = getattr(error, "verify_message", None) or getattr(error, "reason", None)
+    if not reason:
+        return "it is broken"
+    return _REASONS.get(reason, str(reason).lower().replace("_", " "))
