@@ -1,0 +1,151 @@
+"""Certificates that change under a listener: taken for new connections, or refused like Kafka."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from broker.config.security_settings import TlsSettings
+from broker.security.tls.contexts import client_context
+from broker.security.tls.reloading import ListenerTls
+from storage.config_def import ConfigError
+from tests import certificates
+from tests.certificates import Identity, authority, foreign_authority, pem_files, pem_values, server
+from tests.unit.broker.security.tls.handshake_fixture import shake_hands
+
+PREFIX = "listener.name.nodes."
+HOSTS = ("localhost", "127.0.0.1")
+
+
+def shown(tls: ListenerTls) -> bytes | None:
+    """The certificate that a new connection gets."""
+    anybody = client_context("", pem_values(None, authority()))
+    found = shake_hands(anybody, tls.context)
+    return found.client.getpeercert(True) if found.works else None
+
+
+def trusting(identity: Identity, *trusted: Identity, **changes: object) -> TlsSettings:
+    pems = "".join(one.certificate_pem for one in trusted or (authority(),))
+    return replace(pem_values(identity), truststore_certificates=pems, **changes)
+
+
+def test_the_same_path_is_read_again(tmp_path: Path) -> None:
+    settings = pem_files(tmp_path, server())
+    tls = ListenerTls(PREFIX, settings, between_nodes=True)
+    before = tls.context
+    assert shown(tls) == server().der
+    renewed = authority().signs("CN=broker", hosts=HOSTS)
+    pem_files(tmp_path, renewed)
+    assert shown(tls) == server().der
+    tls.reload(settings)
+    assert shown(tls) == renewed.der
+    assert tls.context is not before
+
+
+def test_other_settings_take_over() -> None:
+    tls = ListenerTls(PREFIX, trusting(server()))
+    changed = trusting(authority().signs("CN=broker", hosts=HOSTS), client_auth="required")
+    tls.reload(changed)
+    assert tls.settings == changed
+    assert shown(tls) is None
+
+
+@pytest.mark.parametrize("damage", ["gone", "nonsense", "no key", "another key"])
+def test_what_cannot_be_loaded_changes_nothing(tmp_path: Path, damage: str) -> None:
+    settings = pem_files(tmp_path, server())
+    tls = ListenerTls(PREFIX, settings)
+    context = tls.context
+    keystore = tmp_path / "keystore.pem"
+    if damage == "gone":
+        keystore.unlink()
+    texts = {
+        "nonsense": "nonsense",
+        "no key": server().chain_pem,
+        "another key": certificates.client().key_pem() + server().chain_pem,
+    }
+    if damage in texts:
+        keystore.write_text(texts[damage])
+    with pytest.raises(ConfigError) as refused:
+        tls.reload(settings)
+    assert refused.value.name == f"{PREFIX}ssl.keystore.location"
+    assert tls.context is context
+    assert shown(tls) == server().der
+
+
+def test_a_listener_keeps_a_keystore() -> None:
+    tls = ListenerTls(PREFIX, trusting(server()))
+    with pytest.raises(ConfigError):
+        tls.reload(pem_values(None))
+    assert shown(tls) == server().der
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+OTHER_NAME = ("CN=other", HOSTS)
+LESS_HOSTS = ("CN=broker", ("localhost",))
+MORE_HOSTS = ("CN=broker", (*HOSTS, "x.example"))
+
+
+@pytest.mark.parametrize(
+    ("new", "allowed", "word"),
+    [
+        (OTHER_NAME, {}, "from CN=broker to CN=other"),
+        (OTHER_NAME, {"allow_san_changes": True}, "from CN=broker to CN=other"),
+        (OTHER_NAME, {"allow_dn_changes": True}, None),
+        (LESS_HOSTS, {}, "lacks IP:127.0.0.1"),
+        (LESS_HOSTS, {"allow_dn_changes": True}, "lacks IP:127.0.0.1"),
+        (LESS_HOSTS, {"allow_san_changes": True}, None),
+        (MORE_HOSTS, {}, None),
+    ],
+)
+def test_names_stay_unless_a_change_is_allowed(
+    new: tuple[str, tuple[str, ...]], allowed: dict[str, bool], word: str | None
+) -> None:
+    tls = ListenerTls(PREFIX, trusting(server(), **allowed))
+    renewed = authority().signs(new[0], hosts=new[1])
+    if word is None:
+        tls.reload(trusting(renewed))
+        assert shown(tls) == renewed.der
+        return
+    with pytest.raises(ConfigError) as refused:
+        # What the new settings allow does not count.
+        tls.reload(trusting(renewed, allow_dn_changes=True, allow_san_changes=True))
+    assert word in str(refused.value)
+    assert shown(tls) == server().der
+
+
+# --- between nodes --------------------------------------------------------------------------------
+
+
+def test_a_listener_between_nodes_does_not_start_with_what_it_does_not_trust() -> None:
+    settings = trusting(server(), foreign_authority())
+    ListenerTls(PREFIX, settings)
+    with pytest.raises(ConfigError):
+        ListenerTls(PREFIX, settings, between_nodes=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "taken"),
+    [
+        # The nodes that have not reloaded yet do not trust the new one, or are not trusted by it.
+        ((authority,), (foreign_authority,), False),
+        ((authority,), (authority, foreign_authority), False),
+        ((authority, foreign_authority), (foreign_authority,), False),
+        ((authority, foreign_authority), (authority, foreign_authority), True),
+    ],
+)
+def test_another_authority_between_nodes_needs_both_on_both_sides(
+    before: tuple[object, ...], after: tuple[object, ...], taken: bool
+) -> None:
+    old = trusting(server(), *(one() for one in before))  # type: ignore[operator]
+    renewed = foreign_authority().signs("CN=broker", hosts=HOSTS)
+    new = trusting(renewed, *(one() for one in after))  # type: ignore[operator]
+    tls = ListenerTls(PREFIX, old, between_nodes=True)
+    if taken:
+        tls.reload(new)
+    else:
+        with pytest.raises(ConfigError):
+            tls.reload(new)
+    assert tls.settings == (new if taken else old)
