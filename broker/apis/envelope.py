@@ -1,9 +1,14 @@
 """Envelope: v0. A client's request that a broker passes on to the active controller (KIP-590).
 
 Behaviour: the request inside is decoded, answered and encoded in its own version, as if the client
-had sent it here. Where this node is not the active controller (any more), the Envelope's own error
-is NOT_CONTROLLER and there is nothing inside, so that the broker tries elsewhere. Served on the
-controller listener only.
+had sent it here: its principal and address are the client's, as the broker wrote them; listener and
+security protocol are the Envelope's own. Where this node is not the active controller (any more),
+the Envelope's own error is NOT_CONTROLLER and there is nothing inside, so that the broker tries
+elsewhere. Served on the controller listener only.
+
+A principal that cannot be read is PRINCIPAL_DESERIALIZATION_FAILURE, before anything else is looked
+at; an address that is none, and an API that is not passed on, are INVALID_REQUEST; a request that
+cannot be read is UNSUPPORTED_VERSION, as Apache Kafka 4.3 answers.
 
 Follows Kafka's `EnvelopeUtils`, `ForwardingManagerUtil` and `RequestChannel.buildResponseSend`.
 """
@@ -12,10 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from struct import pack
 from typing import Any
 
-from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.context import UNKNOWN_SOFTWARE, Api, RequestContext, Respond
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import (
@@ -31,6 +35,7 @@ from protocol.primitives import MessageBuffer
 
 _NOT_CONTROLLER = int(ErrorCode.NOT_CONTROLLER)
 _NO_ADDRESS = bytes(4)
+_PRINCIPAL_VERSION = bytes(2)
 
 
 class EnvelopeApi:
@@ -46,14 +51,10 @@ class EnvelopeApi:
 
     def handle(self, context: RequestContext, request: EnvelopeRequest, respond: Respond) -> None:
         """Answer the request inside."""
-        frame = memoryview(request.request_data)
         try:
-            inner, body = self._open(context, frame)
-        except ProtocolError:
-            respond(EnvelopeResponse(b"", ErrorCode.INVALID_REQUEST))
-            return
-        if inner is None:
-            respond(EnvelopeResponse(b"", ErrorCode.INVALID_REQUEST))
+            inner, body = self._open(context, request)
+        except _Refused as refused:
+            respond(EnvelopeResponse(b"", refused.error_code))
             return
 
         def answer(response: Any) -> None:
@@ -66,24 +67,46 @@ class EnvelopeApi:
         self._inside[inner.api_key].handle(inner, body, answer)
 
     def _open(
-        self, context: RequestContext, frame: memoryview
-    ) -> tuple[RequestContext | None, Any]:
-        """The header and the request inside; None for an API that is not passed on."""
-        api_key, version, correlation_id, client_id, pos = read_request_header(frame)
-        api = self._inside.get(api_key)
-        if api is None or not api.oldest <= version <= api.latest:
-            return None, None
-        message = messages_of(api.key).request
-        if version >= message.FLEXIBLE_FROM:
-            pos = skip_header_tags(frame, pos)
+        self, context: RequestContext, envelope: EnvelopeRequest
+    ) -> tuple[RequestContext, Any]:
+        """Who asks, and the request inside. Raises _Refused."""
+        principal = _principal_of(envelope.request_principal)
+        host = _host_of(envelope.client_host_address)
+        frame = memoryview(envelope.request_data)
+        try:
+            api_key, version, correlation_id, client_id, pos = read_request_header(frame)
+            api = self._inside.get(api_key)
+            if api is None:
+                raise _Refused(ErrorCode.INVALID_REQUEST)
+            if not api.oldest <= version <= api.latest:
+                raise _Refused(ErrorCode.UNSUPPORTED_VERSION)
+            message = messages_of(api.key).request
+            if version >= message.FLEXIBLE_FROM:
+                pos = skip_header_tags(frame, pos)
+            body = decode(message, frame, pos, version)
+        except ProtocolError as error:
+            raise _Refused(ErrorCode.UNSUPPORTED_VERSION) from error
         inner = replace(
             context,
             api_key=api_key,
             api_version=version,
             correlation_id=correlation_id,
             client_id=client_id,
+            client_host=host,
+            principal=principal,
+            client_software_name=UNKNOWN_SOFTWARE,
+            client_software_version=UNKNOWN_SOFTWARE,
+            connection=None,
         )
-        return inner, decode(message, frame, pos, version)
+        return inner, body
+
+
+class _Refused(Exception):
+    """An Envelope that is not opened."""
+
+    def __init__(self, error_code: ErrorCode) -> None:
+        super().__init__(error_code)
+        self.error_code = error_code
 
 
 def wrap(context: RequestContext, request: Any) -> EnvelopeRequest:
@@ -122,9 +145,35 @@ def _principal(principal: str) -> bytes:
 
     kind, _, name = principal.partition(":")
     out = MessageBuffer()
-    out += pack(">h", 0)
+    out += _PRINCIPAL_VERSION
     DefaultPrincipalData(kind, name).write(out, 0)
     return bytes(out.joined())
+
+
+def _principal_of(data: bytes | None) -> str:
+    """The reverse. Raises _Refused."""
+    from protocol.messages.consumer_protocol import DefaultPrincipalData
+
+    view = memoryview(data or b"")
+    if view[:2] != _PRINCIPAL_VERSION:
+        raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
+    try:
+        found = decode(DefaultPrincipalData, view, len(_PRINCIPAL_VERSION), 0)
+    except ProtocolError as error:
+        raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE) from error
+    return f"{found.type}:{found.name}"
+
+
+def _host_of(address: bytes) -> str:
+    """The text of an IP address of 4 or 16 bytes. Raises _Refused."""
+    if len(address) == 4:
+        return ".".join(map(str, address))
+    if len(address) != 16:
+        raise _Refused(ErrorCode.INVALID_REQUEST)
+    from ipaddress import IPv6Address
+
+    found = IPv6Address(bytes(address))
+    return str(found.ipv4_mapped or found)
 
 
 def _address(host: str) -> bytes:

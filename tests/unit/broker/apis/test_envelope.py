@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,16 +24,31 @@ CONTEXT = RequestContext(ApiKey.CREATE_TOPICS, 5, 11, "client", "10.1.2.3", "PLA
 REQUEST = CreateTopicsRequest([CreatableTopic("t", 3, 2)], 900)
 
 
-def opened(request: EnvelopeRequest, error: ErrorCode = ErrorCode.NONE) -> tuple[Any, list[Any]]:
+ALICE = b"\0\0\x05User\x06alice\0\0"
+
+
+def with_inside(**fields: Any) -> EnvelopeRequest:
+    """An Envelope with other fields than a broker gives it."""
+    envelope = wrap(CONTEXT, REQUEST)
+    for name, value in fields.items():
+        setattr(envelope, name, value)
+    return envelope
+
+
+def opened(
+    request: EnvelopeRequest,
+    error: ErrorCode = ErrorCode.NONE,
+    context: RequestContext = CONTEXT,
+) -> tuple[Any, list[Any]]:
     """What an EnvelopeApi answers, and the contexts and requests that its inside was given."""
     seen: list[Any] = []
     told: list[EnvelopeResponse] = []
 
-    def create(context: RequestContext, inner: Any, respond: Callable[[Any], None]) -> None:
-        seen.append((context, inner))
+    def create(given: RequestContext, inner: Any, respond: Callable[[Any], None]) -> None:
+        seen.append((given, inner))
         respond(CreateTopicsResponse(topics=[CreatableTopicResult("t", error_code=error)]))
 
-    EnvelopeApi(ForwardedApis(create).apis()).handle(CONTEXT, request, told.append)
+    EnvelopeApi(ForwardedApis(create).apis()).handle(context, request, told.append)
     (answer,) = told
     return answer, seen
 
@@ -53,20 +69,96 @@ def test_a_node_that_is_not_the_controller_says_so_outside() -> None:
 
 
 @pytest.mark.parametrize(
-    "inside",
+    ("inside", "error"),
     [
-        b"",
-        b"\0\x3f\0\0\0\0\0\x01\0\0\0",  # BrokerHeartbeat is not passed on
-        b"\0\x13\0\x7f\0\0\0\x01\0\0\0",  # CreateTopics v127
-        b"\0\x13\0\x07\0\0\0\x01\0\0\0\xff",  # ends too soon
+        (b"", ErrorCode.UNSUPPORTED_VERSION),
+        (b"\0", ErrorCode.UNSUPPORTED_VERSION),
+        # BrokerHeartbeat is not passed on
+        (b"\0\x3f\0\0\0\0\0\x01\0\0\0", ErrorCode.INVALID_REQUEST),
+        (b"\0\x13\0\x7f\0\0\0\x01\0\0\0", ErrorCode.UNSUPPORTED_VERSION),  # CreateTopics v127
+        (b"\0\x13\0\x07\0\0\0\x01\0\0\0\xff", ErrorCode.UNSUPPORTED_VERSION),  # ends too soon
     ],
 )
-def test_what_is_no_request_to_pass_on_is_refused(inside: bytes) -> None:
-    answer, seen = opened(EnvelopeRequest(inside, b"", b""))
-    assert answer.error_code == ErrorCode.INVALID_REQUEST
+def test_what_is_no_request_to_pass_on_is_refused_as_kafka_does(
+    inside: bytes, error: ErrorCode
+) -> None:
+    answer, seen = opened(EnvelopeRequest(inside, ALICE, bytes(4)))
+    assert answer.error_code == error
     assert seen == []
     with pytest.raises(ProtocolError):
         unwrap(CONTEXT, answer)
+
+
+def test_the_request_inside_comes_from_the_client_over_the_brokers_connection() -> None:
+    client = replace(CONTEXT, principal="User:alice", client_software_name="franz-go")
+    broker = RequestContext(
+        ApiKey.ENVELOPE, 0, 7, "node-2", "10.9.9.9", "CONTROLLER", "2", "User:broker", "SASL_SSL"
+    )
+    _, ((context, _),) = opened(wrap(client, REQUEST), context=broker)
+    assert (context.principal, context.client_host) == ("User:alice", "10.1.2.3")
+    assert (context.listener_name, context.security_protocol) == ("CONTROLLER", "SASL_SSL")
+    assert context.connection_id == "2"
+    assert (context.client_software_name, context.connection) == ("unknown", None)
+
+
+@pytest.mark.parametrize(
+    ("data", "principal"),
+    [
+        (ALICE, "User:alice"),
+        (ALICE[:-2] + b"\1\0", "User:alice"),  # authenticated by a delegation token
+        (ALICE + b"more", "User:alice"),
+        (ALICE[:-1] + b"\1\x05\2ab", "User:alice"),  # with a tag
+        (b"\0\0\1\6alice\0\0", ":alice"),
+        (b"\0\0\x05User\x0ca:b,c=d e/@\0\0", "User:a:b,c=d e/@"),
+    ],
+)
+def test_principals_that_kafka_reads_are_read(data: bytes, principal: str) -> None:
+    answer, ((context, _),) = opened(with_inside(request_principal=data))
+    assert (answer.error_code, context.principal) == (ErrorCode.NONE, principal)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        b"",
+        b"\0",
+        b"\0\1" + ALICE[2:],  # version 1
+        b"\xff\xff" + ALICE[2:],
+        ALICE[:-1],
+        ALICE[:-2],
+        ALICE[:-3],
+        b"\0\0\0\6alice\0\0",  # the type is null
+        b"\0\0\5User\0\0\0",  # the name is null
+        b"\0\0\xff\xff\xff\xff\7alice\0\0",
+    ],
+)
+def test_a_principal_that_cannot_be_read_is_refused_before_anything_else(
+    data: bytes | None,
+) -> None:
+    for envelope in (with_inside(request_principal=data), EnvelopeRequest(b"", data, b"")):
+        answer, seen = opened(envelope)
+        assert answer.error_code == ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE
+        assert seen == []
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        (bytes([10, 1, 2, 3]), "10.1.2.3"),
+        (bytes(15) + b"\1", "::1"),
+        (bytes(10) + b"\xff\xff\x0a\1\2\3", "10.1.2.3"),
+    ],
+)
+def test_the_clients_address_is_read(address: bytes, host: str) -> None:
+    _, ((context, _),) = opened(with_inside(client_host_address=address))
+    assert context.client_host == host
+
+
+@pytest.mark.parametrize("size", [0, 3, 5, 15, 17])
+def test_an_address_that_is_none_is_refused(size: int) -> None:
+    answer, seen = opened(with_inside(client_host_address=bytes(size)))
+    assert (answer.error_code, seen) == (ErrorCode.INVALID_REQUEST, [])
 
 
 @pytest.mark.parametrize(
@@ -81,6 +173,8 @@ def test_the_clients_address_goes_with_it(host: str, address: bytes) -> None:
 def test_the_principal_is_in_kafkas_form() -> None:
     # DefaultKafkaPrincipalBuilder.serialize(User:ANONYMOUS)
     assert wrap(CONTEXT, REQUEST).request_principal == b"\0\0\x05User\x0aANONYMOUS\0\0"
+    alice = replace(CONTEXT, principal="User:alice")
+    assert wrap(alice, REQUEST).request_principal == ALICE
 
 
 def test_not_controller_is_found_at_the_top_and_in_parts() -> None:
