@@ -38,6 +38,7 @@ SHELL = (
     "broker/network/socket_server.py",
     "broker/node/quorum_discovery.py",
     "broker/scheduler.py",
+    "broker/security/sasl/oauthbearer/endpoint.py",
     "broker/security/tls/contexts.py",
     "broker/security/tls/stores.py",
     "broker/process/server.py",

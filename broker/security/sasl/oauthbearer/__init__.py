@@ -1,0 +1,1 @@
+"""OAUTHBEARER: logging in with a token, both halves. `jwt_validator` judges a token."""

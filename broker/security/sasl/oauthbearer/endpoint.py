@@ -1,0 +1,229 @@
+"""What OAUTHBEARER reads from elsewhere: keys and tokens, by `https:`, `http:` or from a `file:`.
+
+Shell: sockets, files and the clock. Each function blocks, so a node calls it as a blocking job.
+Each has its deadline and a limit on what it takes in. A redirect is refused: the configuration says
+whom to trust with a secret. Raises `EndpointError` alone, whose text has no secret and no URL.
+
+Follows RFC 6749 (4.4, client credentials) and KIP-768.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import socket
+import ssl
+import threading
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import SplitResult, unquote, urlencode, urlsplit
+
+_CONNECT_MS = 10_000
+_READ_MS = 10_000
+"""Kafka's default is to wait for ever; a thread of ours has more to do."""
+_SCHEMES = ("https", "http", "file")
+_PIECE_BYTES = 65_536
+_TOO_LATE = "no answer in time"
+
+
+class EndpointError(OSError):
+    """Nothing of use was read; `str()` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one reading may cost."""
+
+    connect_timeout_ms: int | None
+    read_timeout_ms: int | None
+    response_max_bytes: int
+
+    @property
+    def connect_s(self) -> float:
+        """How long connecting may take."""
+        return (_CONNECT_MS if self.connect_timeout_ms is None else self.connect_timeout_ms) / 1000
+
+    @property
+    def read_s(self) -> float:
+        """How long the whole answer may take, once connected."""
+        return (_READ_MS if self.read_timeout_ms is None else self.read_timeout_ms) / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCredentials:
+    """Who asks for a token, with what secret, and for what scope."""
+
+    client_id: str
+    client_secret: str
+    scope: str | None
+
+
+TlsContext = Callable[[], ssl.SSLContext]
+
+
+def checked_url(url: str) -> str:
+    """Where a URL leads, without what may be secret in it. Raises ValueError, with one line."""
+    parts = urlsplit(url)
+    if parts.scheme not in _SCHEMES:
+        raise ValueError("a URL begins with https:, http: or file:")
+    if parts.scheme == "file":
+        if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
+            raise ValueError("a URL of a file is file:///path/from/the/root")
+        return f"file://{parts.path}"
+    if not parts.hostname:
+        raise ValueError("a URL has no host")
+    port = "" if parts.port is None else f":{parts.port}"
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}{port}{parts.path}"
+
+
+def reader(url: str, limits: Limits, tls: TlsContext) -> Callable[[], bytes | None]:
+    """Reads what lies at `url` each time it is called; None: the file is as it was."""
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        return _FileReader(unquote(parts.path), limits.response_max_bytes)
+    return lambda: _exchange(parts, limits, tls, "GET", {}, None)
+
+
+def token_from(
+    url: str, limits: Limits, tls: TlsContext, credentials: ClientCredentials | None
+) -> str:
+    """A token from an issuer by the client's credentials, or the one that lies in a file."""
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        text = _FileReader(unquote(parts.path), limits.response_max_bytes)()
+        return (text or b"").decode("ascii", "replace").strip()
+    assert credentials is not None, "an issuer is asked without credentials"
+    form = {"grant_type": "client_credentials"}
+    if credentials.scope:
+        form["scope"] = credentials.scope
+    headers = {
+        "Authorization": _basic(credentials),
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    return _token_of(_exchange(parts, limits, tls, "POST", headers, urlencode(form).encode()))
+
+
+def _token_of(answer: bytes) -> str:
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError):
+        found = None
+    token = found.get("access_token") if isinstance(found, dict) else None
+    if not isinstance(token, str) or not token.strip():
+        raise EndpointError("the issuer's answer has no access_token")
+    return token.strip()
+
+
+def _basic(credentials: ClientCredentials) -> str:
+    """Id and secret as they are. RFC 6749 2.3.1 has them URL-encoded, which few issuers do."""
+    pair = f"{credentials.client_id}:{credentials.client_secret}"
+    return "Basic " + b64encode(pair.encode()).decode()
+
+
+class _FileReader:
+    """Reads a file if it is another one than the last time."""
+
+    def __init__(self, path: str, max_bytes: int) -> None:
+        self._path = path
+        self._max_bytes = max_bytes
+        self._seen: tuple[int, int, int] | None = None
+
+    def __call__(self) -> bytes | None:
+        try:
+            with open(self._path, "rb") as file:
+                status = os.fstat(file.fileno())
+                stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+                if stamp == self._seen:
+                    return None
+                data = file.read(self._max_bytes + 1)
+        except OSError as error:
+            raise EndpointError(error.strerror or "the file cannot be read") from None
+        if len(data) > self._max_bytes:
+            raise EndpointError(_too_large(self._max_bytes))
+        self._seen = stamp
+        return data
+
+
+def _exchange(
+    url: SplitResult,
+    limits: Limits,
+    tls: TlsContext,
+    method: str,
+    headers: Mapping[str, str],
+    body: bytes | None,
+) -> bytes:
+    """The body of an answer 200. Raises EndpointError."""
+    host = url.hostname or ""
+    target = (url.path or "/") + (f"?{url.query}" if url.query else "")
+    connection = (
+        http.client.HTTPSConnection(host, url.port, timeout=limits.connect_s, context=tls())
+        if url.scheme == "https"
+        else http.client.HTTPConnection(host, url.port, timeout=limits.connect_s)
+    )
+    try:
+        connection.connect()
+        with _deadline(connection.sock, limits.read_s):
+            connection.request(method, target, body, {"Accept": "application/json", **headers})
+            with connection.getresponse() as answer:
+                if answer.status != http.client.OK:
+                    raise EndpointError(f"the answer is HTTP {answer.status}, not 200")
+                return _body(answer, limits.response_max_bytes)
+    except EndpointError:
+        raise
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise EndpointError(_why(error)) from None
+    finally:
+        connection.close()
+
+
+def _body(answer: http.client.HTTPResponse, max_bytes: int) -> bytes:
+    data = bytearray()
+    while piece := answer.read1(min(_PIECE_BYTES, max_bytes + 1 - len(data))):
+        data += piece
+        if len(data) > max_bytes:
+            raise EndpointError(_too_large(max_bytes))
+    if answer.length:
+        raise EndpointError("the answer ends too early")
+    return bytes(data)
+
+
+@contextlib.contextmanager
+def _deadline(connected: socket.socket, seconds: float) -> Iterator[None]:
+    """Ends the connection when its time is up, however slowly bytes still drip in."""
+    connected.settimeout(seconds)
+    over = threading.Event()
+
+    def end() -> None:
+        over.set()
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(connected, socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, end)
+    timer.start()
+    try:
+        yield
+    except Exception:
+        if not over.is_set():
+            raise
+    finally:
+        timer.cancel()
+    if over.is_set():
+        raise EndpointError(_TOO_LATE)
+
+
+def _too_large(max_bytes: int) -> str:
+    return f"it has more than {max_bytes} bytes (ottla.sasl.oauthbearer.response.max.bytes)"
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return _TOO_LATE
+    if isinstance(error, ssl.SSLError):
+        return f"TLS: {error.reason or 'the handshake failed'}"
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return f"the answer is not HTTP ({type(error).__name__})"
