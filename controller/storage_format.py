@@ -6,7 +6,7 @@ log writes. `meta.properties` comes last: a directory that has it is whole.
 
 Owns: these two files. Never: opens a log, and never formats a directory twice.
 
-Follows KIP-631, KIP-778, KIP-858 and Kafka's `Formatter`, `MetaPropertiesEnsemble` and
+Follows KIP-631, KIP-778, KIP-858, KIP-900 and Kafka's `Formatter`, `MetaPropertiesEnsemble` and
 `BootstrapDirectory`, as `kafka-storage format` calls them.
 """
 
@@ -26,6 +26,7 @@ from controller.metadata.snapshot import (
 from controller.metadata.version import LATEST_LEVEL, METADATA_VERSION
 from controller.raft.quorum_voters import METADATA_FOLDER, standalone_voter
 from controller.random_ids import RandomBytes, random_uuid
+from protocol.messages.metadata_records import UserScramCredentialRecord
 from protocol.primitives import uuid_to_string
 from storage.directories.log_dirs import read_meta_properties, write_meta_properties
 from storage.filesystem import Filesystem
@@ -99,9 +100,11 @@ def format_directories(
     now_ms: int,
     features: Mapping[str, int] = INITIAL_FEATURES,
     standalone: tuple[str, str, int] | None = None,
+    users: Sequence[UserScramCredentialRecord] = (),
 ) -> LogDirectories:
     """Format `log_dirs`, of which `metadata_log_dir` is one or an extra one. `standalone`, a
     listener's name, host and port, begins a dynamic quorum with this node as its only voter.
+    `users` can log in by SCRAM from the beginning.
 
     Raises FormatError where one is formatted already, and OSError.
     """
@@ -115,7 +118,7 @@ def format_directories(
         ids[log_dir] = random_uuid(random_bytes)
         if log_dir == metadata_log_dir:
             filesystem.replace_atomically(
-                f"{log_dir}/{BOOTSTRAP_CHECKPOINT}", encode_bootstrap(features, now_ms)
+                f"{log_dir}/{BOOTSTRAP_CHECKPOINT}", encode_bootstrap(features, now_ms, users)
             )
             if standalone is not None:
                 voters = standalone_voter(node_id, ids[log_dir], *standalone)
@@ -139,10 +142,12 @@ def _make_durable(filesystem: Filesystem, path: str) -> None:
     filesystem.sync_dir(parent)
 
 
-def encode_bootstrap(features: Mapping[str, int], now_ms: int) -> bytes:
-    """`bootstrap.checkpoint` with the finalized `features`."""
+def encode_bootstrap(
+    features: Mapping[str, int], now_ms: int, users: Sequence[UserScramCredentialRecord] = ()
+) -> bytes:
+    """`bootstrap.checkpoint` with the finalized `features`, and users behind them."""
     level = features.get(METADATA_VERSION, LATEST_LEVEL)
-    return encode_snapshot(feature_records(features), level, 0, 0, now_ms)
+    return encode_snapshot([*feature_records(features), *users], level, 0, 0, now_ms)
 
 
 def read_bootstrap(filesystem: Filesystem, metadata_log_dir: str) -> list[MetadataRecord]:

@@ -1,6 +1,7 @@
 """What a file of a data folder holds, as lines for people: `ottla dump-log`.
 
-Pure: a file's name and bytes in, lines out. It understands segments, offset, time and transaction
+Pure: a file's name and bytes in, lines out. What may not be shown of a record is the caller's to
+say. It understands segments, offset, time and transaction
 indexes, producer snapshots, and shows the small text files as they are. It changes nothing and
 repairs nothing; damage is a line that begins with `damaged:`.
 
@@ -9,7 +10,7 @@ The words of a line are those of Kafka's `kafka-dump-log` (its class `DumpLogSeg
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from struct import Struct
 
 from protocol.compression import Codec
@@ -46,18 +47,32 @@ _MARKERS = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
 _LEADER_EPOCHS = "leader-epoch-checkpoint"
 
 
+ShownInstead = Callable[[bytes], str | None]
+
+
 class UnknownFile(Exception):
     """By its name this is no file of a data folder."""
 
 
-def describe_file(name: str, data: bytes, *, with_records: bool = False) -> Iterator[str]:
+def _all_may_be_shown(_value: bytes) -> None:
+    return None
+
+
+def describe_file(
+    name: str,
+    data: bytes,
+    *,
+    with_records: bool = False,
+    instead: ShownInstead = _all_may_be_shown,
+) -> Iterator[str]:
     """Lines on a file of this name and content; records of a segment only when wanted.
 
+    `instead(value)` is what stands for the value of a record without a key; None: the value itself.
     Raises UnknownFile for a name that no file of a data folder has.
     """
     suffix = name.removesuffix(".deleted").removesuffix(".cleaned").rpartition(".")[2]
     if suffix in ("log", "checkpoint"):
-        return _segment(data, with_records)
+        return _segment(data, instead if with_records else None)
     if suffix == "index":
         return _index(name, data, OFFSET_ENTRY)
     if suffix == "timeindex":
@@ -78,15 +93,15 @@ def describe_file(name: str, data: bytes, *, with_records: bool = False) -> Iter
     )
 
 
-def _segment(data: bytes, with_records: bool) -> Iterator[str]:
+def _segment(data: bytes, instead: ShownInstead | None) -> Iterator[str]:
     end = 0
     try:
         for position, header in iterate_batches(data):
             yield _batch_line(data, position, header)
             end = position + header.size_in_bytes
-            if with_records:
+            if instead is not None:
                 for record in iterate_records(data, position):
-                    yield _record_line(header, record)
+                    yield _record_line(header, record, instead)
     except CorruptBatch as damage:
         rest = data[end:]
         if rest.strip(b"\0"):
@@ -119,13 +134,14 @@ def _batch_line(data: bytes, position: int, header: RecordBatchHeader) -> str:
     return _line(facts)
 
 
-def _record_line(header: RecordBatchHeader, record: Record) -> str:
+def _record_line(header: RecordBatchHeader, record: Record, instead: ShownInstead) -> str:
     if header.is_control:
         return _control_line(header, record)
     facts = _record_facts(header, record)
     facts["headerKeys"] = [key for key, _ in record.headers]
     facts["key"] = _shown(record.key)
-    facts["payload"] = _shown(record.value)
+    hidden = instead(record.value) if record.key is None and record.value is not None else None
+    facts["payload"] = _shown(record.value) if hidden is None else hidden
     return f"| {_line(facts)}"
 
 

@@ -8,6 +8,7 @@ not need is imported where it is used: from the command to accepting connections
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -41,6 +42,13 @@ _CONFIG_HELP = (
 _CLUSTER_ID_HELP = (
     "The cluster ID, 22 characters of base64url: empty folders are formatted with it. A single "
     "node makes up its own; all nodes of a larger cluster need the same one."
+)
+_ADD_SCRAM_HELP = (
+    "A user who can log in by SCRAM from the first start on, such as "
+    "SCRAM-SHA-512=[name=broker,password=PASSWORD]; further keys: iterations, salt, saltedpassword "
+    "(in place of password; both in base64). May be repeated; give every controller the same. "
+    "Whoever can list processes sees what is given here: change the password with kafka-configs "
+    "once the cluster runs."
 )
 _OVERRIDE_HELP = "One key of Kafka's server.properties; wins over the file. May be repeated."
 
@@ -137,9 +145,15 @@ def serve(config_file: str | None, overrides: tuple[str, ...], cluster_id: str |
 
 @ottla.command("format", short_help="Format empty data folders, as kafka-storage format does.")
 @_with_cluster_id
+@click.option(
+    "--add-scram", "add_scram", multiple=True, metavar="MECHANISM=[...]", help=_ADD_SCRAM_HELP
+)
 @_configured
 def format_command(
-    config_file: str | None, overrides: tuple[str, ...], cluster_id: str | None
+    config_file: str | None,
+    overrides: tuple[str, ...],
+    cluster_id: str | None,
+    add_scram: tuple[str, ...],
 ) -> None:
     """Format the data folders of a node, as kafka-storage format does.
 
@@ -148,9 +162,11 @@ def format_command(
     already are left as they are; folders of another cluster are refused.
     """
     config = _loaded(config_file, overrides)
+    from broker.command.scram_argument import scram_record
     from broker.process.server import format_folders
 
-    for line in format_folders(config, cluster_id):
+    users = [partial(scram_record, text) for text in add_scram]
+    for line in format_folders(config, cluster_id, users):
         click.echo(line)
 
 
@@ -236,11 +252,14 @@ def dump_log(file: str, records: bool) -> None:
     """
     from pathlib import Path
 
+    from controller.metadata.secret_records import shown_instead
     from storage.dump_log import UnknownFile, describe_file
 
     path = Path(file)
     try:
-        lines = describe_file(path.name, path.read_bytes(), with_records=records)
+        lines = describe_file(
+            path.name, path.read_bytes(), with_records=records, instead=shown_instead
+        )
     except UnknownFile as error:
         raise click.UsageError(str(error)) from error
     for line in lines:

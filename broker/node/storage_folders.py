@@ -8,7 +8,7 @@ its own. Owns no state. Never opens a log.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
@@ -22,6 +22,7 @@ from controller.storage_format import (
     new_cluster_id,
     read_directories,
 )
+from protocol.messages.metadata_records import UserScramCredentialRecord
 from protocol.primitives import uuid_from_string
 from storage.filesystem import Filesystem
 from storage.log.checkpoints import META_PROPERTIES
@@ -73,8 +74,12 @@ def format_storage(
     random_bytes: RandomBytes,
     now_ms: int,
     cluster_id: str | None = None,
+    users: Sequence[UserScramCredentialRecord] = (),
 ) -> LogDirectories:
-    """Format the empty folders of a node. Raises StartError where one holds something."""
+    """Format the empty folders of a node, in a cluster that begins with SCRAM `users`.
+
+    Raises StartError where one holds something.
+    """
     if cluster_id is not None:
         check_cluster_id(cluster_id)
     elif is_one_of_several(config):
@@ -104,6 +109,7 @@ def format_storage(
             random_bytes,
             now_ms,
             standalone=_standalone(config),
+            users=users,
         )
     except FormatError as error:
         raise StartError(str(error)) from error

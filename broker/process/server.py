@@ -34,12 +34,13 @@ from broker.network.network_client import NetworkClient
 from broker.network.socket_server import SocketServer
 from broker.node.metrics_table import register_node_metrics
 from broker.node.node import Node, NodePorts
-from broker.node.storage_folders import format_storage, is_formatted, open_storage
+from broker.node.storage_folders import RandomBytes, format_storage, is_formatted, open_storage
 from broker.process.cleaner_process import ProcessRunner
 from broker.process.standard_streams import is_heard
 from broker.scheduler import BlockingPool, LoopScheduler
 from controller.metadata.records import MetadataRecordError
 from controller.raft.quorum_state import QuorumStateError
+from protocol.messages.metadata_records import UserScramCredentialRecord
 from storage.directories.log_dirs import LogDirLocked
 from storage.filesystem import LocalFilesystem
 from storage.log.descriptors import SPARES
@@ -361,8 +362,15 @@ def _on_loop_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any])
         _halt(f"a broken invariant: {error}")
 
 
-def format_folders(config: BrokerConfig, cluster_id: str | None) -> list[str]:
-    """What `ottla format` does; lines that say it."""
+def format_folders(
+    config: BrokerConfig,
+    cluster_id: str | None,
+    users: Sequence[Callable[[RandomBytes], UserScramCredentialRecord]] = (),
+) -> list[str]:
+    """What `ottla format` does; lines that say it. The metadata begins with `users`, each of which
+    is made of random bytes for its salt.
+    """
+    first_users = [make(os.urandom) for make in users]
     filesystem = LocalFilesystem()
     if not config.controller_quorum_voters:
         from broker.node.quorum_discovery import with_known_voters
@@ -370,10 +378,16 @@ def format_folders(config: BrokerConfig, cluster_id: str | None) -> list[str]:
         config = with_known_voters(config, filesystem) or config
     folders = ", ".join(config.log_dirs)
     if is_formatted(config, filesystem, cluster_id):
+        if users:
+            raise StartError(
+                f"{folders}: formatted before, so --add-scram comes too late: start the node, then "
+                "add users with kafka-configs --alter --entity-type users --entity-name USER "
+                "--add-config"
+            )
         return [f"ottla: {folders}: formatted before, left as it is"]
     now_ms = time.time_ns() // 1_000_000
     try:
-        made = format_storage(config, filesystem, os.urandom, now_ms, cluster_id)
+        made = format_storage(config, filesystem, os.urandom, now_ms, cluster_id, first_users)
     except OSError as error:
         raise _unusable_folder(config, error) from error
     return [f"ottla: formatted {folders} for node {made.node_id} of cluster {made.cluster_id}"]

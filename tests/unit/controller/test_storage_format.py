@@ -15,7 +15,7 @@ from controller.storage_format import (
     read_bootstrap,
     read_directories,
 )
-from protocol.messages.metadata_records import FeatureLevelRecord
+from protocol.messages.metadata_records import FeatureLevelRecord, UserScramCredentialRecord
 from protocol.primitives import uuid_from_string
 from storage.log.checkpoints import MetaProperties, encode_meta_properties
 from tests.simulation.memory_filesystem import MemoryFilesystem
@@ -55,6 +55,14 @@ def test_read_back() -> None:
     assert (directories.cluster_id, directories.node_id) == (CLUSTER, 1)
     assert list(directories.directory_ids) == ["/a", "/b"]
     assert directories.directory_ids["/a"] != directories.directory_ids["/b"]
+
+
+def test_users_stand_behind_the_features_as_kafka_writes_them() -> None:
+    filesystem = MemoryFilesystem()
+    user = UserScramCredentialRecord("u", 2, b"salt", b"stored", b"server", 4096)
+    source = random.Random(1).randbytes
+    format_directories(filesystem, ["/a"], "/a", CLUSTER, 1, source, 99, users=[user])
+    assert read_bootstrap(filesystem, "/a") == [*FIRST_RECORDS, user]
 
 
 def test_an_extra_metadata_directory() -> None:

@@ -39,6 +39,20 @@ def test_records_are_shown_when_wanted() -> None:
     assert second.endswith("key: null payload: 0xff00")
 
 
+def test_the_caller_says_what_stands_for_a_value_without_a_key() -> None:
+    asked: list[bytes] = []
+
+    def instead(value: bytes) -> str:
+        asked.append(value)
+        return "hidden"
+
+    lines = describe_file("1.log", segment(), with_records=True, instead=instead)
+    _, first, second = lines
+    assert first.endswith("payload: v")
+    assert second.endswith("payload: hidden")
+    assert asked == [b"\xff\x00"]
+
+
 def test_damage_is_said_with_its_position() -> None:
     whole = segment()
     flipped = bytearray(whole)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from broker.command.cli import run_cli
 from broker.config.endpoints import EndPoint
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
+from controller.storage_format import encode_bootstrap
+from protocol.messages.metadata_records import UserScramCredentialRecord
 
 Run = Callable[..., None]
 
@@ -24,7 +27,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Callable[[Run], None]:
     def install(run: Run) -> None:
         stand_in = ModuleType("broker.process.server")
         stand_in.run = run  # type: ignore[attr-defined]
-        stand_in.format_folders = lambda config, cluster_id: [  # type: ignore[attr-defined]
+        stand_in.format_folders = lambda config, cluster_id, users=(): [  # type: ignore[attr-defined]
             f"{folder} {cluster_id}" for folder in config.log_dirs
         ]
         monkeypatch.setitem(sys.modules, "broker.process.server", stand_in)
@@ -177,6 +180,41 @@ def test_format_prints_what_it_formatted(
     server(lambda config, on_ready: None)
     assert run_cli(["format", "--cluster-id", "abc", "--override", "log.dirs=/x,/y"]) == 0
     assert capsys.readouterr().out == "/x abc\n/y abc\n"
+
+
+def test_format_hands_on_the_users_that_it_was_given(
+    server: Callable[[Run], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[object] = []
+    server(lambda config, on_ready: None)
+    users = ["SCRAM-SHA-256=[name=a,password=p]", "SCRAM-SHA-512=[name=b,password=p]"]
+    options = [word for user in users for word in ("--add-scram", user)]
+
+    def format_folders(
+        _config: object, _cluster_id: object, users: Sequence[Callable[..., Any]]
+    ) -> list[str]:
+        made = [make(bytes) for make in users]
+        given.extend((one.name, one.mechanism) for one in made)
+        return []
+
+    module = sys.modules["broker.process.server"]
+    monkeypatch.setattr(module, "format_folders", format_folders)
+    assert run_cli(["format", *options]) == 0
+    assert given == [("a", 1), ("b", 2)]
+
+
+def test_dump_log_does_not_show_scram_credentials(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = UserScramCredentialRecord("alice", 1, b"salty", b"stored", b"server", 4096)
+    file = tmp_path / "bootstrap.checkpoint"
+    file.write_bytes(encode_bootstrap({"metadata.version": 30}, 1, [record]))
+    assert run_cli(["dump-log", str(file), "--records"]) == 0
+    printed = capsys.readouterr().out
+    assert "UserScramCredentialRecord name: alice mechanism: SCRAM-SHA-256" in printed
+    for secret in (record.salt, record.stored_key, record.server_key):
+        assert secret.decode() not in printed
+        assert secret.hex() not in printed
 
 
 def test_dump_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

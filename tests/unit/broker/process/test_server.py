@@ -7,6 +7,7 @@ import contextlib
 import os
 import resource
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from signal import SIGTERM
 from typing import Any
@@ -23,11 +24,14 @@ from broker.process.server import (
     format_folders,
     raise_descriptor_limit,
 )
+from controller.storage_format import read_bootstrap
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.messages.metadata_records import UserScramCredentialRecord
+from storage.filesystem import LocalFilesystem
 from tests.unit.broker.process.server_fixture import config
 
 
@@ -248,6 +252,25 @@ def test_format_says_what_it_did_and_does_it_once(tmp_path: Path) -> None:
     assert "AAAAAAAAAAAAAAAAAAAAAQ" in line
     (line,) = format_folders(one, None)
     assert "formatted before" in line
+
+
+def test_users_come_with_the_first_formatting_only(tmp_path: Path) -> None:
+    one = config(tmp_path / "data")
+
+    def alice(random_bytes: Callable[[int], bytes]) -> UserScramCredentialRecord:
+        return UserScramCredentialRecord("alice", 1, random_bytes(16), b"", b"", 4096)
+
+    def wrong(_random_bytes: object) -> UserScramCredentialRecord:
+        raise StartError("--add-scram: wrong")
+
+    with pytest.raises(StartError, match="--add-scram: wrong"):
+        format_folders(one, None, [wrong])
+    assert not (tmp_path / "data").exists()
+    format_folders(one, None, [alice])
+    *_, first = read_bootstrap(LocalFilesystem(), str(tmp_path / "data"))
+    assert (first.name, len(first.salt)) == ("alice", 16)
+    with pytest.raises(StartError, match="formatted before, so --add-scram comes too late"):
+        format_folders(one, None, [alice])
 
 
 def test_a_folder_that_cannot_be_formatted_is_named_with_its_key() -> None:

@@ -1,0 +1,109 @@
+"""`ottla format --add-scram`: a user as a text, made into a record that the metadata begins with.
+
+    SCRAM-SHA-512=[name=alice,password=secret]
+    SCRAM-SHA-256=[name=bob,iterations=8192,salt="c2FsdA==",saltedpassword="…"]
+
+Owns: the form of the text, which is that of `kafka-storage format --add-scram`, and the order of
+its checks. A value may stand in double quotes, which do not guard a comma. Never: repeats in an
+error what may be a part of a password. Follows KIP-900.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+
+from broker.config.start_error import StartError
+from controller.metadata.scram_credential import (
+    ITERATIONS_MAX,
+    ITERATIONS_MIN,
+    SCRAM_MECHANISMS,
+    ScramMechanism,
+    credential_of,
+    salted_password,
+)
+from controller.metadata.snapshot import credential_record
+from protocol.messages.metadata_records import UserScramCredentialRecord
+from storage.java_literals import integer, trim
+
+OPTION = "--add-scram"
+SALT_BYTES = 16
+_KEYS = ("name", "password", "saltedpassword", "salt", "iterations")
+
+
+def scram_record(text: str, random_bytes: Callable[[int], bytes]) -> UserScramCredentialRecord:
+    """The user in `text`, salted from `random_bytes` where it names no salt. Raises StartError."""
+    name_of_mechanism, equals, configs = trim(text).partition("=")
+    if not equals:
+        raise _wrong("there is no equals sign in it: MECHANISM=[name=USER,password=PASSWORD]")
+    mechanism = SCRAM_MECHANISMS.get(name_of_mechanism)
+    if mechanism is None:
+        known = " and ".join(SCRAM_MECHANISMS)
+        raise _wrong(f"this mechanism is not supported; {known} are")
+    return _record(mechanism, _parts(configs), random_bytes)
+
+
+def _parts(configs: str) -> dict[str, str]:
+    if not configs.startswith("["):
+        raise _wrong("what follows the mechanism has to start with [")
+    if not configs.endswith("]"):
+        raise _wrong("it has to end with ]")
+    parts = configs[1:-1].split(",")
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    values: dict[str, str] = {}
+    for part in parts:
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise _wrong(
+                "a part between commas has no equals sign; a password with a comma can be given by "
+                "salt and saltedpassword only"
+            )
+        quoted = len(value) > 1 and value.startswith('"') and value.endswith('"')
+        values[key] = value[1:-1] if quoted else value
+    return values
+
+
+def _record(
+    mechanism: ScramMechanism, values: dict[str, str], random_bytes: Callable[[int], bytes]
+) -> UserScramCredentialRecord:
+    if not values.get("name"):
+        raise _wrong("it needs a name")
+    password, salted = values.get("password"), _decoded(values, "saltedpassword")
+    salt = _decoded(values, "salt")
+    if not (password or (salted and password is None)):
+        raise _wrong("it needs a password or a saltedpassword, which must not be empty")
+    if password is None and salt is None:
+        raise _wrong("saltedpassword needs its salt")
+    iterations = _iterations(values)
+    if any(key not in _KEYS for key in values):
+        raise _wrong(f"it has an unknown key; the known ones are {', '.join(_KEYS)}")
+    salt = random_bytes(SALT_BYTES) if salt is None else salt
+    if password is not None:
+        salted = salted_password(mechanism, password, salt, iterations)
+    assert salted is not None
+    return credential_record(
+        values["name"], mechanism, credential_of(mechanism, salted, salt, iterations)
+    )
+
+
+def _iterations(values: dict[str, str]) -> int:
+    text = values.get("iterations", str(ITERATIONS_MIN))
+    iterations = integer(text, 32)
+    if iterations is None or not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
+        raise _wrong(f"iterations has to be a number from {ITERATIONS_MIN} to {ITERATIONS_MAX}")
+    return iterations
+
+
+def _decoded(values: dict[str, str], key: str) -> bytes | None:
+    if key not in values:
+        return None
+    try:
+        return base64.b64decode(values[key], validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise _wrong(f"{key} is not in base64") from error
+
+
+def _wrong(reason: str) -> StartError:
+    return StartError(f"{OPTION}: {reason}")
