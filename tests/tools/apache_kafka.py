@@ -83,6 +83,7 @@ class ApacheKafka:
                    is formatted, with `cluster_id` (a Kafka base64 uuid) or a fresh one
     `static_voters`  one `controller.quorum.voters` line in place of a dynamic (standalone) quorum
     `features`     feature levels to format with, in place of the release's own
+    `format_options`  further ones of `kafka-storage format`
     `properties`   further server properties; they win over everything set here
     `heap`         -Xms and -Xmx, 1G as in Kafka's own start script
     `jvm_options`  in place of Kafka's own, for example `FAST_START` in a test of a few requests
@@ -97,6 +98,7 @@ class ApacheKafka:
         cluster_id: str | None = None,
         static_voters: bool = False,
         features: Mapping[str, int] | None = None,
+        format_options: Sequence[str] = (),
         port: int | None = None,
         controller_port: int | None = None,
         properties: Mapping[str, str] | None = None,
@@ -111,6 +113,7 @@ class ApacheKafka:
         self.controller_port = controller_port or free_port()
         self._static_voters = static_voters
         self._features = dict(features or {})
+        self._format_options = list(format_options)
         self._extra = dict(properties or {})
         self._jvm = [*jvm_options, f"-Xms{heap}", f"-Xmx{heap}"]
         self._start_timeout_s = start_timeout_s
@@ -190,7 +193,7 @@ class ApacheKafka:
 
     def _format(self, config: Path) -> None:
         self.cluster_id = self.cluster_id or fresh_id()
-        options = ["-t", self.cluster_id, "-c", str(config)]
+        options = ["-t", self.cluster_id, "-c", str(config), *self._format_options]
         if not self._static_voters:
             options.append("--standalone")
         for feature, level in self._features.items():

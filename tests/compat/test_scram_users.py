@@ -1,0 +1,201 @@
+"""SCRAM users move with the data folder, between Ottla and Apache Kafka, and stay good for a login.
+
+The login is at Apache Kafka: what Ottla derived of a password has to be what Kafka expects.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from ottla.testing.broker_process import ottla_command
+from protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+)
+from protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+from tests.clients.wire_client import WireClient
+from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
+from tests.tools.java_tools import FAST_START
+from tests.tools.kafka_tools import KafkaTools
+
+pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
+
+SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
+LOGIN_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+Users = dict[str, list[tuple[int, int]]]
+"""By name, mechanisms with their iterations."""
+
+
+class KafkaWithLogins:
+    """Apache Kafka with a listener where users log in by SCRAM, beside one without."""
+
+    def __init__(self, **options: Any) -> None:
+        self.sasl_port = free_port()
+        port, controller_port = free_port(), free_port()
+        listeners = f"PLAINTEXT://{HOST}:{port},SASL://{HOST}:{self.sasl_port}"
+        module = f"{LOGIN_MODULE} required;"
+        properties = {
+            "listeners": f"{listeners},CONTROLLER://{HOST}:{controller_port}",
+            "advertised.listeners": listeners,
+            "listener.security.protocol.map": (
+                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT"
+            ),
+            "listener.name.sasl.sasl.enabled.mechanisms": f"{SHA_256},{SHA_512}",
+            "listener.name.sasl.scram-sha-256.sasl.jaas.config": module,
+            "listener.name.sasl.scram-sha-512.sasl.jaas.config": module,
+        }
+        self.kafka = ApacheKafka(
+            port=port,
+            controller_port=controller_port,
+            static_voters=True,
+            properties=properties,
+            jvm_options=FAST_START,
+            heap="512m",
+            **options,
+        )
+
+    def login(self, user: str, password: str, mechanism: str) -> bool:
+        """Whether the user gets in and is told the cluster's topics."""
+        failures: list[str] = []
+        admin = AdminClient(
+            {
+                "bootstrap.servers": f"{HOST}:{self.sasl_port}",
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": mechanism,
+                "sasl.username": user,
+                "sasl.password": password,
+                "log_level": 0,
+                "error_cb": lambda error: failures.append(error.name()),
+            }
+        )
+        try:
+            admin.list_topics(timeout=20 if password.startswith("right") else 3)
+        except KafkaException:
+            admin.poll(1)
+            assert "_AUTHENTICATION" in failures
+            return False
+        return True
+
+
+def described(port: int) -> Users:
+    """What a broker tells of all users."""
+    with WireClient(port) as client:
+        answer = client.call(DescribeUserScramCredentialsRequest(None), 0)
+    assert answer.error_code == 0
+    return {
+        one.user: [(info.mechanism, info.iterations) for info in one.credential_infos]
+        for one in answer.results
+    }
+
+
+def told(tools: KafkaTools, bootstrap: str) -> list[str]:
+    """What kafka-configs tells of all users."""
+    server = ("--bootstrap-server", bootstrap)
+    said = tools.run("kafka-configs", *server, "--describe", "--entity-type", "users")
+    assert said.exit == 0, said
+    return sorted(said.lines)
+
+
+def set_by_tool(tools: KafkaTools, bootstrap: str, user: str, change: tuple[str, str]) -> None:
+    entity = ("--entity-type", "users", "--entity-name", user)
+    server = ("--bootstrap-server", bootstrap)
+    done = tools.run("kafka-configs", *server, "--alter", *entity, *change)
+    assert done.exit == 0, done
+
+
+def set_by_ottla(ottla: Any, user: str, password: str) -> None:
+    """A client's change, whose keys Ottla derives."""
+    admin = AdminClient({"bootstrap.servers": ottla.bootstrap_servers})
+    info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 5000)
+    change = UserScramCredentialUpsertion(user, info, password.encode())
+    for future in admin.alter_user_scram_credentials([change]).values():
+        future.result(20)
+
+
+def test_users_of_kafkas_folder_are_ottlas_and_go_back(
+    ottla_broker_factory: Callable[..., Any],
+) -> None:
+    formatted = f"{SHA_256}=[name=alice,password=right-a]"
+    with KafkaTools("") as tools:
+        first = KafkaWithLogins(format_options=("--add-scram", formatted))
+        with first.kafka as kafka:
+            at = kafka.bootstrap
+            set_by_tool(
+                tools, at, "bob", ("--add-config", f"{SHA_512}=[iterations=8192,password=right-b]")
+            )
+            set_by_tool(tools, at, "gone", ("--add-config", f"{SHA_256}=[password=right]"))
+            set_by_tool(tools, at, "gone", ("--delete-config", SHA_256))
+            kafka.stop()
+            _through_ottla(ottla_broker_factory, kafka.data_dir)
+
+            again = KafkaWithLogins(data_dir=kafka.data_dir)
+            with again.kafka as kafka:
+                assert told(tools, kafka.bootstrap) == [
+                    f"SCRAM credential configs for user-principal '{user}' are {credential}"
+                    for user, credential in (
+                        ("alice", f"{SHA_256}=iterations=4096"),
+                        ("carol", f"{SHA_512}=iterations=5000"),
+                    )
+                ]
+                assert again.login("alice", "right-a", SHA_256)
+                assert again.login("carol", "right-c", SHA_512)
+                assert not again.login("carol", "wrong", SHA_512)
+                assert not again.login("bob", "no longer right", SHA_512)
+                assert " ERROR " not in kafka.log_tail(1_000_000)
+
+
+def _through_ottla(ottla_broker_factory: Callable[..., Any], folder: Path) -> None:
+    """Started twice: from Kafka's log, then from a snapshot of its own, the log before it gone."""
+    properties = {"metadata.log.max.record.bytes.between.snapshots": "2000"}
+    ottla = ottla_broker_factory(data_dir=folder, properties=properties)
+    assert described(ottla.port) == {"alice": [(1, 4096)], "bob": [(2, 8192)]}
+    set_by_ottla(ottla, "carol", "right-c")
+    with WireClient(ottla.port) as client:
+        gone = AlterUserScramCredentialsRequest([ScramCredentialDeletion("bob", 2)])
+        assert [one.error_code for one in client.call(gone, 0).results] == [0]
+    ottla.close()
+    ottla = ottla_broker_factory(data_dir=folder, properties=properties)
+    assert described(ottla.port) == {"alice": [(1, 4096)], "carol": [(2, 5000)]}
+    ottla.close()
+
+
+def test_users_that_ottla_formats_a_folder_with_are_kafkas(
+    ottla_broker_factory: Callable[..., Any], tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    users = (
+        f"{SHA_256}=[name=alice,password=right-a]",
+        f'{SHA_512}=[name="bob",iterations=8192,salt="c2FsdA==",password="right=b"]',
+    )
+    options = [word for user in users for word in ("--add-scram", user)]
+    command = ottla_command("format", *options, "--override", f"log.dirs={data}")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    assert not re.search("right", done.stdout + done.stderr)
+
+    with_logins = KafkaWithLogins(data_dir=data)
+    with KafkaTools("") as tools, with_logins.kafka as kafka:
+        assert told(tools, kafka.bootstrap) == [
+            f"SCRAM credential configs for user-principal 'alice' are {SHA_256}=iterations=4096",
+            f"SCRAM credential configs for user-principal 'bob' are {SHA_512}=iterations=8192",
+        ]
+        assert with_logins.login("alice", "right-a", SHA_256)
+        assert with_logins.login("bob", "right=b", SHA_512)
+        assert not with_logins.login("alice", "wrong", SHA_256)
+    ottla = ottla_broker_factory(data_dir=data)
+    assert described(ottla.port) == {"alice": [(1, 4096)], "bob": [(2, 8192)]}
+    ottla.close()
