@@ -65,6 +65,13 @@ class Admin(Protocol):
 
     def delete_group(self, group: str) -> None: ...
 
+    def set_user(self, name: str, mechanism: str, password: str, iterations: int) -> None: ...
+
+    def delete_user(self, name: str, mechanism: str) -> None: ...
+
+    def users(self) -> dict[str, dict[str, int]]:
+        """By name, iterations by mechanism; of SCRAM."""
+
     def close(self) -> None: ...
 
 
@@ -164,6 +171,26 @@ class ConfluentAdmin:
     def delete_group(self, group: str) -> None:
         self._one(self._admin.delete_consumer_groups([group]))
 
+    def set_user(self, name: str, mechanism: str, password: str, iterations: int) -> None:
+        from confluent_kafka import admin
+
+        info = admin.ScramCredentialInfo(_named(admin.ScramMechanism, mechanism), iterations)
+        change = admin.UserScramCredentialUpsertion(name, info, password.encode())
+        self._one(self._admin.alter_user_scram_credentials([change]))
+
+    def delete_user(self, name: str, mechanism: str) -> None:
+        from confluent_kafka import admin
+
+        change = admin.UserScramCredentialDeletion(name, _named(admin.ScramMechanism, mechanism))
+        self._one(self._admin.alter_user_scram_credentials([change]))
+
+    def users(self) -> dict[str, dict[str, int]]:
+        described = self._one(self._admin.describe_user_scram_credentials())
+        return {
+            name: {_sasl_name(one.mechanism): one.iterations for one in user.scram_credential_infos}
+            for name, user in described.items()
+        }
+
     def close(self) -> None:
         """It ends with the object."""
 
@@ -259,6 +286,31 @@ class KafkaPythonAdmin:
 
     def delete_group(self, group: str) -> None:
         self._settled(self._call(self._admin.delete_groups, [group]))
+
+    def set_user(self, name: str, mechanism: str, password: str, iterations: int) -> None:
+        from kafka.admin import UserScramCredentialUpsertion
+
+        self._alter_user(UserScramCredentialUpsertion(name, mechanism, password, iterations))
+
+    def delete_user(self, name: str, mechanism: str) -> None:
+        from kafka.admin import UserScramCredentialDeletion
+
+        self._alter_user(UserScramCredentialDeletion(name, mechanism))
+
+    def _alter_user(self, change: Any) -> None:
+        """It tells the words of an error, not the number."""
+        for text in self._call(self._admin.alter_user_scram_credentials, [change]).values():
+            if text is not None:
+                raise Refused(-1, text)
+
+    def users(self) -> dict[str, dict[str, int]]:
+        described = self._call(self._admin.describe_user_scram_credentials)
+        return {
+            name: {
+                _sasl_name(one["mechanism"]): one["iterations"] for one in user["credential_infos"]
+            }
+            for name, user in described.items()
+        }
 
     def _settled(self, outcomes: Any) -> None:
         """An outcome is "OK", an error's class, its name, or its text with the number in it."""
@@ -393,9 +445,26 @@ class AiokafkaAdmin:
     def delete_group(self, group: str) -> None:
         raise Lacking("aiokafka cannot delete groups")
 
+    def set_user(self, name: str, mechanism: str, password: str, iterations: int) -> None:
+        raise Lacking("aiokafka cannot alter SCRAM credentials")
+
+    def delete_user(self, name: str, mechanism: str) -> None:
+        raise Lacking("aiokafka cannot alter SCRAM credentials")
+
+    def users(self) -> dict[str, dict[str, int]]:
+        raise Lacking("aiokafka cannot describe SCRAM credentials")
+
     def close(self) -> None:
         self._runner.run(self._admin.close())
         self._runner.close()
+
+
+def _named(mechanisms: Any, sasl_name: str) -> Any:
+    return mechanisms[sasl_name.replace("-", "_")]
+
+
+def _sasl_name(mechanism: Any) -> str:
+    return str(mechanism.name).replace("_", "-")
 
 
 def python_admin(name: str, servers: str) -> Admin:

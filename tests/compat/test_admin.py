@@ -164,3 +164,18 @@ def test_delete_groups(admin: Admin, group: str) -> None:
     or_lacking(admin.delete_group, group)
     assert group not in admin.groups()
     assert refusal(admin.delete_group, group) == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def test_scram_users(admin: Admin, fresh: str) -> None:
+    or_lacking(admin.set_user, fresh, "SCRAM-SHA-256", "secret", 6000)
+    admin.set_user(fresh, "SCRAM-SHA-512", "secret", 4096)
+    both = {"SCRAM-SHA-256": 6000, "SCRAM-SHA-512": 4096}
+    becomes_true(lambda: admin.users().get(fresh) == both)
+    admin.delete_user(fresh, "SCRAM-SHA-256")
+    becomes_true(lambda: admin.users().get(fresh) == {"SCRAM-SHA-512": 4096})
+    with pytest.raises(Refused, match="Attempt to delete a user credential that does not exist"):
+        admin.delete_user(fresh, "SCRAM-SHA-256")
+    with pytest.raises(Refused, match="Too many iterations"):
+        admin.set_user(fresh, "SCRAM-SHA-256", "secret", 16_385)
+    admin.delete_user(fresh, "SCRAM-SHA-512")
+    becomes_true(lambda: fresh not in admin.users())
