@@ -1,0 +1,74 @@
+"""PLAIN (RFC 4616): a name and a password in one message.
+
+The users are options of the listener's JAAS text, `user_<name>="<password>"`. `username` and
+`password` there are the node's own as a client, and let nobody in. Who is unknown, and who has
+another password, are told the same in the same time.
+
+Follows Kafka's `PlainSaslServer` and `PlainServerCallbackHandler`.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+
+from broker.config.security_settings import Secret
+from broker.security.sasl.server_mechanism import SaslRefused
+
+_USER_OPTION = "user_"
+_PARTS = 3
+_INVALID = "Authentication failed: Invalid username or password"
+_NO_NAME = "Authentication failed: username not specified"
+_NO_PASSWORD = "Authentication failed: password not specified"
+OTHER_AUTHORIZATION_ID = (
+    "Authentication failed: Client requested an authorization id that is different from username"
+)
+
+
+class PlainUsers:
+    """Who may log in to one listener."""
+
+    def __init__(self, options: Mapping[str, Secret]) -> None:
+        """`options` of the JAAS text."""
+        self._passwords = {
+            name.removeprefix(_USER_OPTION).encode(): password.value.encode()
+            for name, password in options.items()
+            if name.startswith(_USER_OPTION)
+        }
+
+    def have(self, name: bytes, password: bytes) -> bool:
+        """Whether that is the password of that user."""
+        expected = self._passwords.get(name)
+        same = hmac.compare_digest(b"" if expected is None else expected, password)
+        return same and expected is not None
+
+
+class PlainServer:
+    """One login."""
+
+    expires_at_ms = None
+
+    def __init__(self, users: PlainUsers) -> None:
+        self.complete = False
+        self.principal_name = ""
+        self._users = users
+
+    def evaluate(self, token: bytes, now_ms: int) -> bytes:
+        """See `ServerMechanism`: authorization id, name and password, with a NUL between them."""
+        parts = token.split(b"\0", _PARTS)
+        if len(parts) != _PARTS:
+            raise SaslRefused(
+                f"Invalid SASL/PLAIN response: expected {_PARTS} tokens, got {len(parts)}"
+            )
+        authorization_id, name, password = parts
+        if not name:
+            raise SaslRefused(_NO_NAME)
+        if not password:
+            raise SaslRefused(_NO_PASSWORD)
+        if not self._users.have(name, password):
+            raise SaslRefused(_INVALID)
+        if authorization_id and authorization_id != name:
+            raise SaslRefused(OTHER_AUTHORIZATION_ID)
+        self.principal_name = name.decode()
+        self.complete = True
+        return b""

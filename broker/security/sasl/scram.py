@@ -1,0 +1,100 @@
+"""The server's half of SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677, KIP-84).
+
+The server has of a password what cannot log in anywhere (`ScramCredential`). It shows salt and
+iterations, the client proves that it knows the password, and the server proves that it knows the
+user. Both sign all that was said, with a nonce of each in it, so nothing can be replayed.
+
+Whatever is wrong is told in one text. As in Kafka an unknown user is refused at the first message.
+A login by delegation token (KIP-48, the extension `tokenauth`) is refused for now.
+
+Where RFC 5802 is stricter than Kafka it is kept to: the final message has to repeat the first
+one's header, `m=` is refused, and what is signed is what was sent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from binascii import b2a_base64
+from collections.abc import Callable
+from typing import TypeAlias
+
+from broker.security.sasl.plain import OTHER_AUTHORIZATION_ID
+from broker.security.sasl.scram_messages import (
+    ClientFirst,
+    MalformedScram,
+    read_client_final,
+    read_client_first,
+)
+from broker.security.sasl.server_mechanism import SaslRefused
+from controller.metadata.scram_credential import ITERATIONS_MIN, ScramCredential, ScramMechanism
+
+ScramCredentials: TypeAlias = Callable[[ScramMechanism, str], ScramCredential | None]
+"""What is kept of a user's password; None: there is no such user."""
+
+TOKEN_EXTENSION = "tokenauth"
+
+
+class ScramServer:
+    """One login."""
+
+    expires_at_ms = None
+
+    def __init__(
+        self, mechanism: ScramMechanism, credentials: ScramCredentials, nonce: Callable[[], str]
+    ) -> None:
+        """`nonce` gives a text that was never given before: printable ASCII without commas."""
+        self.complete = False
+        self.principal_name = ""
+        self._mechanism = mechanism
+        self._credentials = credentials
+        self._new_nonce = nonce
+        self._first: ClientFirst | None = None
+        self._credential: ScramCredential | None = None
+        self._nonce = ""
+        self._server_first = b""
+
+    def evaluate(self, token: bytes, now_ms: int) -> bytes:
+        """See `ServerMechanism`."""
+        try:
+            if self._first is None or self._credential is None:
+                return self._begin(read_client_first(token))
+            return self._end(self._first, self._credential, token)
+        except MalformedScram as error:
+            raise SaslRefused from error
+
+    def _begin(self, first: ClientFirst) -> bytes:
+        """Salt, iterations and the nonce of both."""
+        if first.extensions.get(TOKEN_EXTENSION, "").lower() == "true":
+            raise SaslRefused
+        credential = self._credentials(self._mechanism, first.name)
+        if credential is None:
+            raise SaslRefused
+        if first.authorization_id and first.authorization_id != first.name:
+            raise SaslRefused(OTHER_AUTHORIZATION_ID)
+        if credential.iterations < ITERATIONS_MIN:
+            raise SaslRefused
+        self._first, self._credential = first, credential
+        self._nonce = first.nonce + self._new_nonce()
+        salt = b2a_base64(credential.salt, newline=False).decode()
+        self._server_first = f"r={self._nonce},s={salt},i={credential.iterations}".encode()
+        return self._server_first
+
+    def _end(self, first: ClientFirst, credential: ScramCredential, token: bytes) -> bytes:
+        """The client's proof, and ours."""
+        final = read_client_final(token)
+        if final.nonce != self._nonce or final.channel != first.gs2:
+            raise SaslRefused
+        signed = b",".join((first.bare, self._server_first, final.without_proof))
+        hash_name = self._mechanism.hash_name
+        signature = hmac.digest(credential.stored_key, signed, hash_name)
+        if len(final.proof) != len(signature):
+            raise SaslRefused
+        client_key = bytes(a ^ b for a, b in zip(final.proof, signature, strict=True))
+        stored_key = hashlib.new(hash_name, client_key).digest()
+        if not hmac.compare_digest(stored_key, credential.stored_key):
+            raise SaslRefused
+        self.principal_name = first.name
+        self.complete = True
+        server_signature = hmac.digest(credential.server_key, signed, hash_name)
+        return b"v=" + b2a_base64(server_signature, newline=False)

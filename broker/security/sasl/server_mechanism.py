@@ -1,0 +1,41 @@
+"""What a SASL mechanism is on the server's side: tokens in, challenges out, at last a name.
+
+One object serves one login. It knows neither frames nor connections; `authenticator` has the
+conversation around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+
+class SaslRefused(Exception):
+    """A login is refused. `text` is told to the peer; empty: the usual one, which tells nothing."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class ServerMechanism(Protocol):
+    """The server's half of one login."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the client is who it says it is. Then nothing more is evaluated."""
+
+    @property
+    def principal_name(self) -> str:
+        """Who that is, as in `User:<name>`; once it is complete."""
+
+    @property
+    def expires_at_ms(self) -> int | None:
+        """When what it showed ends, on the clock of `now_ms`; None: it does not."""
+
+    def evaluate(self, token: bytes, now_ms: int) -> bytes:
+        """The answer to a token of the client. Raises SaslRefused, after which it is over."""
+
+
+NewServerMechanism: TypeAlias = Callable[[str], ServerMechanism]
+"""Begins a login by the mechanism of that name, which is one of those that are enabled."""
