@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from broker.apis.sasl import SaslApi
+from protocol.api_keys import ApiKey, messages_of
+from protocol.frames.message_codec import (
+    decode,
+    decode_response,
+    read_request_header,
+    skip_header_tags,
+)
+from tests.golden.sasl_cases import RECORDED
+from tests.unit.broker.apis.api_fixture import ask
+
+CONVERSATIONS = json.loads(RECORDED.read_text())
+HANDLERS = {int(api.key): api.handle for api in SaslApi().apis()}
+
+
+def out_of_place() -> list[Any]:
+    """What Apache Kafka answered when nobody was to log in."""
+    steps = CONVERSATIONS["plaintext: handshake"]["steps"][1:]
+    for name in ("v1, v0", "v1, v1", "v1, v2"):
+        steps += CONVERSATIONS[name]["steps"][4:-1]
+    return [(one["sent"], one["answer"]) for one in steps]
+
+
+@pytest.mark.parametrize(("sent", "answer"), out_of_place())
+def test_it_is_refused_as_by_kafka(sent: str, answer: str) -> None:
+    frame = memoryview(bytes.fromhex(sent))
+    api_key, version, _, _, pos = read_request_header(frame)
+    messages = messages_of(ApiKey(api_key))
+    if version >= messages.request.FLEXIBLE_FROM:
+        pos = skip_header_tags(frame, pos)
+    request = decode(messages.request, frame, pos, version)
+    _, expected = decode_response(ApiKey(api_key), memoryview(bytes.fromhex(answer)), version)
+    assert ask(HANDLERS[api_key], request, version) == expected
+    assert expected.error_code == 34
+
+
+def test_all_versions_are_served() -> None:
+    assert [(api.key, api.oldest, api.latest) for api in SaslApi().apis()] == [
+        (ApiKey.SASL_HANDSHAKE, 0, 1),
+        (ApiKey.SASL_AUTHENTICATE, 0, 2),
+    ]
