@@ -8,7 +8,9 @@ OpenSSL through memory that has no name on any disk. Holds no state and opens no
   Java trusts them.
 - A client's certificate must be for clients, a server's for servers, where they say what they are
   for.
-- A server resumes no session where it asks for certificates: each connection shows its own.
+- A server that asks for certificates resumes no session of TLS 1.3: each connection shows its own.
+  Python cannot turn it off for TLS 1.2, where a client may resume for two hours, as it may in Java.
+  A new context, so a reload, ends all sessions.
 - A peer cannot renegotiate: a handshake costs the server more than the client.
 
 Follows KIP-651, KIP-573 (TLS 1.3) and, for the names, Java 17.
@@ -76,7 +78,6 @@ def server_context_and_certificate(key_prefix: str, tls: TlsSettings) -> tuple[S
     context.verify_mode = mode
     context.options |= ssl.OP_NO_RENEGOTIATION
     if mode != ssl.CERT_NONE:
-        context.options |= ssl.OP_NO_TICKET
         context.num_tickets = 0
     return context, keystore.chain[0]
 

@@ -116,9 +116,8 @@ class _Parser:
             self._at += 1
 
     def _error(self, begin: int, reason: str) -> ConfigError:
-        return ConfigError.invalid(
-            self._key, self._text, f"rule `{self._text[begin:].strip()}`: {reason}."
-        )
+        rule = self._text[begin:].strip().replace("\n", "\\n")
+        return ConfigError(self._key, f"{self._key}: rule `{rule}` is wrong: {reason}.")
 
 
 def _compiled(java: str) -> re.Pattern[str]:

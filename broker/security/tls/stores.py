@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import binascii
 import re
+import shlex
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ TYPES = ("PEM", "PKCS12", "JKS")
 STORE_BYTES_MAX = 16 << 20
 """No store is larger: what is, is another file, or a device."""
 
-_KEY = re.compile(r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----.*?-----END \1-----", re.DOTALL)
+_KEY = re.compile(r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----(.*?)-----END \1-----", re.DOTALL)
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 _JKS_MAGIC = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 
@@ -128,7 +129,9 @@ class _KeystoreLoader:
                 "(-----BEGIN PRIVATE KEY-----); it needs one.",
             )
         chain = _certificates(chain_name, chain_text)
-        return Keystore(Secret(keys[0][0] + "\n"), self._tls.key_password, chain, key_name)
+        return Keystore(
+            Secret(_key_pem(*keys[0].groups())), self._tls.key_password, chain, key_name
+        )
 
     def _from_pkcs12(self, name: str, data: bytes) -> Keystore:
         from broker.security.tls import pkcs12_file
@@ -235,6 +238,18 @@ def _certificates(name: str, text: str) -> tuple[bytes, ...]:
     return tuple(_each(name, ssl.PEM_cert_to_DER_cert, found))
 
 
+def _key_pem(kind: str, body: str) -> str:
+    """A private key with the ends of lines that OpenSSL needs: in a value of a configuration they
+    may be blanks, or missing."""
+    if ":" in body:
+        # An older form of encryption, with headers.
+        lines = [line.strip() for line in body.strip().splitlines()]
+    else:
+        text = "".join(body.split())
+        lines = [text[at : at + 64] for at in range(0, len(text), 64)]
+    return "\n".join((f"-----BEGIN {kind}-----", *lines, f"-----END {kind}-----", ""))
+
+
 def _each(name: str, read: Callable[[str], bytes], blocks: list[str]) -> list[bytes]:
     try:
         return [read(block) for block in blocks]
@@ -248,7 +263,8 @@ def _refuse_what_is_no_pkcs12(name: str, type_name: str, path: str, data: bytes)
             name,
             path,
             "it is a JKS file, which cannot be read here. Convert it: keytool -importkeystore "
-            f"-srckeystore {path} -destkeystore {path}.p12 -deststoretype PKCS12",
+            f"-srckeystore {shlex.quote(path)} -destkeystore {shlex.quote(path + '.p12')} "
+            "-deststoretype PKCS12",
         )
     if b"-----BEGIN " in data:
         raise ConfigError.invalid(name, path, f"it is a PEM file; set {type_name}=PEM.")

@@ -94,7 +94,7 @@ def test_a_chain_reaches_the_trusted_authority_over_the_one_between() -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_session_that_had_a_certificate_is_not_resumed_without_one(version: str) -> None:
+def test_a_session_is_resumed_with_its_certificate_or_not_at_all(version: str) -> None:
     client = client_context(
         "", replace(certificates.pem_values(certificates.client()), enabled_protocols=(version,))
     )
@@ -102,9 +102,12 @@ def test_a_session_that_had_a_certificate_is_not_resumed_without_one(version: st
     first = shake_hands(client, server)
     again = shake_hands(client, server, session=first.client.session)
     assert again.works
-    assert again.server.getpeercert(True) is not None
-    if version == "TLSv1.3":
-        assert not again.server.session_reused
+    assert again.server.getpeercert(True) == first.server.getpeercert(True) is not None
+    assert again.server.session_reused is (version == "TLSv1.2")
+    another = server_context("", server_settings(client_auth="required"))
+    elsewhere = shake_hands(client, another, session=first.client.session)
+    assert elsewhere.works
+    assert not elsewhere.server.session_reused
 
 
 def test_a_peer_cannot_renegotiate() -> None:

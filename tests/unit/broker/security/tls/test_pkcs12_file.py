@@ -138,6 +138,15 @@ def test_what_keytool_writes_by_default_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.java
+def test_what_an_old_keytool_wrote_is_read(tmp_path: Path) -> None:
+    """RC2 and 3DES, as Java 8 has it."""
+    path = tmp_path / "keystore.p12"
+    new_key(path, "-J-Dkeystore.pkcs12.legacy")
+    assert load_keystore("", settings(path)) is not None
+    assert load_truststore("", settings(path)) is not None
+
+
+@pytest.mark.java
 def test_a_jks_of_keytool_is_refused_and_the_line_in_the_error_makes_one_that_is_read(
     tmp_path: Path,
 ) -> None:

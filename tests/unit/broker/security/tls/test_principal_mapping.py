@@ -44,8 +44,9 @@ def test_rules_that_kafka_refuses_at_the_start_or_at_a_login_are_refused(rules: 
     ],
 )
 def test_what_cannot_mean_the_same_is_refused(rules: str) -> None:
-    with pytest.raises(ConfigError):
+    with pytest.raises(ConfigError) as refused:
         PrincipalMapping(rules)
+    assert "\n" not in str(refused.value)
 
 
 def test_an_error_names_the_key_that_it_is_given() -> None:

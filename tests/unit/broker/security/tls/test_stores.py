@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
 from broker.config.security_settings import Secret, TlsSettings
 from broker.security.tls import stores
@@ -51,6 +53,48 @@ def test_a_chain_keeps_its_order_also_before_the_key(tmp_path: Path) -> None:
     found = load_keystore("", TlsSettings(keystore_type="PEM", keystore_location=str(path)))
     assert found is not None
     assert found.chain == (leaf.der, certificates.intermediate().der)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("\n", " "),
+        lambda text: text.replace("\n", ""),
+        lambda text: text.replace("\n", "\n    "),
+        lambda text: f"Bag Attributes: x\n{text}\nend",
+    ],
+    ids=["crlf", "blanks", "nothing", "indented", "text around"],
+)
+@pytest.mark.parametrize("password", [None, "a password"])
+def test_ends_of_lines_do_not_matter(change: Callable[[str], str], password: str | None) -> None:
+    settings = TlsSettings(
+        keystore_type="PEM",
+        keystore_key=Secret(change(server().key_pem(password))),
+        keystore_certificate_chain=change(server().chain_pem),
+    )
+    found = load_keystore("", settings)
+    assert found is not None
+    assert found.chain == (server().der,)
+    read = serialization.load_pem_private_key(
+        found.key_pem.value.encode(), None if password is None else password.encode()
+    )
+    assert read.private_numbers() == server().key.private_numbers()
+
+
+def test_a_key_of_an_older_form_keeps_its_headers() -> None:
+    old = server().key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.BestAvailableEncryption(b"a password"),
+    )
+    settings = replace(
+        certificates.pem_values(server()),
+        keystore_key=Secret("  " + old.decode().replace("\n", "\n  ")),
+    )
+    found = load_keystore("", settings)
+    assert found is not None
+    assert found.key_pem.value == old.decode()
 
 
 def test_a_truststore_may_hold_many(tmp_path: Path) -> None:
@@ -228,6 +272,12 @@ def test_a_real_jks_is_refused_with_the_line_that_converts_it(
     )
     refused(load_keystore, store(path, kind), "keystore.location", line)
     refused(load_truststore, store(path, kind), "truststore.location", line)
+
+
+def test_a_path_with_blanks_is_quoted_in_that_line(tmp_path: Path) -> None:
+    path = tmp_path / "my old.jks"
+    path.write_bytes(bytes.fromhex("feedfeed"))
+    refused(load_keystore, store(path), "keystore.location", f"-srckeystore '{path}' ")
 
 
 def test_a_pem_file_under_another_type_says_so(tmp_path: Path) -> None:
