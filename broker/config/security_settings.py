@@ -85,6 +85,14 @@ class OAuthSettings:
     token_endpoint_url: str | None = None
     login_connect_timeout_ms: int | None = None
     login_read_timeout_ms: int | None = None
+    client_credentials_client_id: str | None = None
+    """With the secret and the scope: in place of `clientId` etc. of the JAAS text."""
+    client_credentials_client_secret: Secret | None = None
+    scope: str | None = None
+    response_max_bytes: int = 1_048_576
+    """How much of an answer with keys or a token is read."""
+    unsecured_tokens_allowed: bool = False
+    """Whether a listener may take tokens that nobody signed."""
 
 
 @dataclass(frozen=True, slots=True)

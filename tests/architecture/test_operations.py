@@ -35,6 +35,7 @@ def test_its_defaults_are_those_of_the_keys() -> None:
         "message.max.bytes": 1024 * 1024 + 12,
         "queued.max.requests": 500,
         "ottla.partial.frame.timeout.ms": 30_000,
+        "ottla.sasl.oauthbearer.response.max.bytes": 1024 * 1024,
         "connections.max.idle.ms": 600_000,
         "max.incremental.fetch.session.cache.slots": 1_000,
         "ottla.queued.max.request.memory.percent": 25,

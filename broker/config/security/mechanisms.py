@@ -12,9 +12,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
+from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.security.jaas import JaasError, parse_jaas
 from broker.config.security.listener_keys import Scope
-from broker.config.security_settings import JaasEntry, MechanismSettings, OAuthSettings
+from broker.config.security_settings import (
+    JaasEntry,
+    MechanismSettings,
+    OAuthSettings,
+    Secret,
+)
 from storage.config_def import ConfigError
 
 _SECURITY = "org.apache.kafka.common.security"
@@ -34,21 +40,24 @@ WITH_PASSWORDS = MECHANISMS[:3]
 """Those whose client half logs in by `username` and `password` of its JAAS text."""
 
 _INSIDE = f"{_SECURITY}.oauthbearer.internals.unsecured.OAuthBearerUnsecured"
-_OAUTH_SERVER_CALLBACKS = (
-    f"{_SECURITY}.oauthbearer.OAuthBearerValidatorCallbackHandler",
-    f"{_INSIDE}ValidatorCallbackHandler",
+# The second of each pair is the name before Kafka 4.0.
+SIGNED_VALIDATORS = tuple(
+    f"{_SECURITY}.oauthbearer{room}.OAuthBearerValidatorCallbackHandler"
+    for room in ("", ".secured")
 )
+"""Server classes that take signed tokens. The others take those that nobody signed."""
+SIGNED_LOGINS = tuple(
+    f"{_SECURITY}.oauthbearer{room}.OAuthBearerLoginCallbackHandler" for room in ("", ".secured")
+)
+"""Login classes that get a token elsewhere. The others make one that nobody signed."""
 _SERVER_CALLBACKS = {
     "PLAIN": (f"{_SECURITY}.plain.internals.PlainServerCallbackHandler",),
     "SCRAM-SHA-256": (f"{_SECURITY}.scram.internals.ScramServerCallbackHandler",),
     "SCRAM-SHA-512": (f"{_SECURITY}.scram.internals.ScramServerCallbackHandler",),
-    "OAUTHBEARER": _OAUTH_SERVER_CALLBACKS,
+    "OAUTHBEARER": (*SIGNED_VALIDATORS, f"{_INSIDE}ValidatorCallbackHandler"),
 }
 _LOGIN_CALLBACKS = {
-    "OAUTHBEARER": (
-        f"{_SECURITY}.oauthbearer.OAuthBearerLoginCallbackHandler",
-        f"{_INSIDE}LoginCallbackHandler",
-    ),
+    "OAUTHBEARER": (*SIGNED_LOGINS, f"{_INSIDE}LoginCallbackHandler"),
 }
 _JAAS = "sasl.jaas.config"
 # Fields of OAuthSettings whose keys are not `sasl.oauthbearer.` and the field's own name.
@@ -56,12 +65,14 @@ _OAUTH_KEYS = {
     "clock_skew_s": "sasl.oauthbearer.clock.skew.seconds",
     "login_connect_timeout_ms": "sasl.login.connect.timeout.ms",
     "login_read_timeout_ms": "sasl.login.read.timeout.ms",
+    "response_max_bytes": "ottla.sasl.oauthbearer.response.max.bytes",
+    "unsecured_tokens_allowed": "ottla.sasl.oauthbearer.unsecured.tokens.allowed",
 }
 OAUTH_KEYS = {
     field: _OAUTH_KEYS.get(field, f"sasl.oauthbearer.{field.replace('_', '.')}")
     for field in OAuthSettings.__dataclass_fields__
 }
-"""Field of OAuthSettings → Kafka's key."""
+"""Field of OAuthSettings → its key."""
 
 
 def check_mechanism(key: str, where: str, mechanism: str) -> None:
@@ -162,10 +173,13 @@ def _class(
 
 
 def _oauth(scope: Scope) -> OAuthSettings:
-    values = {field: scope.value(key) for field, key in OAUTH_KEYS.items()}
-    return OAuthSettings(**{field: _or_none(value) for field, value in values.items()})  # type: ignore[arg-type]
+    values = {field: _oauth_value(scope, key) for field, key in OAUTH_KEYS.items()}
+    return OAuthSettings(**values)  # type: ignore[arg-type]
 
 
-def _or_none(value: object) -> object:
-    """A text that was left empty is none."""
-    return None if value == "" else value
+def _oauth_value(scope: Scope, key: str) -> object:
+    """A text that was left empty is none. Our own keys are those of the whole node."""
+    value = (Scope(scope.texts) if key.startswith("ottla.") else scope).value(key)
+    if value is None or value == "":
+        return None
+    return Secret(str(value)) if BROKER_CONFIG_DEF[key].sensitive else value

@@ -7,11 +7,14 @@ import pytest
 from broker.config.security.listener_keys import mechanism_scope
 from broker.config.security.mechanisms import (
     MECHANISMS,
+    SIGNED_LOGINS,
+    SIGNED_VALIDATORS,
     check_mechanism,
     client_mechanism,
     password_fault,
     server_mechanism,
 )
+from broker.config.security_settings import Secret
 from storage.config_def import ConfigError
 
 SECURITY = "org.apache.kafka.common.security"
@@ -56,6 +59,42 @@ def test_what_is_set_for_the_mechanism_is_taken() -> None:
     assert made.oauth.expected_audience == ("a", "b")
     assert made.oauth.expected_issuer == "me"
     assert made.oauth.clock_skew_s == 30
+    assert not made.oauth.unsecured_tokens_allowed
+    assert made.oauth.response_max_bytes == 1_048_576
+
+
+def test_credentials_for_a_token_are_a_secret() -> None:
+    texts = texts_of(
+        "OAUTHBEARER",
+        sasl_oauthbearer_client_credentials_client_id="node",
+        sasl_oauthbearer_client_credentials_client_secret="hush",
+        sasl_oauthbearer_scope="kafka",
+    )
+    made = client_mechanism(mechanism_scope(texts, "L", "OAUTHBEARER"), "node", "OAUTHBEARER")
+    assert made.oauth.client_credentials_client_id == "node"
+    assert made.oauth.client_credentials_client_secret == Secret("hush")
+    assert made.oauth.scope == "kafka"
+    assert "hush" not in repr(made)
+
+
+def test_our_own_keys_are_those_of_the_whole_node() -> None:
+    key = "ottla.sasl.oauthbearer.unsecured.tokens.allowed"
+    texts = texts_of("OAUTHBEARER", **{key.replace(".", "_"): "true"})
+    scope = mechanism_scope(texts, "L", "OAUTHBEARER")
+    assert not server_mechanism(scope, "L", "OAUTHBEARER").oauth.unsecured_tokens_allowed
+    texts[key] = "true"
+    texts["ottla.sasl.oauthbearer.response.max.bytes"] = "2048"
+    oauth = server_mechanism(scope, "L", "OAUTHBEARER").oauth
+    assert oauth.unsecured_tokens_allowed
+    assert oauth.response_max_bytes == 2048
+
+
+@pytest.mark.parametrize("name", [*SIGNED_VALIDATORS, *SIGNED_LOGINS])
+def test_classes_of_tokens_have_an_old_name_too(name: str) -> None:
+    half = "server" if name in SIGNED_VALIDATORS else "login"
+    texts = texts_of("OAUTHBEARER", **{f"sasl_{half}_callback_handler_class": name})
+    made = server_mechanism(mechanism_scope(texts, "L", "OAUTHBEARER"), "L", "OAUTHBEARER")
+    assert name in (made.server_callback_class, made.login_callback_class)
 
 
 @pytest.mark.parametrize(
