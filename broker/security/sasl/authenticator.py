@@ -302,7 +302,8 @@ class SaslAuthenticator:
         except SaslRefused as refused:
             text = self._told(refused)
             failed = int(ErrorCode.SASL_AUTHENTICATION_FAILED)
-            self._fail(text, _frame(SaslAuthenticateResponse(failed, text), header), delayed=True)
+            answer = _frame(SaslAuthenticateResponse(failed, text), header)
+            self._fail(_logged(refused, text), answer, delayed=True)
         response = SaslAuthenticateResponse(auth_bytes=token)
         if self.state is SERVING and self.session_end_ms is not None:
             response.session_lifetime_ms = self.session_end_ms - now_ms
@@ -312,7 +313,7 @@ class SaslAuthenticator:
         try:
             return self._evaluate(token, now_ms)
         except SaslRefused as refused:
-            self._fail(self._told(refused), delayed=True)
+            self._fail(_logged(refused, self._told(refused)), delayed=True)
 
     def _evaluate(self, token: bytes, now_ms: int) -> bytes:
         server = self._server
@@ -403,6 +404,11 @@ def _read_body(frame: memoryview, header: _Header) -> Message:
 
 def _frame(response: Message, header: _Header) -> bytes:
     return encode_response(response, header.version, header.correlation_id).joined()[_SIZE_BYTES:]
+
+
+def _logged(refused: SaslRefused, told: str) -> str:
+    """What the peer was told, and why where that says less."""
+    return f"{told}: {refused.reason}" if refused.reason else told
 
 
 def _shown(name: str) -> str:

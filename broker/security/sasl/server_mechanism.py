@@ -11,11 +11,15 @@ from typing import Protocol, TypeAlias
 
 
 class SaslRefused(Exception):
-    """A login is refused. `text` is told to the peer; empty: the usual one, which tells nothing."""
+    """A login is refused. `text` is told to the peer; empty: the usual one, which tells nothing.
 
-    def __init__(self, text: str = "") -> None:
-        super().__init__(text)
+    `reason` is for the log; empty: there is no more to say than `text`.
+    """
+
+    def __init__(self, text: str = "", reason: str = "") -> None:
+        super().__init__(reason or text)
         self.text = text
+        self.reason = reason
 
 
 class ServerMechanism(Protocol):

@@ -1,1 +1,1 @@
-"""OAUTHBEARER: logging in with a token, both halves. `jwt_validator` judges a token."""
+"""OAUTHBEARER: logging in with a token, both halves. `server` is the place to begin."""

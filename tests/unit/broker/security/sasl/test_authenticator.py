@@ -15,7 +15,7 @@ from broker.security.sasl.authenticator import (
     State,
 )
 from broker.security.sasl.mechanism_factory import server_mechanisms
-from broker.security.sasl.server_mechanism import ServerMechanism
+from broker.security.sasl.server_mechanism import SaslRefused, ServerMechanism
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import decode_response, encode_request
@@ -33,13 +33,15 @@ VERSIONS_ANSWER = bytes(10)
 
 
 class Token:
-    """A mechanism whose login ends: the token says when."""
+    """A mechanism whose login ends: the token says when. It refuses `no`."""
 
     complete = False
     principal_name = "alice"
     expires_at_ms: int | None = None
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes:
+        if token == b"no":
+            raise SaslRefused("refused", "the token expired 5 s ago")
         self.complete, self.expires_at_ms = True, int(token)
         return b""
 
@@ -147,6 +149,15 @@ def test_a_failed_login_is_told(version: int) -> None:
     assert "wrong" not in repr(error)
     with pytest.raises(SaslFailed):
         core.received(authenticate(), NOW)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_why_a_token_is_refused_is_for_the_log_alone(version: int) -> None:
+    core = core_of()
+    core.received(handshake("OAUTHBEARER", version), NOW)
+    error = failed(core, authenticate(b"no") if version else memoryview(b"no"))
+    assert error.reason == "refused: the token expired 5 s ago"
+    assert (answer(error.answer).error_message if version else "refused") == "refused"
 
 
 def test_a_client_that_is_too_new_may_ask_for_versions_again() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
@@ -20,6 +20,8 @@ from broker.security.sasl.oauthbearer.endpoint import (
     reader,
     token_from,
 )
+from broker.security.tls.contexts import client_context, server_context
+from tests import certificates
 
 LIMITS = Limits(2000, 2000, 1000)
 CREDENTIALS = ClientCredentials("ottla", "s3cret:ä", "kafka other")
@@ -110,6 +112,19 @@ def base() -> Iterator[str]:
     server.server_close()
 
 
+@pytest.fixture(scope="module")
+def secured() -> Iterator[str]:
+    server = Server(("127.0.0.1", 0), Handler)
+    context = server_context("", certificates.pem_values(certificates.server()))
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"https://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
 def no_tls() -> ssl.SSLContext:
     raise AssertionError("plain HTTP needs no TLS")
 
@@ -161,6 +176,16 @@ def test_tls_with_a_server_that_has_none(base: str) -> None:
     url = base.replace("http:", "https:") + "/keys"
     with pytest.raises(EndpointError, match="^TLS: "):
         reader(url, LIMITS, ssl.create_default_context)()
+
+
+def trusting(authority: certificates.Identity) -> Callable[[], ssl.SSLContext]:
+    return lambda: client_context("", certificates.pem_values(None, authority))
+
+
+def test_keys_by_https_of_one_who_is_trusted(secured: str) -> None:
+    assert reader(f"{secured}/keys", LIMITS, trusting(certificates.authority()))() == b"the keys"
+    with pytest.raises(EndpointError, match="^TLS: CERTIFICATE_VERIFY_FAILED$"):
+        reader(f"{secured}/keys", LIMITS, trusting(certificates.foreign_authority()))()
 
 
 def test_a_token_is_asked_for_by_the_clients_credentials(base: str) -> None:

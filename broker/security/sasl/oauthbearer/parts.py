@@ -1,0 +1,216 @@
+"""What the settings of OAUTHBEARER become: a judge of tokens for a listener, tokens for a client.
+
+`server_judge` is called once for each listener with the mechanism, before it opens; each login is
+an `OAuthBearerServer` with that judge. `client_tokens` is called once for each client of a node,
+`token_now` by a command. All of them refuse settings that cannot work with a ConfigError.
+
+Which class names there are is `broker.config`'s business; here they say what is meant by them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Protocol
+
+from broker.config.security.listener_keys import Scope
+from broker.config.security.listeners import tls_settings
+from broker.config.security.mechanisms import SIGNED_LOGINS, SIGNED_VALIDATORS
+from broker.config.security_settings import JaasEntry, MechanismSettings, OAuthSettings, Secret
+from broker.security.sasl.oauthbearer.client import TokenKeeper, extension_fault
+from broker.security.sasl.oauthbearer.endpoint import (
+    ClientCredentials,
+    Limits,
+    TlsContext,
+    checked_url,
+    reader,
+    token_from,
+)
+from broker.security.sasl.oauthbearer.jwks import Jwks, JwksTimes
+from broker.security.sasl.oauthbearer.jwt_validator import JwtValidator
+from broker.security.sasl.oauthbearer.server import SignedTokens, TokenJudge
+from broker.security.sasl.oauthbearer.unsecured_tokens import UnsecuredTokens, unsecured_token
+from broker.security.sasl.server_mechanism import SaslRefused
+from broker.security.tls.contexts import client_context
+from storage.config_def import ConfigError
+from storage.ports import Blocking, Scheduler
+
+_log = logging.getLogger(f"ottla.{__name__}")
+
+UNSECURED_ALLOWED = "ottla.sasl.oauthbearer.unsecured.tokens.allowed"
+_JAAS = "sasl.jaas.config"
+_SERVER_CLASS = "sasl.server.callback.handler.class"
+_JWKS_URL = "sasl.oauthbearer.jwks.endpoint.url"
+_TOKEN_URL = "sasl.oauthbearer.token.endpoint.url"
+_TLS = "ssl."
+_EXTENSIONS = ("extension_", "unsecuredLoginExtension_")
+
+
+class ClientTokens(Protocol):
+    """Where a client of this node has its tokens from."""
+
+    def start(self) -> None:
+        """Begin to get them."""
+
+    def close(self) -> None:
+        """Get no more."""
+
+    def token(self) -> str:
+        """One that is good now. Raises SaslRefused."""
+
+
+class MadeTokens:
+    """Unsecured tokens of our own, a new one for each login."""
+
+    def __init__(self, make: Callable[[int], str], wall_ms: Callable[[], int]) -> None:
+        self._make = make
+        self._wall_ms = wall_ms
+
+    def start(self) -> None:
+        """There is nothing to get."""
+
+    def close(self) -> None:
+        """See `start`."""
+
+    def token(self) -> str:
+        """A token that begins now."""
+        return self._make(self._wall_ms())
+
+
+def server_judge(prefix: str, settings: MechanismSettings, scheduler: Scheduler) -> TokenJudge:
+    """The judge of a listener's tokens. Reads the issuer's keys, which blocks.
+
+    `prefix` is `listener.name.<listener>.oauthbearer.`. Raises ConfigError.
+    """
+    chosen, oauth = settings.server_callback_class, settings.oauth
+    key = f"{prefix}{_SERVER_CLASS}"
+    if chosen in SIGNED_VALIDATORS:
+        return _signed(prefix, settings, scheduler)
+    if not oauth.unsecured_tokens_allowed:
+        raise ConfigError(
+            key,
+            f"{key} is not set to {SIGNED_VALIDATORS[0]}: anybody could log in by a token that "
+            f"nobody signed; if that is wanted, for tests, set {UNSECURED_ALLOWED}=true",
+        )
+    _log.warning(
+        "%s: OAUTHBEARER takes tokens that nobody signed, so anybody may log in as anybody (%s)",
+        prefix.rstrip("."),
+        UNSECURED_ALLOWED,
+    )
+    return UnsecuredTokens(f"{prefix}{_JAAS}", _options(settings.jaas))
+
+
+def _signed(prefix: str, settings: MechanismSettings, scheduler: Scheduler) -> TokenJudge:
+    oauth, key = settings.oauth, f"{prefix}{_JWKS_URL}"
+    shown = _shown(key, oauth.jwks_endpoint_url)
+    assert oauth.jwks_endpoint_url is not None
+    tls = _tls_context(f"{prefix}{_JAAS}", shown, settings.jaas)
+    fetch = reader(oauth.jwks_endpoint_url, _limits(oauth), tls)
+    times = JwksTimes(
+        oauth.jwks_endpoint_refresh_ms,
+        oauth.jwks_endpoint_retry_backoff_ms,
+        oauth.jwks_endpoint_retry_backoff_max_ms,
+    )
+    return SignedTokens(JwtValidator(oauth), Jwks(key, shown, fetch, times, scheduler))
+
+
+def client_tokens(
+    prefix: str, settings: MechanismSettings, scheduler: Scheduler, blocking: Blocking
+) -> ClientTokens:
+    """The tokens of one client of a node. Raises ConfigError."""
+    if _is_unsecured(settings):
+        make = partial(unsecured_token, f"{prefix}{_JAAS}", _options(settings.jaas))
+        make(scheduler.wall_ms())
+        return MadeTokens(make, scheduler.wall_ms)
+    shown, retrieve = _retrieval(prefix, settings)
+    return TokenKeeper(shown, retrieve, scheduler, blocking)
+
+
+def token_now(prefix: str, settings: MechanismSettings, now_ms: int) -> str:
+    """A token for a command, which waits for it. Raises ConfigError, SaslRefused."""
+    if _is_unsecured(settings):
+        return unsecured_token(f"{prefix}{_JAAS}", _options(settings.jaas), now_ms)
+    shown, retrieve = _retrieval(prefix, settings)
+    try:
+        return retrieve()
+    except OSError as error:
+        raise SaslRefused(f"no token of {shown} to log in with: {error}") from None
+
+
+def client_extensions(prefix: str, settings: MechanismSettings) -> Mapping[str, str]:
+    """What the JAAS text adds to the first message. Raises ConfigError."""
+    found: dict[str, str] = {}
+    for option, value in _options(settings.jaas).items():
+        for start in _EXTENSIONS:
+            if option.startswith(start):
+                name = option.removeprefix(start)
+                if (fault := extension_fault(name, value.value)) is not None:
+                    key = f"{prefix}{_JAAS}"
+                    raise ConfigError(key, f"{key}: {option}: {fault}")
+                found[name] = value.value
+    return found
+
+
+def _is_unsecured(settings: MechanismSettings) -> bool:
+    return settings.login_callback_class not in SIGNED_LOGINS
+
+
+def _retrieval(prefix: str, settings: MechanismSettings) -> tuple[str, Callable[[], str]]:
+    """(where tokens are had from, as it may be shown; what gets one, and blocks)."""
+    oauth, key = settings.oauth, f"{prefix}{_TOKEN_URL}"
+    shown = _shown(key, oauth.token_endpoint_url)
+    assert oauth.token_endpoint_url is not None
+    tls = _tls_context(f"{prefix}{_JAAS}", shown, settings.jaas)
+    credentials = None if shown.startswith("file:") else _credentials(prefix, settings)
+    return shown, partial(token_from, oauth.token_endpoint_url, _limits(oauth), tls, credentials)
+
+
+def _credentials(prefix: str, settings: MechanismSettings) -> ClientCredentials:
+    oauth, options = settings.oauth, _options(settings.jaas)
+    name = oauth.client_credentials_client_id or _text(options, "clientId")
+    secret = oauth.client_credentials_client_secret or options.get("clientSecret")
+    if not name or secret is None:
+        key = f"{prefix}sasl.oauthbearer.client.credentials.client.id"
+        raise ConfigError(
+            key,
+            f"{key}: set it and the client.secret beside it, or clientId and "
+            f"clientSecret in {prefix}{_JAAS}",
+        )
+    return ClientCredentials(name, secret.value, oauth.scope or _text(options, "scope"))
+
+
+def _shown(key: str, url: str | None) -> str:
+    if url is None:
+        raise ConfigError(key, f"{key} is not set, and it says where to read from")
+    try:
+        return checked_url(url)
+    except ValueError as error:
+        raise ConfigError(key, f"{key}: {error}") from None
+
+
+def _limits(oauth: OAuthSettings) -> Limits:
+    return Limits(
+        oauth.login_connect_timeout_ms, oauth.login_read_timeout_ms, oauth.response_max_bytes
+    )
+
+
+def _options(jaas: JaasEntry | None) -> Mapping[str, Secret]:
+    return {} if jaas is None else jaas.options
+
+
+def _text(options: Mapping[str, Secret], name: str) -> str | None:
+    found = options.get(name)
+    return None if found is None else found.value
+
+
+def _tls_context(key: str, shown: str, jaas: JaasEntry | None) -> TlsContext:
+    """By the `ssl.` options of the JAAS text; without any, by the system's authorities.
+
+    It is made anew for each reading, so that a store may change. Raises ConfigError.
+    """
+    texts = {name: value.value for name, value in _options(jaas).items() if name.startswith(_TLS)}
+    make = partial(client_context, f"{key}: ", tls_settings(Scope(texts)))
+    if shown.startswith("https:"):
+        make()
+    return make

@@ -1,0 +1,140 @@
+"""Tokens that nobody signed, for development: judged here, and made here for clients.
+
+Whoever reaches the listener may call himself what he likes. So a start with them is refused unless
+`ottla.sasl.oauthbearer.unsecured.tokens.allowed` says that it is meant so, and is logged as a
+warning. Options come from the JAAS text, under Kafka's names. A core.
+
+Follows KIP-255; Apache Kafka 4.3 takes a few claims of the wrong type that are refused here.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+
+from broker.config.security_settings import Secret
+from broker.security.sasl.oauthbearer.jwt_compact import (
+    AcceptedToken,
+    Json,
+    TokenRefused,
+    date_ms,
+    json_object,
+    principal_name,
+    take_apart,
+)
+from storage.config_def import ConfigError
+from storage.ports import Blocking
+
+Options = Mapping[str, Secret]
+
+_VALIDATOR = "unsecuredValidator"
+_LOGIN = "unsecuredLogin"
+_LIFETIME_S = 3600
+_NUMBER_MAX = 2**53
+_DIGITS_MAX = 15
+
+
+class UnsecuredTokens:
+    """Judges tokens whose algorithm is `none`."""
+
+    def __init__(self, key: str, options: Options) -> None:
+        """`key` is that of the JAAS text. Raises ConfigError."""
+        self._name_claim = _option(options, f"{_VALIDATOR}PrincipalClaimName", "sub")
+        self._scope_claim = _option(options, f"{_VALIDATOR}ScopeClaimName", "scope")
+        self._required = tuple(_option(options, f"{_VALIDATOR}RequiredScope", "").split())
+        self._skew_ms = _whole(key, options, f"{_VALIDATOR}AllowableClockSkewMs", 0)
+
+    def judge(self, token: str, now_ms: int) -> AcceptedToken:
+        """Who, and until when. Raises TokenRefused."""
+        parts = take_apart(token)
+        if parts.header.get("alg") != "none":
+            raise TokenRefused("the algorithm is not none")
+        if parts.signature:
+            raise TokenRefused("a token without an algorithm has a signature")
+        claims = json_object(parts.claims, "payload")
+        name = principal_name(claims, self._name_claim)
+        scope = self._scope(claims)
+        expires_at_ms = date_ms(claims, "exp")
+        if now_ms - self._skew_ms >= expires_at_ms:
+            raise TokenRefused(f"the token expired {(now_ms - expires_at_ms) // 1000} s ago")
+        if "iat" in claims:
+            issued_at_ms = date_ms(claims, "iat")
+            if issued_at_ms > now_ms + self._skew_ms:
+                raise TokenRefused("claim iat is in the future")
+            if issued_at_ms > expires_at_ms:
+                raise TokenRefused("the token expires before it was issued")
+        if not all(one in scope for one in self._required):
+            raise TokenRefused("the token has not the required scope", self._required)
+        return AcceptedToken(name, expires_at_ms)
+
+    def start(self, blocking: Blocking) -> None:
+        """Nothing has to be kept fresh."""
+
+    def close(self) -> None:
+        """See `start`."""
+
+    def _scope(self, claims: Json) -> list[str]:
+        """A text is one scope, also with blanks in it, as in Kafka."""
+        scope = claims.get(self._scope_claim, [])
+        scope = [scope.strip()] if isinstance(scope, str) else scope
+        if not isinstance(scope, list) or not all(isinstance(one, str) for one in scope):
+            raise TokenRefused(f"claim {self._scope_claim} is neither a text nor a list of texts")
+        return scope
+
+
+def unsecured_token(key: str, options: Options, now_ms: int) -> str:
+    """A token of the claims that the JAAS text names. Raises ConfigError; `key` is that text's."""
+    claims: dict[str, object] = {}
+    for name, option in options.items():
+        for kind, read in _CLAIMS.items():
+            if name.startswith(f"{_LOGIN}{kind}Claim_"):
+                claims[name.partition("_")[2]] = read(key, name, option.value)
+    name_claim = _option(options, f"{_LOGIN}PrincipalClaimName", "sub")
+    if not isinstance(claims.get(name_claim), str):
+        raise ConfigError(
+            key, f"{key}: set {_LOGIN}StringClaim_{name_claim}, the name to log in as"
+        )
+    now_s = now_ms // 1000
+    lifetime_s = _whole(key, options, f"{_LOGIN}LifetimeSeconds", _LIFETIME_S)
+    claims = {"iat": now_s, "exp": now_s + lifetime_s, **claims}
+    return f"{_part({'alg': 'none'})}.{_part(claims)}."
+
+
+def _text(key: str, name: str, value: str) -> object:
+    return value
+
+
+def _number(key: str, name: str, value: str) -> object:
+    try:
+        number = float(value)
+        if abs(number) <= _NUMBER_MAX:
+            return int(number) if number.is_integer() else number
+    except ValueError:
+        pass
+    raise ConfigError(key, f"{key}: {name} is not a number")
+
+
+def _list(key: str, name: str, value: str) -> object:
+    """The first character parts the rest: `,a,b`."""
+    return value[1:].split(value[0]) if value[1:] else []
+
+
+_CLAIMS = {"String": _text, "Number": _number, "List": _list}
+
+
+def _option(options: Options, name: str, default: str) -> str:
+    found = options.get(name)
+    return (found.value.strip() if found is not None else "") or default
+
+
+def _whole(key: str, options: Options, name: str, default: int) -> int:
+    text = _option(options, name, str(default))
+    if not (text.isascii() and text.isdecimal()) or len(text) > _DIGITS_MAX:
+        raise ConfigError(key, f"{key}: {name} is not a whole number")
+    return int(text)
+
+
+def _part(values: Mapping[str, object]) -> str:
+    data = json.dumps(values, separators=(",", ":")).encode()
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
