@@ -37,6 +37,7 @@ ADMIN_KEYS = (
     ApiKey.LIST_PARTITION_REASSIGNMENTS,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS,
     ApiKey.UPDATE_FEATURES,
     ApiKey.UNREGISTER_BROKER,
     ApiKey.DESCRIBE_QUORUM,
@@ -147,6 +148,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
     from broker.apis.alter_replica_log_dirs import AlterReplicaLogDirsApi
     from broker.apis.broker_loggers import BrokerLoggers
     from broker.apis.delete_records import DeleteRecordsApi
+    from broker.apis.describe_client_quotas import DescribeClientQuotasApi
     from broker.apis.describe_cluster import DescribeClusterApi
     from broker.apis.describe_configs import DescribeConfigsApi
     from broker.apis.describe_log_dirs import DescribeLogDirsApi
@@ -167,6 +169,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
         ListConfigResourcesApi(metadata),
         DescribeTopicPartitionsApi(metadata, config.max_request_partition_size_limit),
         DescribeUserScramCredentialsApi(metadata),
+        DescribeClientQuotasApi(metadata),
         DescribeClusterApi(metadata, shared.storage.cluster_id, config.node_id),
         AlterReplicaLogDirsApi(config.log_dirs, replicas),
         DescribeLogDirsApi(config.log_dirs, shared.logs),

@@ -199,6 +199,36 @@ def test_levels_of_the_brokers_loggers(tools: KafkaTools) -> None:
     assert config_lines(tools, *entity) == before
 
 
+def test_configs_of_a_scram_user(tools: KafkaTools) -> None:
+    name = f"user-{uuid.uuid4()}"
+    entity = ("--entity-type", "users", "--entity-name", name)
+    for credential in ("SCRAM-SHA-256=[iterations=6000,password=p]", "SCRAM-SHA-512=[password=q]"):
+        altered = tools("kafka-configs", "--alter", *entity, "--add-config", credential)
+        assert altered.lines == [f"Completed updating config for user {name}."]
+    said = f"SCRAM credential configs for user-principal '{name}' are "
+    (line,) = tools("kafka-configs", "--describe", *entity).lines
+    assert line.startswith(said)
+    both = ["SCRAM-SHA-256=iterations=6000", "SCRAM-SHA-512=iterations=4096"]
+    assert sorted(line.removeprefix(said).split(", ")) == both
+    assert line in tools("kafka-configs", "--describe", "--entity-type", "users").lines
+
+    twice = ",".join(("SCRAM-SHA-256=[password=p]", "SCRAM-SHA-512=[password=p]"))
+    refused = _configs_of_users(tools, "--alter", *entity, "--add-config", twice)
+    assert "A user credential cannot be altered twice in the same request" in refused
+    for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+        tools("kafka-configs", "--alter", *entity, "--delete-config", mechanism)
+    refused = _configs_of_users(tools, "--alter", *entity, "--delete-config", "SCRAM-SHA-256")
+    assert "Attempt to delete a user credential that does not exist" in refused
+    assert tools("kafka-configs", "--describe", *entity).lines == []
+
+
+def _configs_of_users(tools: KafkaTools, *arguments: str) -> str:
+    """What kafka-configs says of a request that is refused."""
+    done = tools.run("kafka-configs", "--bootstrap-server", tools.bootstrap, *arguments)
+    assert done.exit == 1
+    return done.stderr
+
+
 # --- console producer and consumer ---------------------------------------------------------------
 
 

@@ -1,0 +1,119 @@
+"""DescribeClientQuotas: v0-1 (KIP-546).
+
+Behaviour: quotas that the metadata holds, say because the folder is Apache Kafka's; nothing is
+limited by them yet, and they cannot be set here. Kafka's tools ask this before they show anything
+of a user, SCRAM credentials too. A filter names types of entities, each once; other types of an
+entity do not matter unless the filter is strict.
+
+Versions: v1 is flexible.
+
+Follows Kafka's `ClientQuotasImage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from broker.apis.cluster_view import ImageSource
+from broker.requests.context import Api, RequestContext, Respond
+from controller.metadata.image import MetadataImage
+from protocol.api_keys import ApiKey
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.describe_client_quotas import (
+    ComponentData,
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
+    EntityData,
+    EntryData,
+    ValueData,
+)
+from protocol.messages.metadata_records import ClientQuotaRecord
+
+_EXACT, _DEFAULT, _ANY = 0, 1, 2
+_IP = "ip"
+_TYPES = ("user", "client-id", _IP)
+
+Entity = tuple[tuple[str, str | None], ...]
+"""Types and names, in the order of the types; the name None is the default of its type."""
+
+
+class DescribeClientQuotasApi:
+    """Which quotas are set."""
+
+    def __init__(self, metadata: ImageSource) -> None:
+        self._metadata = metadata
+
+    def apis(self) -> list[Api]:
+        return [Api(ApiKey.DESCRIBE_CLIENT_QUOTAS, 0, 1, self.handle)]
+
+    def handle(
+        self, _context: RequestContext, request: DescribeClientQuotasRequest, respond: Respond
+    ) -> None:
+        fault = _filter_fault(request.components)
+        if fault is not None:
+            respond(DescribeClientQuotasResponse(0, int(fault.code), fault.message, None))
+            return
+        entries = [
+            EntryData([EntityData(*part) for part in entity], values)
+            for entity, values in _quotas(self._metadata.image).items()
+            if _matches(dict(entity), request)
+        ]
+        respond(DescribeClientQuotasResponse(entries=entries))
+
+
+def _filter_fault(components: Sequence[ComponentData]) -> ApiError | None:
+    seen: list[str] = []
+    for one in components:
+        fault = _component_fault(one, seen)
+        if fault is not None:
+            return fault
+        seen.append(one.entity_type)
+    if _IP in seen and len(seen) > 1:
+        return _refused(
+            "Invalid entity filter component combination. IP filter component should not be used "
+            "with user or clientId filter component."
+        )
+    return None
+
+
+def _component_fault(one: ComponentData, seen: Sequence[str]) -> ApiError | None:
+    kind = one.entity_type
+    if not kind:
+        return _refused("Invalid empty entity type.")
+    if kind in seen:
+        return _refused(f"Entity type {kind} cannot appear more than once in the filter.")
+    if kind not in _TYPES:
+        return ApiError(ErrorCode.UNSUPPORTED_VERSION, f"Unsupported entity type {kind}")
+    if one.match_type == _EXACT:
+        text = "Request specified MATCH_TYPE_EXACT, but set match string to null."
+        return _refused(text) if one.match is None else None
+    if one.match_type not in (_DEFAULT, _ANY):
+        return _refused(f"Unknown match type {one.match_type}")
+    if one.match is None:
+        return None
+    name = "DEFAULT" if one.match_type == _DEFAULT else "SPECIFIED"
+    return _refused(f"Request specified MATCH_TYPE_{name}, but also specified a match string.")
+
+
+def _refused(text: str) -> ApiError:
+    return ApiError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _quotas(image: MetadataImage) -> dict[Entity, list[ValueData]]:
+    found: dict[Entity, list[ValueData]] = {}
+    for record in image.kept.values():
+        if isinstance(record, ClientQuotaRecord):
+            parts = [(part.entity_type, part.entity_name) for part in record.entity]
+            entity = tuple(sorted(parts, key=lambda part: part[0]))
+            found.setdefault(entity, []).append(ValueData(record.key, record.value))
+    return found
+
+
+def _matches(entity: dict[str, str | None], request: DescribeClientQuotasRequest) -> bool:
+    if request.strict and len(entity) != len(request.components):
+        return False
+    return all(
+        one.entity_type in entity
+        and (one.match_type == _ANY or entity[one.entity_type] == one.match)
+        for one in request.components
+    )

@@ -1,0 +1,43 @@
+"""The answers that Apache Kafka 4.3 gave to the same filters on the same quotas."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from broker.apis.describe_client_quotas import DescribeClientQuotasApi
+from protocol.api_keys import STABLE_VERSIONS, ApiKey
+from protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
+from protocol.messages.metadata_records import ClientQuotaRecord, EntityData
+from tests.golden.quota_cases import QUOTAS, RECORDED, cases, comparable
+from tests.unit.broker.apis.api_fixture import Cluster, ask
+
+EXPECTED = json.loads(RECORDED.read_text())
+CASES = cases()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    cluster = Cluster()
+    for entity, values in QUOTAS:
+        parts = [EntityData(kind, name) for kind, name in entity.items()]
+        cluster.replay(*(ClientQuotaRecord(parts, key, value) for key, value in values.items()))
+    return cluster
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_answers_as_kafka_does(name: str, cluster: Cluster) -> None:
+    answer = ask(DescribeClientQuotasApi(cluster).handle, CASES[name], 1)
+    assert comparable(answer) == EXPECTED[name]
+
+
+def test_a_quota_that_was_removed_is_told_no_more() -> None:
+    cluster = Cluster()
+    (api,) = DescribeClientQuotasApi(cluster).apis()
+    assert (api.oldest, api.latest) == STABLE_VERSIONS[ApiKey.DESCRIBE_CLIENT_QUOTAS]
+    user = [EntityData("user", "u")]
+    cluster.replay(ClientQuotaRecord(user, "producer_byte_rate", 1.0))
+    assert len(ask(api.handle, DescribeClientQuotasRequest(), 0).entries) == 1
+    cluster.replay(ClientQuotaRecord(user, "producer_byte_rate", remove=True))
+    assert ask(api.handle, DescribeClientQuotasRequest(), 0).entries == []
