@@ -1,6 +1,7 @@
-"""The mechanisms of one listener by their names, each with what it needs to judge by.
+"""The mechanisms of one listener by their names, each with what it needs to judge by; and the one
+that a client logs in by.
 
-Owns nothing; `authenticator` asks it for each login.
+Owns nothing; `authenticator` and `client_authenticator` begin each login by it.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from collections.abc import Callable
 from functools import partial
 
 from broker.config.security_settings import MechanismSettings, SaslSettings
-from broker.security.sasl.plain import PlainServer, PlainUsers
+from broker.security.sasl.client_mechanism import ClientMechanism, NewClientMechanism
+from broker.security.sasl.plain import PlainClient, PlainServer, PlainUsers
 from broker.security.sasl.scram import ScramCredentials, ScramServer
+from broker.security.sasl.scram_client import SaltedPasswords, ScramClient
 from broker.security.sasl.server_mechanism import NewServerMechanism, ServerMechanism
 from controller.metadata.scram_credential import SCRAM_MECHANISMS
 
@@ -37,3 +40,24 @@ def server_mechanisms(
 
 def _plain_users(settings: MechanismSettings) -> PlainUsers:
     return PlainUsers({} if settings.jaas is None else settings.jaas.options)
+
+
+def client_mechanism(
+    settings: MechanismSettings,
+    nonce: Callable[[], str],
+    others: dict[str, Callable[[], ClientMechanism]] | None = None,
+) -> NewClientMechanism:
+    """How a client logs in, with the name and password of its JAAS text. To be kept: it remembers
+    what a password costs to compute. `nonce`, `others`: see `server_mechanisms`."""
+    if others and settings.name in others:
+        return others[settings.name]
+    scram = SCRAM_MECHANISMS.get(settings.name)
+    assert scram is not None or settings.name == PLAIN, (
+        f"nobody makes the mechanism {settings.name}"
+    )
+    assert settings.jaas is not None, "the configuration has refused that"
+    name = settings.jaas.options["username"].value
+    password = settings.jaas.options["password"]
+    if scram is None:
+        return partial(PlainClient, name, password)
+    return partial(ScramClient, name, SaltedPasswords(scram, password), nonce)

@@ -72,3 +72,21 @@ class PlainServer:
         self.principal_name = name.decode()
         self.complete = True
         return b""
+
+
+class PlainClient:
+    """The client's half of one login."""
+
+    def __init__(self, name: str, password: Secret) -> None:
+        self._name = name
+        self._password = password
+
+    def first(self) -> bytes:
+        """See `ClientMechanism`."""
+        return f"\0{self._name}\0{self._password.value}".encode()
+
+    def challenge(self, token: bytes) -> bytes | None:
+        """See `ClientMechanism`: there is none."""
+        if token:
+            raise SaslRefused(f"a challenge of {len(token)} bytes, where PLAIN has none")
+        return None
