@@ -259,9 +259,13 @@ class LocalLock:
 
 class LocalFilesystem:
     """The machine's `Filesystem`. It keeps `spares` descriptors open for nothing: where there is no
-    other left, one makes room for what is opened here. Logs go on so, whoever took the rest."""
+    other left, one makes room for what is opened here. Logs go on so, whoever took the rest.
 
-    def __init__(self, spares: int = 0) -> None:
+    What it makes at the paths `private`, or below them, is for the owner of the process alone.
+    """
+
+    def __init__(self, spares: int = 0, private: Sequence[str] = ()) -> None:
+        self._private = tuple(path.rstrip("/") for path in private)
         self._spares_wanted = spares
         self._spares: list[int] = []
         self._keep_spares()
@@ -272,6 +276,18 @@ class LocalFilesystem:
                 self._spares.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         except OSError:
             return  # tried again with the next call
+
+    def _mode(self, path: str) -> int:
+        """Of a file that is made."""
+        return 0o600 if self._is_private(path) else 0o644
+
+    def _opener(self, path: str) -> Callable[[str, int], int] | None:
+        if not self._is_private(path):
+            return None
+        return lambda temporary, flags: os.open(temporary, flags, 0o600)
+
+    def _is_private(self, path: str) -> bool:
+        return any(path == one or path.startswith(f"{one}/") for one in self._private)
 
     def _sparing(self, call: Callable[[], T]) -> T:
         try:
@@ -287,12 +303,12 @@ class LocalFilesystem:
 
     def open(self, path: str, *, create: bool = False) -> LocalFile:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        return LocalFile(path, self._sparing(lambda: os.open(path, flags, 0o644)))
+        return LocalFile(path, self._sparing(lambda: os.open(path, flags, self._mode(path))))
 
     def make_with_room(self, path: str, size: int) -> None:
         call = fallocate()
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        fd = self._sparing(lambda: os.open(path, flags, 0o644))
+        fd = self._sparing(lambda: os.open(path, flags, self._mode(path)))
         try:
             error = errno.ENOSYS if call is None else call(fd, size)
         finally:
@@ -307,7 +323,7 @@ class LocalFilesystem:
 
     def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
         temporary = path + ".tmp"
-        with self._sparing(lambda: open(temporary, "wb")) as file:
+        with self._sparing(lambda: open(temporary, "wb", opener=self._opener(path))) as file:
             file.write(data)
             if sync:
                 file.flush()
@@ -335,7 +351,7 @@ class LocalFilesystem:
         return sorted(self._sparing(lambda: os.listdir(path)))
 
     def make_dirs(self, path: str) -> None:
-        os.makedirs(path, exist_ok=True)
+        os.makedirs(path, 0o700 if self._is_private(path) else 0o777, exist_ok=True)
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)

@@ -14,12 +14,17 @@ Follows Kafka's `ConfigAdminManager`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol, TypeVar
 
 from broker.apis.broker_loggers import LEVELS, ROOT, BrokerLoggers
 from broker.apis.cluster_view import ImageSource
-from broker.config.dynamic import cleaner_config, dynamic_config_fault
+from broker.config.dynamic import (
+    SecurityValidator,
+    cleaner_config,
+    dynamic_config_fault,
+    nothing_to_load,
+)
 from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.values import BrokerConfig
 from broker.requests.context import Api, Handle, RequestContext, Respond
@@ -55,11 +60,14 @@ class AlterConfigsApis:
         config: BrokerConfig,
         loggers: BrokerLoggers,
         controller: Handle,
+        validate_security: SecurityValidator = nothing_to_load,
     ) -> None:
+        """`validate_security` reads the stores that a change to a listener names."""
         self._metadata = metadata
         self._config = config
         self._loggers = loggers
         self._controller = controller
+        self._validate_security = validate_security
 
     def apis(self) -> list[Api]:
         return [
@@ -106,7 +114,7 @@ class AlterConfigsApis:
             return fault
         name = resource.resource_name
         after = {one.name: one.value for one in resource.configs if one.value is not None}
-        return self._broker_name_fault(name) or self._broker_fault(name, after)
+        return self._broker_name_fault(name) or self._broker_fault(name, after, after)
 
     # --- change by change ------------------------------------------------------------------------
 
@@ -151,7 +159,9 @@ class AlterConfigsApis:
             return self._loggers_fault(name, resource.configs)
         if kind == ResourceType.BROKER:
             fault = self._broker_name_fault(name) or _operations_fault(resource.configs)
-            return fault or self._broker_fault(name, self._after(name, resource.configs))
+            set_now = [one.name for one in resource.configs if one.config_operation == _SET]
+            after = self._after(name, resource.configs)
+            return fault or self._broker_fault(name, after, set_now)
         return None
 
     def _after(
@@ -198,12 +208,20 @@ class AlterConfigsApis:
             return _refused(f"Unexpected broker id, expected {expected}, but received {name}")
         return None
 
-    def _broker_fault(self, name: str, after: Mapping[str, str]) -> ApiError | None:
+    def _broker_fault(
+        self, name: str, after: Mapping[str, str], set_now: Collection[str]
+    ) -> ApiError | None:
         image = self._metadata.image
         before = image.config(ResourceType.BROKER, name)
         threads_now = cleaner_config(self._config, image).log_cleaner_threads
         return dynamic_config_fault(
-            self._config, before, after, one_broker=bool(name), threads_now=threads_now
+            self._config,
+            before,
+            after,
+            one_broker=bool(name),
+            threads_now=threads_now,
+            set_now=set_now,
+            validate=self._validate_security,
         )
 
     # --- loggers ---------------------------------------------------------------------------------

@@ -248,17 +248,18 @@ def dump_log(file: str, records: bool) -> None:
 
     FILE may be a segment (.log), an index (.index, .timeindex), a snapshot of producers or of
     metadata (.snapshot, .checkpoint), an offset or epoch checkpoint, partition.metadata,
-    quorum-state or meta.properties. Damage is reported; nothing is modified.
+    quorum-state or meta.properties. Damage is reported; nothing is modified. Passwords and users'
+    credentials in the metadata are not shown.
     """
     from pathlib import Path
 
-    from controller.metadata.secret_records import shown_instead
+    from broker.command.secret_records import without_secret
     from storage.dump_log import UnknownFile, describe_file
 
     path = Path(file)
     try:
         lines = describe_file(
-            path.name, path.read_bytes(), with_records=records, instead=shown_instead
+            path.name, path.read_bytes(), with_records=records, instead=without_secret
         )
     except UnknownFile as error:
         raise click.UsageError(str(error)) from error

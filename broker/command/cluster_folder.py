@@ -32,6 +32,7 @@ from broker.config.file import load_config
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.node.storage_folders import format_storage, is_formatted
+from broker.process.data_folders import private_folders
 from controller.storage_format import new_cluster_id
 from storage.directories.log_dirs import read_meta_properties
 from storage.filesystem import LocalFilesystem
@@ -169,8 +170,8 @@ def _node(config: BrokerConfig) -> ClusterNode:
 
 def _format_all(path: Path, layout: ClusterLayout) -> str:
     """Format the nodes that were not yet; the cluster id of all."""
-    filesystem = LocalFilesystem()
     configs = [load_config(str(_properties_file(path, node.node_id)), ()) for node in layout.nodes]
+    filesystem = LocalFilesystem(private=[one for each in configs for one in private_folders(each)])
     known = [_cluster_id_of(config, filesystem) for config in configs]
     cluster_id = next((one for one in known if one is not None), None)
     if cluster_id is None:

@@ -9,9 +9,9 @@ Follows `kafka.server.ConfigHelper` 4.3; KIP-226 (sources and synonyms), KIP-569
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from broker.config.keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF
+from broker.config.keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF, LISTENER_PREFIX, RATES, key_of
 from broker.config.values import BrokerConfig
 from storage.config_def import (
     ConfigDef,
@@ -141,12 +141,16 @@ def describe_topic(overrides: Mapping[str, str], server: ServerLevels) -> list[C
 
 
 def describe_server(server: ServerLevels) -> list[ConfigEntry]:
-    """Every public key of one server."""
+    """Every public key of one server, and what else is set: keys of listeners, unknown ones."""
     entries = []
     for name, key in _public(BROKER_CONFIG_DEF):
         synonyms = _server_synonyms(name, server)
         value = synonyms[0].value if synonyms else None
         entries.append(_entry(key, value, synonyms, read_only=not is_dynamic(name)))
+    set_names = {*server.config.originals, *server.dynamic_default, *server.dynamic}
+    for name in sorted(set_names.difference(BROKER_CONFIG_DEF)):
+        key, synonyms = _further_key(name), _server_synonyms(name, server)
+        entries.append(_entry(key, synonyms[0].value, synonyms, read_only=name not in RATES))
     return entries
 
 
@@ -159,6 +163,14 @@ def describe_all_servers(dynamic_default: Mapping[str, str]) -> list[ConfigEntry
             text = _text(key, dynamic_default[name])
             synonym = ConfigSynonym(name, text, source)
             entries.append(_entry(key, text, [synonym], read_only=not is_dynamic(name)))
+    for name in sorted(set(dynamic_default).difference(BROKER_CONFIG_DEF)):
+        key = _further_key(name)
+        text = _text(key, dynamic_default[name])
+        synonyms = [ConfigSynonym(name, text, source)]
+        if name.startswith(LISTENER_PREFIX) and (plain := key_of(name)) in dynamic_default:
+            shown = _text(_key(str(plain)), dynamic_default[str(plain)])
+            synonyms.append(ConfigSynonym(str(plain), shown, source))
+        entries.append(_entry(key, text, synonyms, read_only=name not in RATES))
     return entries
 
 
@@ -194,17 +206,30 @@ def _public(
     return ((name, keys[name]) for name in sorted(keys) if not keys[name].internal or name in known)
 
 
+def _further_key(name: str) -> ConfigKey:
+    """A key beside Kafka's list: one of a listener has the type of the plain one. What nobody knows
+    may be a secret, so it is shown as one."""
+    known = key_of(name) if name.startswith(LISTENER_PREFIX) else None
+    if known is None:
+        kind = ConfigType.LONG if name in RATES else ConfigType.UNKNOWN
+        return ConfigKey(name, kind, None, False, False, lambda _name, _value: None)
+    return replace(BROKER_CONFIG_DEF[known], name=name)
+
+
 def _entry(
     key: ConfigKey, value: str | None, synonyms: Sequence[ConfigSynonym], *, read_only: bool
 ) -> ConfigEntry:
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG
-    shown = None if key.sensitive else value
-    return ConfigEntry(key.name, shown, source, read_only, key.sensitive, key.type, tuple(synonyms))
+    hidden = _is_hidden(key)
+    shown = None if hidden else value
+    return ConfigEntry(key.name, shown, source, read_only, hidden, key.type, tuple(synonyms))
 
 
 def _server_synonyms(name: str, server: ServerLevels) -> list[ConfigSynonym]:
     """All places that give `name`, nearest first; Kafka leaves out what precedes its own name."""
     names = _SERVER_SYNONYMS.get(name, (name,))
+    if name.startswith(LISTENER_PREFIX) and (plain := key_of(name)) is not None:
+        names = (name, plain)
     levels = (
         (server.dynamic, ConfigSource.DYNAMIC_BROKER_CONFIG),
         (server.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
@@ -212,13 +237,17 @@ def _server_synonyms(name: str, server: ServerLevels) -> list[ConfigSynonym]:
         (_DEFAULTS, ConfigSource.DEFAULT_CONFIG),
     )
     found = [
-        ConfigSynonym(one, _text(BROKER_CONFIG_DEF[one], texts[one]), source)
+        ConfigSynonym(one, _text(_key(one), texts[one]), source)
         for texts, source in levels
         for one in names
         if one in texts
     ]
     own = next((at for at, one in enumerate(found) if one.name == name), len(found))
     return found[own:]
+
+
+def _key(name: str) -> ConfigKey:
+    return BROKER_CONFIG_DEF[name] if name in BROKER_CONFIG_DEF else _further_key(name)
 
 
 def _static(config: BrokerConfig) -> Mapping[str, str]:
@@ -228,7 +257,11 @@ def _static(config: BrokerConfig) -> Mapping[str, str]:
 
 def _text(key: ConfigKey, text: str) -> str | None:
     """A value in its usual form (trimmed, without repeated elements); a secret is left out."""
-    return None if key.sensitive else format_value(key.parse(text))
+    return None if _is_hidden(key) else format_value(key.parse(text))
+
+
+def _is_hidden(key: ConfigKey) -> bool:
+    return key.sensitive or key.type is ConfigType.UNKNOWN
 
 
 _DEFAULTS = {key.name: key.default for key in BROKER_CONFIG_DEF.values() if key.default is not None}

@@ -2,8 +2,9 @@
 
 Pure: looks at texts, changes nothing. Kafka lets about ninety keys change in a running broker.
 Ottla takes those that it puts into force, which are the defaults of topic configs, the settings of
-the log cleaner and the rates of replication throttles, and refuses the others by name: a setting
-that is stored and does nothing would deceive whoever made it.
+the log cleaner, the rates of replication throttles, and the certificates and JAAS texts of one
+node's listeners (`broker.config.security.changes`), and refuses the others by name: a setting that
+is stored and does nothing would deceive whoever made it.
 
 Follows Kafka's `DynamicBrokerConfig` (KIP-226): the order of its checks and its wording.
 """
@@ -11,11 +12,12 @@ Follows Kafka's `DynamicBrokerConfig` (KIP-226): the order of its checks and its
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from broker.config.description import is_dynamic
-from broker.config.keys import BROKER_CONFIG_DEF, RATES
+from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_PREFIX, RATES, key_of
 from broker.config.parse import with_overrides
+from broker.config.security_settings import ListenerSecurity
 from broker.config.values import BrokerConfig
 from controller.metadata.image import MetadataImage, ResourceType
 from protocol.errors import ApiError, ErrorCode
@@ -42,11 +44,22 @@ _PER_BROKER = (
     "sasl.",
     "ssl.",
 )
-_LISTENER_PREFIX = "listener.name."
+_OF_ALL_BROKERS = ("max.connection.creation.rate", "max.connections", "num.network.threads")
+"""Keys of a listener that may be set for all brokers at once."""
 _INVALID = "Invalid dynamic configuration"
 """What Kafka says of a value that a part of the server refuses; why stands in its log only."""
 
 _log = logging.getLogger(f"ottla.{__name__}")
+
+
+SecurityValidator = Callable[[BrokerConfig, ListenerSecurity], ApiError | None]
+"""Why a listener cannot be secured so, None: it can. Its stores are read, nothing is changed. The
+configuration has what the file says."""
+
+
+def nothing_to_load(_config: BrokerConfig, _new: ListenerSecurity) -> ApiError | None:
+    """The SecurityValidator of a node that has no secured listener."""
+    return None
 
 
 def dynamic_config_fault(
@@ -56,9 +69,12 @@ def dynamic_config_fault(
     *,
     one_broker: bool,
     threads_now: int | None = None,
+    set_now: Collection[str] = (),
+    validate: SecurityValidator = nothing_to_load,
 ) -> ApiError | None:
     """Why the dynamic configs of a broker, or of all of them, may not go from `before` to `after`.
     `threads_now` is what is in force for `log.cleaner.threads`; None: what the file says.
+    `set_now`: keys that are set, also to what they are: the files behind them may have changed.
 
     Names that Kafka does not know are let through, as there: plug-ins have configs of their own.
     """
@@ -67,16 +83,15 @@ def dynamic_config_fault(
     fixed = [name for name in known if not is_dynamic(name)]
     if fixed:
         return _refused(f"Cannot update these configs dynamically: {_shown(fixed)}")
-    try:
-        for name in known:
-            BROKER_CONFIG_DEF[name].parse(after[name])
-        for name in changed:
-            if name in RATES:
-                _check_rate(name, after[name])
-    except ConfigError as error:
-        return _refused(str(error))
+    bare = [name for name in known if name.startswith("ssl.")]
+    if bare:
+        text = "These security configs can be dynamically updated only per-listener using the "
+        return _refused(f"{text}listener prefix: {_shown(bare)}")
+    fault = _value_fault(changed, after)
+    if fault is not None:
+        return fault
     if not one_broker:
-        own = [name for name in known if name.startswith(_PER_BROKER)]
+        own = [name for name in changed if _is_of_one_broker(name)]
         if own:
             text = "Cannot update these configs at default cluster level, broker id must be "
             return _refused(f"{text}specified: {_shown(own)}")
@@ -86,7 +101,52 @@ def dynamic_config_fault(
         return _refused(f"{text}(Ottla takes them from its configuration file, at a start)")
     if threads_now is None:
         threads_now = config.log_cleaner_threads
-    return _contradiction(config, after) or _threads_fault(changed, after, threads_now)
+    return (
+        _contradiction(config, after)
+        or _threads_fault(changed, after, threads_now)
+        or _security_fault(config, before, after, set_now, validate)
+    )
+
+
+def _value_fault(changed: Sequence[str], after: Mapping[str, str]) -> ApiError | None:
+    """A value that its key does not take; of a listener's, Kafka names the plain key."""
+    try:
+        for name in changed:
+            key = key_of(name) if name.startswith(LISTENER_PREFIX) else name
+            if key is not None and key in BROKER_CONFIG_DEF:
+                BROKER_CONFIG_DEF[key].parse(after[name])
+            if name in RATES:
+                _check_rate(name, after[name])
+    except ConfigError as error:
+        return _refused(str(error))
+    return None
+
+
+def _is_of_one_broker(name: str) -> bool:
+    if name.startswith(LISTENER_PREFIX):
+        return key_of(name) not in _OF_ALL_BROKERS
+    return name in BROKER_CONFIG_DEF and name.startswith(_PER_BROKER)
+
+
+def _security_fault(
+    config: BrokerConfig,
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    set_now: Collection[str],
+    validate: SecurityValidator,
+) -> ApiError | None:
+    if not any(name.startswith(LISTENER_PREFIX) for name in (*before, *after)):
+        return None
+    from broker.config.security.changes import changed_listeners  # not where nothing is secured
+
+    try:
+        for new in changed_listeners(config, before, after, set_now):
+            fault = validate(config, new)
+            if fault is not None:
+                return fault
+    except ConfigError as error:
+        return _refused(str(error))
+    return None
 
 
 def _threads_fault(changed: Sequence[str], after: Mapping[str, str], now: int) -> ApiError | None:
@@ -107,8 +167,8 @@ def _check_rate(name: str, text: str) -> None:
 
 
 def _is_unserved(name: str) -> bool:
-    if name.startswith(_LISTENER_PREFIX):
-        return True
+    if name.startswith(LISTENER_PREFIX):
+        return key_of(name) in _OF_ALL_BROKERS
     return name in BROKER_CONFIG_DEF and name not in APPLIED_KEYS
 
 
@@ -145,6 +205,23 @@ def cleaner_config(config: BrokerConfig, image: MetadataImage) -> BrokerConfig:
         return with_overrides(config, dynamic) if dynamic else config
     except ConfigError as error:  # of this broker and of all of them, each alone is right
         _log.warning("dynamic configs of the log cleaner are left out: %s", error)
+        return config
+
+
+def secured_config(config: BrokerConfig, image: MetadataImage) -> BrokerConfig:
+    """`config` with what is in force for the security of its listeners, both halves of it: dynamic
+    configs of this node above the file. To be told of each listener that changes, and to keep the
+    others where one cannot be read: `broker.config.security.changes.security_changes`."""
+    dynamic = image.config(ResourceType.BROKER, str(config.node_id))
+    if not any(name.startswith(LISTENER_PREFIX) for name in dynamic):
+        return config
+    from broker.config.security.changes import is_security
+
+    own = {name: text for name, text in dynamic.items() if is_security(config, name)}
+    try:
+        return with_overrides(config, own) if own else config
+    except ConfigError as error:
+        _log.warning("dynamic configs of listeners are left out: %s", error)
         return config
 
 

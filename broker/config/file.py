@@ -1,15 +1,18 @@
 """A node's configuration from what the command line names: a file, overrides, or neither.
 
-The shell around `broker.config.parse`: reads the one file and turns every failure into one line.
+The shell around `broker.config.parse`: reads the one file, and what its values say stands
+elsewhere, and turns every failure into one line. The same for the client's half of a command.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from broker.config.parse import parse_config, single_node_config
 from broker.config.properties import PropertiesError, parse_properties, repeated_keys
+from broker.config.security_settings import ClientSecurity
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from storage.config_def import ConfigError
@@ -26,12 +29,52 @@ def load_config(path: str | None, overrides: Iterable[str]) -> BrokerConfig:
     warnings = _given_twice([key for key, _ in given])
     try:
         if path is None:
-            return single_node_config(above, warnings)
+            return single_node_config(_filled(above), warnings)
         texts, repeated = _read(path)
-        return parse_config({**texts, **above}, warnings=[*repeated, *warnings])
+        return parse_config(_filled({**texts, **above}), warnings=[*repeated, *warnings])
     except ConfigError as error:
         where = f"{path}: " if path is not None and error.name not in above else ""
         raise StartError(f"{where}{error}") from error
+
+
+def load_client_security(path: str) -> tuple[ClientSecurity, list[str]]:
+    """How a command connects by the client keys of a file, and lines that warn of some.
+
+    Raises StartError with one line that names the file and the key.
+    """
+    from broker.config.security.client_properties import client_security, client_warnings
+
+    texts, repeated = _read(path)
+    try:
+        texts = _filled(texts)
+        return client_security(texts), [*repeated, *client_warnings(texts)]
+    except ConfigError as error:
+        raise StartError(f"{path}: {error}") from error
+
+
+class Machine:
+    """The files and the environment of this machine, which config providers look at."""
+
+    def read(self, path: str) -> str:
+        data = Path(path).read_bytes()
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            return data.decode("latin-1")  # what Java writes
+
+    def exists(self, path: str) -> bool:
+        return Path(path).exists()
+
+    def variable(self, name: str) -> str | None:
+        return os.environ.get(name)
+
+
+def _filled(texts: Mapping[str, str]) -> dict[str, str]:
+    if "config.providers" not in texts:
+        return dict(texts)
+    from broker.config.security.config_providers import with_places_filled
+
+    return with_places_filled(texts, Machine())
 
 
 def _parsed_override(text: str) -> tuple[str, str]:
@@ -52,13 +95,9 @@ def _given_twice(keys: list[str]) -> list[str]:
 def _read(path: str) -> tuple[dict[str, str], list[str]]:
     """The keys and values of a file, and a line for each key that is there more than once."""
     try:
-        data = Path(path).read_bytes()
+        text = Machine().read(path)
     except OSError as error:
         raise StartError(f"{path}: {error.strerror or error}") from error
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")  # what Java writes
     try:
         return parse_properties(text), [
             f"{path}: {key} stands in the lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}: "

@@ -24,7 +24,12 @@ from broker.config.security_settings import (
     ListenerSecurity,
 )
 from broker.config.single_node_profile import PROFILE_NAME, single_node_texts
-from broker.config.support import ignored_keys, refuse_what_is_not_served, unknown_key
+from broker.config.support import (
+    ignored_keys,
+    refuse_what_is_not_served,
+    unknown_key,
+    unused_security,
+)
 from broker.config.values import BrokerConfig, Originals
 from storage.config_def import ConfigError, ConfigValue
 from storage.log_config import server_defaults
@@ -38,8 +43,9 @@ def parse_config(
     texts: Mapping[str, str], profile_name: str | None = None, warnings: Iterable[str] = ()
 ) -> BrokerConfig:
     """The configuration of these keys. Raises ConfigError with one clear line."""
+    providers = _provider_prefixes(texts)
     for name in texts:
-        if name not in BROKER_CONFIG_DEF and not name.startswith(LISTENER_PREFIX):
+        if name not in BROKER_CONFIG_DEF and not name.startswith((LISTENER_PREFIX, *providers)):
             raise unknown_key(name)
     values = _parsed(texts)
     refuse_what_is_not_served(texts)
@@ -75,6 +81,17 @@ def single_node_config(
 def with_overrides(config: BrokerConfig, overrides: Mapping[str, str]) -> BrokerConfig:
     """The same node with some keys set otherwise."""
     return parse_config({**config.originals, **overrides}, config.profile_name)
+
+
+def _provider_prefixes(texts: Mapping[str, str]) -> list[str]:
+    """What the keys of each config provider begin with."""
+    names = texts.get("config.providers", "").split(",")
+    return [
+        f"config.providers.{name.strip()}.{kind}"
+        for name in names
+        if name.strip()
+        for kind in ("class", "param.")
+    ]
 
 
 def _listeners(values: Mapping[str, ConfigValue], texts: Mapping[str, str]) -> dict[str, object]:
@@ -144,11 +161,16 @@ def _security(
             "listener_limits": {},
             "inter_broker_security": PLAINTEXT_CLIENT,
             "controller_security": PLAINTEXT_CLIENT,
-            "security_warnings": (),
+            "security_warnings": tuple(unused_security(texts, used)),
         }
     from broker.config.security.node import node_security  # not loaded where nothing is secured
 
-    return node_security(texts, listeners, protocols, inter_broker, controllers, alone)
+    made = node_security(texts, listeners, protocols, inter_broker, controllers, alone)
+    unused = tuple(unused_security(texts, used))
+    return {
+        **made,
+        "security_warnings": (*cast(tuple[str, ...], made["security_warnings"]), *unused),
+    }
 
 
 def _folders(values: Mapping[str, ConfigValue]) -> dict[str, object]:

@@ -10,7 +10,7 @@ It never looks at values beyond that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from broker.config.group_configs import limits_group_configs
 from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_KEYS, LISTENER_PREFIX, key_of
@@ -31,7 +31,6 @@ _REFUSED: dict[str, str] = {
     "client.quota.callback.class": "Java classes cannot be loaded",
     "create.topic.policy.class.name": "Java classes cannot be loaded",
     "alter.config.policy.class.name": "Java classes cannot be loaded",
-    "config.providers": "config providers are not supported",
     "controller.quorum.auto.join.enable": "a dynamic quorum is not supported yet",
     "remote.log.storage.system.enable": "tiered storage is not supported",
     "transaction.two.phase.commit.enable": "two-phase commit is not supported",
@@ -60,6 +59,7 @@ _ATTRIBUTES = frozenset(BrokerConfig._fields)
 
 # Read by `broker.config.security` for each listener, so that no attribute has them.
 SECURITY_KEYS = (
+    "config.providers",
     "connections.max.reauth.ms",
     "sasl.enabled.mechanisms",
     "sasl.jaas.config",
@@ -198,6 +198,20 @@ def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
             yield f"{told} is ignored: Kerberos (GSSAPI) is not supported"
         elif key not in SERVED and key not in _QUIET:
             yield f"{told} is ignored: Ottla does not support this key yet"
+
+
+def unused_security(texts: Mapping[str, str], protocols: Collection[str]) -> Iterator[str]:
+    """A warning where TLS or SASL is set up and none of these `protocols` of listeners uses it."""
+    for start, used_by in (("ssl.", "SSL"), ("sasl.", "SASL")):
+        names = [
+            name for name in texts if name.startswith(start) and not is_default(name, texts[name])
+        ]
+        if names and not any(used_by in one.split("_") for one in protocols):
+            both = f"{used_by} or SASL_SSL" if used_by == "SSL" else "SASL_PLAINTEXT or SASL_SSL"
+            yield (
+                f"{names[0]} has no effect: no listener is {both}; "
+                "listener.security.protocol.map says what each is"
+            )
 
 
 def _key(name: str) -> str | None:

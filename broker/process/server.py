@@ -36,6 +36,7 @@ from broker.node.metrics_table import register_node_metrics
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import RandomBytes, format_storage, is_formatted, open_storage
 from broker.process.cleaner_process import ProcessRunner
+from broker.process.data_folders import private_folders, warn_of_readers
 from broker.process.standard_streams import is_heard
 from broker.scheduler import BlockingPool, LoopScheduler
 from controller.metadata.records import MetadataRecordError
@@ -136,7 +137,9 @@ class Server:
         self._controller_pool: BlockingPool | None = None
         self.network = NetworkClient(loop, config.socket_request_max_bytes)
         self.cleaner = ProcessRunner(loop, config.log_cleaner_threads)
-        filesystem, scheduler = LocalFilesystem(SPARES), LoopScheduler(loop)
+        filesystem = LocalFilesystem(SPARES, private_folders(config))
+        scheduler = LoopScheduler(loop)
+        warn_of_readers(config)
         ports = NodePorts(
             filesystem=filesystem,
             scheduler=scheduler,
@@ -371,7 +374,7 @@ def format_folders(
     is made of random bytes for its salt.
     """
     first_users = [make(os.urandom) for make in users]
-    filesystem = LocalFilesystem()
+    filesystem = LocalFilesystem(private=private_folders(config))
     if not config.controller_quorum_voters:
         from broker.node.quorum_discovery import with_known_voters
 

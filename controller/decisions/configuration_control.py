@@ -109,7 +109,9 @@ class ConfigurationControl:
         one_broker = resource_type == ResourceType.BROKER and bool(name)
         if one_broker and image.elr_enabled and MIN_INSYNC_REPLICAS in [c.name for c in changes]:
             return _BROKER_MIN_ISR
-        return self._checked(image, resource_type, name, before, after, new_topic)
+        # A broker looks at the files behind a key that is set again, so there is a record for it.
+        again = [c.name for c in changes] if resource_type == ResourceType.BROKER else []
+        return self._checked(image, resource_type, name, before, after, new_topic, again)
 
     def replace(
         self, image: MetadataImage, resource_type: int, name: str, configs: Mapping[str, str | None]
@@ -171,6 +173,7 @@ class ConfigurationControl:
         before: Mapping[str, str],
         after: Mapping[str, str],
         new_topic: bool,
+        again: Sequence[str] = (),
     ) -> list[MetadataRecord] | ApiError:
         error = self._fault(resource_type, name, after)
         if error is None and not new_topic:
@@ -179,7 +182,7 @@ class ConfigurationControl:
             return error
         records: list[MetadataRecord] = []
         for key, value in after.items():
-            if before.get(key) != value:
+            if before.get(key) != value or key in again:
                 records.append(ConfigRecord(resource_type, name, key, value))
         for key in before:
             if key not in after:

@@ -21,6 +21,7 @@ SHELL = (
     "broker/command/cluster_command.py",
     "broker/command/cluster_folder.py",
     "broker/config/file.py",
+    "broker/process/data_folders.py",
     "broker/process/logging_setup.py",
     "broker/process/metrics_server.py",
     "broker/network/acceptor.py",

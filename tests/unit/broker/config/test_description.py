@@ -23,7 +23,7 @@ from broker.config.description import (
     is_dynamic,
 )
 from broker.config.parse import parse_config
-from storage.config_def import ConfigSource
+from storage.config_def import ConfigSource, ConfigType
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "describe_configs_kafka_4_3_0.txt"
 
@@ -111,3 +111,60 @@ def test_dynamic_values_win_and_secrets_stay_hidden(server: ServerLevels) -> Non
 def test_which_keys_change_while_a_server_runs() -> None:
     assert is_dynamic("ssl.keystore.location") and is_dynamic("log.retention.ms")
     assert not is_dynamic("ssl.principal.mapping.rules") and not is_dynamic("node.id")
+
+
+def test_keys_of_listeners_and_unknown_ones_are_told_as_kafka_does() -> None:
+    """Each row was asked of an Apache Kafka 4.3.0."""
+    config = parse_config(
+        {
+            "node.id": "1",
+            "process.roles": "broker,controller",
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.voters": "1@localhost:9093",
+            "listeners": "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093",
+            "advertised.listeners": "PLAINTEXT://localhost:9092",
+            "max.connections": "500",
+            "listener.name.plaintext.max.connections": "99",
+            "listener.name.plaintext.ssl.key.password": "hush",
+            "config.providers": "env",
+            "config.providers.env.class": "hush",
+        }
+    )
+    dynamic = {
+        "max.connections": "700",
+        "listener.name.plaintext.max.connections": "97",
+        "of.some.plugin": "hush",
+        "follower.replication.throttled.rate": "1000",
+    }
+    default = {"listener.name.plaintext.max.connections": "98", "max.connections": "600"}
+    found = {one.name: one for one in describe_server(ServerLevels(config, dynamic, default))}
+    limit = found["listener.name.plaintext.max.connections"]
+    assert (limit.value, limit.source, limit.read_only, limit.sensitive, limit.type) == (
+        "97",
+        ConfigSource.DYNAMIC_BROKER_CONFIG,
+        True,
+        False,
+        ConfigType.INT,
+    )
+    assert [(one.name.rpartition("plaintext.")[2], one.value) for one in limit.synonyms] == [
+        ("max.connections", "97"),
+        ("max.connections", "700"),
+        ("max.connections", "98"),
+        ("max.connections", "600"),
+        ("max.connections", "99"),
+        ("max.connections", "500"),
+        ("max.connections", "2147483647"),
+    ]
+    password = found["listener.name.plaintext.ssl.key.password"]
+    assert (password.value, password.sensitive, password.type) == (None, True, ConfigType.PASSWORD)
+    assert [one.value for one in password.synonyms] == [None]
+    for name in ("of.some.plugin", "config.providers.env.class"):
+        unknown = found[name]
+        assert (unknown.value, unknown.sensitive, unknown.read_only) == (None, True, True)
+        assert unknown.type is ConfigType.UNKNOWN
+    rate = found["follower.replication.throttled.rate"]
+    assert (rate.value, rate.read_only, rate.type) == ("1000", False, ConfigType.LONG)
+    for_all = {one.name: one for one in describe_all_servers({**default, "of.some.plugin": "hush"})}
+    assert for_all["of.some.plugin"].value is None
+    limit = for_all["listener.name.plaintext.max.connections"]
+    assert [one.value for one in limit.synonyms] == ["98", "600"]

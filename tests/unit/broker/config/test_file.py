@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.config.file import load_config
+from broker.config.file import load_client_security, load_config
 from broker.config.start_error import StartError
 
 WHOLE = (
@@ -101,3 +101,44 @@ def test_a_refusal_quotes_what_was_written(overrides: list[str], said: str) -> N
     with pytest.raises(StartError) as caught:
         load_config(None, overrides)
     assert str(caught.value) == said
+
+
+def test_config_providers_are_asked_where_the_file_and_overrides_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = tmp_path / "secrets.properties"
+    secrets.write_text("partitions=7\n")
+    provider = "org.apache.kafka.common.config.provider"
+    file = tmp_path / "server.properties"
+    file.write_text(
+        "config.providers=file,env\n"
+        f"config.providers.file.class={provider}.FileConfigProvider\n"
+        f"config.providers.env.class={provider}.EnvVarConfigProvider\n"
+        "process.roles=broker,controller\n"
+        "node.id=1\n"
+        "controller.listener.names=CONTROLLER\n"
+        "controller.quorum.voters=1@localhost:9093\n"
+        "listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093\n"
+        f"num.partitions=${{file:{secrets}:partitions}}\n"
+    )
+    monkeypatch.setenv("OTTLA_TEST_RACK", "west")
+    config = load_config(str(file), ["broker.rack=${env:OTTLA_TEST_RACK}"])
+    assert (config.num_partitions, config.broker_rack) == (7, "west")
+    assert config.warnings == ()
+    with pytest.raises(StartError, match="num.partitions: .*the file has no such key"):
+        load_config(str(file), [f"num.partitions=${{file:{secrets}:no}}"])
+    with pytest.raises(StartError, match="unknown configuration key config.providers.vault.class"):
+        load_config(str(file), ["config.providers.vault.class=x"])
+
+
+def test_the_client_half_of_a_command(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("security.protocol=SSL\nssl.truststore.location=/ca\nnonsense=1\n")
+    client, warnings = load_client_security(str(file))
+    assert client.tls is not None and client.tls.truststore_location == "/ca"
+    assert warnings == ["nonsense is ignored: it is not a key of a client"]
+    file.write_text("security.protocol=TLS\n")
+    with pytest.raises(StartError, match=f"{file}: Invalid value TLS"):
+        load_client_security(str(file))
+    with pytest.raises(StartError, match="No such file"):
+        load_client_security(str(tmp_path / "none"))

@@ -9,6 +9,7 @@ from broker.config.support import (
     is_default,
     refuse_what_is_not_served,
     unknown_key,
+    unused_security,
 )
 from broker.config.values import shown
 from storage.config_def import ConfigError
@@ -113,6 +114,17 @@ def test_keys_that_only_java_has_a_use_for_warn() -> None:
         "sasl.kerberos.service.name=kafka is ignored: Kerberos (GSSAPI) is not supported",
         "sasl.jaas.config is ignored: set listener.name.<listener>.<mechanism>.sasl.jaas.config",
     ]
+
+
+def test_a_key_of_security_that_no_listener_uses_warns() -> None:
+    """Its owner believes that the listeners are closed."""
+    texts = {"ssl.keystore.location": "/k", "ssl.client.auth": "none", "sasl.jaas.config": "hush"}
+    tls, sasl = unused_security(texts, {"PLAINTEXT"})
+    assert tls.startswith("ssl.keystore.location has no effect: no listener is SSL or SASL_SSL")
+    assert sasl.startswith("sasl.jaas.config has no effect: no listener is SASL_PLAINTEXT or")
+    assert list(unused_security(texts, {"SASL_SSL", "PLAINTEXT"})) == []
+    assert len(list(unused_security(texts, {"SASL_PLAINTEXT"}))) == 1
+    assert list(unused_security({"ssl.client.auth": "none"}, {"PLAINTEXT"})) == []
 
 
 def test_passwords_are_never_shown() -> None:
