@@ -4,6 +4,11 @@ A `SocketChannel` is one connection to one address. The first request makes it; 
 before earlier ones are answered, and the peer answers in order. Whatever goes wrong with the
 connection ends all that wait on it, and the next request makes a new one.
 
+Where the listener wants it, the connection is over TLS, and a login comes before the first request.
+A login that ends some time is made again before that, between two requests on the same connection
+(KIP-368): what was sent before it is answered before it, what comes meanwhile is sent after it. Why
+a handshake or a login failed is one line of the log for each peer and reason, now and then.
+
 Owns: the connection, the correlation ids, the deadlines. Never: tries again by itself, waits before
 it connects, or looks into a response. Follows Kafka's `NetworkClient`, without its ApiVersions
 request: between nodes the versions are those of Kafka 4.3.
@@ -14,13 +19,18 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import random
 import socket
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, cast
 
+from broker.network.peer_warnings import PeerWarnings
 from broker.purgatory.deadlines import DeadlineQueue, Deadlines
 from broker.scheduler import LoopScheduler
+from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard, ClientLogin
+from broker.security.connect_failures import ClosedBeforeAnswer, ClosedInLogin
 from protocol.errors import ProtocolError
 from protocol.frames.framing import FrameReader
 from protocol.frames.message_codec import answer_to, decode_answer, encode_request
@@ -30,15 +40,28 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 _SCRATCH_BYTES = 64 * 1024
 _LAST_CORRELATION_ID = 2**31 - 1
+_RENEWED_AT = (0.85, 0.95)
+"""When a login is made again: between these parts of the time for which it is good, as Kafka's
+clients do. Somewhere between, so that not all connections do it at once."""
 
 
 class NetworkClient:
     """Makes channels, and closes them all at the end."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, response_max_bytes: int) -> None:
-        """A response above `response_max_bytes` closes its connection."""
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        response_max_bytes: int,
+        guard: ClientGuard = PLAINTEXT_GUARD,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """A response above `response_max_bytes` closes its connection. `guard` knows how the
+        listeners of the others are secured."""
         self._loop = loop
         self._response_max_bytes = response_max_bytes
+        self._guard = guard
+        self._clock_s = clock_s
+        self._warnings = PeerWarnings(guard, clock_s)
         self._deadlines: Deadlines[_Waiting] = Deadlines(LoopScheduler(loop), _Waiting.time_out)
         self._channels: dict[SocketChannel, None] = {}
 
@@ -51,6 +74,9 @@ class NetworkClient:
             client_id,
             self._response_max_bytes,
             self._forget,
+            self._guard,
+            self._warnings,
+            self._clock_s,
         )
         self._channels[channel] = None
         return channel
@@ -102,8 +128,14 @@ class SocketChannel:
         client_id: str,
         response_max_bytes: int,
         on_close: Callable[[SocketChannel], None],
+        guard: ClientGuard,
+        warnings: PeerWarnings,
+        clock_s: Callable[[], float],
     ) -> None:
         self.address = address
+        self._guard = guard
+        self._warnings = warnings
+        self._clock_s = clock_s
         self._loop = loop
         self._deadlines = deadlines
         self._client_id = client_id
@@ -112,7 +144,10 @@ class SocketChannel:
         self._scratch = bytearray(_SCRATCH_BYTES)
         self._waiting: deque[_Waiting] = deque()
         self._correlation_id = 0
-        self._connecting: asyncio.Task[None] | None = None
+        self._preparing: asyncio.Task[None] | None = None
+        """Connects or logs in. What waits then is sent after it, but for what a login follows."""
+        self._login: _Login | None = None
+        self._renew_at_s: float | None = None
         self._connection: _Connection | None = None
         self._closed = False
 
@@ -129,10 +164,16 @@ class SocketChannel:
         waiting = _Waiting(self, answer_to(request), version, self._correlation_id, frame, done)
         waiting.due = self._deadlines.add(waiting, timeout_ms)
         self._waiting.append(waiting)
-        if self._connection is not None:
+        if self._preparing is not None:
+            return
+        if self._connection is None:
+            self._preparing = self._loop.create_task(self._connect())
+        elif self._renew_at_s is not None and self._clock_s() >= self._renew_at_s:
+            # What was sent before is answered first.
+            self._login = _Login(self._loop, len(self._waiting) - 1)
+            self._preparing = self._loop.create_task(self._renew(self._connection, self._login))
+        else:
             self._connection.write(frame)
-        elif self._connecting is None:
-            self._connecting = self._loop.create_task(self._connect())
 
     def close(self) -> None:
         """See `storage.ports.Channel`."""
@@ -144,16 +185,53 @@ class SocketChannel:
 
     async def _connect(self) -> None:
         try:
-            connection = await self._open()
-        except (OSError, UnicodeError) as error:  # a host that no name can be (what a peer wrote)
-            refused = isinstance(error, OSError) and error.errno == errno.ECONNREFUSED
-            _log.debug("no connection to %s:%d: %s", *self.address, error)
-            self._connecting = None
-            self._fail(ChannelFailure.REFUSED if refused else ChannelFailure.LOST)
-            return
-        self._connecting = None
-        self._connection = connection
+            connection = self._connection = await self._open()
+            connection.check()
+            if self._guard.logs_in:
+                self._login = _Login(self._loop, 0)
+                await self._log_in(connection, self._login)
+        except (OSError, ValueError) as error:  # a host that no name can be (what a peer wrote)
+            self._could_not(error)
+        else:
+            self._prepared(connection)
+
+    async def _renew(self, connection: _Connection, login: _Login) -> None:
+        try:
+            await self._log_in(connection, login)
+        except OSError as error:
+            self._could_not(error)
+        else:
+            self._prepared(connection)
+
+    def _prepared(self, connection: _Connection) -> None:
+        """Send what waits: all that was sent before has been answered."""
+        self._preparing = self._login = None
         connection.write(b"".join(waiting.frame for waiting in self._waiting))
+
+    def _could_not(self, error: OSError | ValueError) -> None:
+        """There is no connection, or nobody was let in."""
+        refused = isinstance(error, OSError) and error.errno == errno.ECONNREFUSED
+        self._warnings.tell(*self.address, error)
+        self._preparing = None
+        self._fail(ChannelFailure.REFUSED if refused else ChannelFailure.LOST)
+
+    async def _log_in(self, connection: _Connection, login: _Login) -> None:
+        """Have the conversation. Raises OSError where the login is refused or cannot be."""
+        steps = self._guard.login(self._client_id)
+        # In a thread: proving a password takes milliseconds, and a token may have to be fetched.
+        frame: bytes | None = await self._loop.run_in_executor(None, steps.begin)
+        while frame is not None:
+            answer = await login.exchange(connection, frame)
+            frame = await self._loop.run_in_executor(None, steps.received, answer)
+        login.check()
+        self._renew_at_s = self._renewal(steps)
+
+    def _renewal(self, login: ClientLogin) -> float | None:
+        """When to log in again; None: never."""
+        if not login.lifetime_ms:
+            return None
+        part = random.uniform(*_RENEWED_AT)  # noqa: S311 - not a secret
+        return self._clock_s() + login.lifetime_ms / 1000.0 * part
 
     async def _open(self) -> _Connection:
         """A connection to the first of the host's addresses that takes one.
@@ -169,12 +247,7 @@ class SocketChannel:
             try:
                 await self._loop.sock_connect(sock, address)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                reader = FrameReader(self._response_max_bytes, self._scratch)
-                _, made = await self._loop.create_connection(
-                    lambda: _Connection(self, reader),  # noqa: B023  called before the loop goes on
-                    sock=sock,
-                )
-                return made
+                return await self._over(sock)
             except asyncio.CancelledError:
                 sock.close()
                 raise
@@ -183,6 +256,17 @@ class SocketChannel:
                 if failure is None or error.errno != errno.ECONNREFUSED:
                     failure = error
         raise failure or OSError(errno.EHOSTUNREACH, f"{host} has no address")
+
+    async def _over(self, sock: socket.socket) -> _Connection:
+        """A connection over a socket that is connected, with TLS where there is to be any."""
+        tls = self._guard.tls_context
+        _, made = await self._loop.create_connection(
+            lambda: _Connection(self, FrameReader(self._response_max_bytes, self._scratch)),
+            sock=sock,
+            ssl=tls,
+            server_hostname=None if tls is None else self.address[0],
+        )
+        return made
 
     def timed_out(self, waiting: _Waiting) -> None:
         """There was no answer in time."""
@@ -193,9 +277,10 @@ class SocketChannel:
         self, failure: ChannelFailure, first: tuple[_Waiting, ChannelFailure] | None = None
     ) -> None:
         """End the connection, and all that wait on it."""
-        if self._connecting is not None:
-            self._connecting.cancel()
-            self._connecting = None
+        if self._preparing is not None:
+            self._preparing.cancel()
+            self._preparing = None
+        self._login = self._renew_at_s = None
         if self._connection is not None:
             self._connection.drop()
             self._connection = None
@@ -215,6 +300,9 @@ class SocketChannel:
 
     def received(self, frame: memoryview) -> None:
         """A whole response has come. Raises ProtocolError where it is none."""
+        login = self._login
+        if login is not None and login.takes(frame):
+            return
         if not self._waiting:
             raise ProtocolError("an answer that nobody asked for")
         waiting = self._waiting[0]
@@ -224,11 +312,60 @@ class SocketChannel:
         self._waiting.popleft()
         self._settle(waiting, response, None)
 
-    def lost(self, connection: _Connection) -> None:
+    def lost(self, connection: _Connection, error: Exception | None) -> None:
         """The connection is gone."""
-        if connection is self._connection:
-            self._connection = None
-            self._fail(ChannelFailure.LOST)
+        if connection is not self._connection:
+            return
+        if self._login is not None:
+            self._login.lost(error)
+            return
+        if not connection.heard:
+            self._warnings.tell(*self.address, error or ClosedBeforeAnswer())
+        elif error is not None and "ALERT" in str(getattr(error, "reason", "")):
+            self._warnings.tell(*self.address, error)  # its side of the handshake failed
+        self._connection = None
+        self._fail(ChannelFailure.LOST)
+
+
+class _Login:
+    """A login that is under way on a connection."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, ahead: int) -> None:
+        """`ahead`: how many requests were sent before it."""
+        self._loop = loop
+        self._ahead = ahead
+        self._answer: asyncio.Future[bytes] | None = None
+        self._lost: OSError | None = None
+
+    async def exchange(self, connection: _Connection, frame: bytes) -> bytes:
+        """The answer to `frame`, which has its size. Raises OSError where none will come."""
+        self.check()
+        self._answer = self._loop.create_future()
+        connection.write(frame)
+        return await self._answer
+
+    def check(self) -> None:
+        """Raises OSError where the connection was lost."""
+        if self._lost is not None:
+            raise self._lost
+
+    def takes(self, frame: memoryview) -> bool:
+        """A response has come: whether it was one of the login's."""
+        if self._ahead:
+            self._ahead -= 1
+            return False
+        if self._answer is None or self._answer.done():
+            raise ProtocolError("an answer that nobody asked for, in the midst of a login")
+        self._answer.set_result(bytes(frame))
+        return True
+
+    def lost(self, error: Exception | None) -> None:
+        """The connection is gone, why ever."""
+        if isinstance(error, ProtocolError):
+            error = ConnectionError(str(error))
+        self._lost = error if isinstance(error, OSError) else ClosedInLogin()
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(self._lost)
 
 
 class _Connection(asyncio.BufferedProtocol):
@@ -238,11 +375,19 @@ class _Connection(asyncio.BufferedProtocol):
         self._channel: SocketChannel | None = channel
         self._reader = reader
         self._transport: asyncio.Transport | None = None
+        self._ended: OSError | None = None
+        self.heard = False
+        """Whether anything ever came."""
 
     def write(self, frame: bytes) -> None:
         """Send; the transport keeps what the kernel does not take yet."""
         assert self._transport is not None
         self._transport.write(frame)
+
+    def check(self) -> None:
+        """Raises OSError where it is gone already."""
+        if self._ended is not None:
+            raise self._ended
 
     def drop(self) -> None:
         """Close at once, and tell nobody."""
@@ -263,6 +408,7 @@ class _Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes have come."""
         reader = self._reader
+        self.heard = True
         try:
             frame = reader.only_frame(nbytes)
             if frame is not None and self._channel is not None:
@@ -276,7 +422,7 @@ class _Connection(asyncio.BufferedProtocol):
             channel = self._channel
             if channel is not None:
                 _log.warning("closing the connection to %s:%d: %s", *channel.address, error)
-                channel.lost(self)
+                channel.lost(self, error)
                 self.drop()
 
     def eof_received(self) -> bool:
@@ -286,6 +432,7 @@ class _Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone, whoever closed it."""
         channel, self._channel = self._channel, None
+        self._ended = exc if isinstance(exc, OSError) else ClosedBeforeAnswer()
         self._reader.close()
         if channel is not None:
-            channel.lost(self)
+            channel.lost(self, exc)

@@ -13,14 +13,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker.config.endpoints import QuorumVoter, parse_servers
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.network.blocking_client import ApiNotServed, BlockingClient
+from broker.network.peer_warnings import PeerWarnings
+from broker.node.client_guards import controller_guard
 from broker.node.storage_folders import is_formatted
+from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from controller.raft.quorum_state import QuorumStateError, decode_static_voters
 from controller.raft.quorum_voters import METADATA_FOLDER, voters_on_disk
 from protocol.errors import ErrorCode, ProtocolError
@@ -47,8 +51,9 @@ async def find_voters(
     if found is None and not is_formatted(config, filesystem):
         return config  # refused by who opens the folders
     told = False
+    warnings = PeerWarnings(guard := controller_guard(config), time.monotonic)
     while found is None and not asked_to_stop.done():
-        found = await asyncio.to_thread(ask_for_voters, config)
+        found = await asyncio.to_thread(ask_for_voters, config, guard, warnings.tell)
         if found is None:
             if not told:
                 _log.warning("waiting for one of controller.quorum.bootstrap.servers that leads")
@@ -93,25 +98,31 @@ def _was_alone(config: BrokerConfig, filesystem: Filesystem) -> bool:
     return before in ([], [config.node_id])
 
 
-def ask_for_voters(config: BrokerConfig) -> BrokerConfig | None:
+def ask_for_voters(
+    config: BrokerConfig,
+    guard: ClientGuard = PLAINTEXT_GUARD,
+    could_not: Callable[[str, int, Exception], None] = lambda *_: None,
+) -> BrokerConfig | None:
     """`config` with the voters that a server of `controller.quorum.bootstrap.servers` tells; None
-    where none of them leads now."""
+    where none of them leads now. `could_not`: is told host, port and reason where there is no
+    connection."""
     for host, port in parse_servers(config.controller_quorum_bootstrap_servers):
         try:
-            voters = _told_by(host, port)
-        except (OSError, ProtocolError, ApiNotServed):
+            voters = _told_by(host, port, guard)
+        except (OSError, ProtocolError, ApiNotServed) as error:
+            could_not(host, port, error)
             continue
         if voters:
             return config._replace(controller_quorum_voters=tuple(voters))
     return None
 
 
-def _told_by(host: str, port: int) -> Sequence[QuorumVoter]:
+def _told_by(host: str, port: int, guard: ClientGuard) -> Sequence[QuorumVoter]:
     """Nothing by a controller that does not lead."""
     asked = DescribeQuorumRequestTopicData(
         "__cluster_metadata", [DescribeQuorumRequestPartitionData(0)]
     )
-    with BlockingClient(host, port, _ANSWER_WITHIN_S) as client:
+    with BlockingClient(host, port, _ANSWER_WITHIN_S, guard=guard) as client:
         answer = client.call(DescribeQuorumRequest([asked]))
     partition = next((one for topic in answer.topics for one in topic.partitions), None)
     if partition is None or answer.error_code != ErrorCode.NONE or partition.error_code:

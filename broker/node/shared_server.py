@@ -55,13 +55,20 @@ class NodePorts:
     halt: Callable[[str], None]
     """End the process at once, for this reason; nothing after it runs."""
     network: Network | None = None
-    """The way to other nodes; None where there are none."""
+    """The way to other brokers; None where there are no other nodes."""
+    controller_network: Network | None = None
+    """The way to controllers; None: the same as to brokers."""
     open_files_max: int = UNLIMITED
     """What the process may open (RLIMIT_NOFILE)."""
     cleaner: CleanerRunner | None = None
     """Where compaction runs; None for among the background's jobs."""
     allocate: Allocate = bytearray
     """Makes large buffers."""
+
+    @property
+    def to_controllers(self) -> Network | None:
+        """The way to controllers; None where there are no other nodes."""
+        return self.network if self.controller_network is None else self.controller_network
 
 
 class SharedServer:
@@ -111,14 +118,14 @@ class SharedServer:
             ports.random_bytes,
             read_bootstrap(ports.filesystem, config.metadata_log_dir),
             lambda error: ports.halt(f"the metadata log failed: {error}"),
-            network=ports.network,
+            network=ports.to_controllers,
         )
         self.address = ControllerAddress(
             config.node_id,
             self.controller.raft,
             self.ask_controller_here,
             settings.voter_endpoints,
-            ports.network,
+            ports.to_controllers,
         )
         self._ways: list[NodeToController] = []
         self._left_quorum = False

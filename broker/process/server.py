@@ -32,6 +32,7 @@ from broker.network.listening_socket import Listener
 from broker.network.memory_limit import memory_limit_bytes
 from broker.network.network_client import NetworkClient
 from broker.network.socket_server import SocketServer
+from broker.node.client_guards import controller_guard, inter_broker_guard
 from broker.node.metrics_table import register_node_metrics
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import RandomBytes, format_storage, is_formatted, open_storage
@@ -135,7 +136,7 @@ class Server:
         self.io_pool = BlockingPool(loop, config.num_io_threads, "ottla-io")
         self.background_pool = BlockingPool(loop, config.background_threads, "ottla-background")
         self._controller_pool: BlockingPool | None = None
-        self.network = NetworkClient(loop, config.socket_request_max_bytes)
+        self.network, self.controller_network = self._networks(loop)
         self.cleaner = ProcessRunner(loop, config.log_cleaner_threads)
         filesystem = LocalFilesystem(SPARES, private_folders(config))
         scheduler = LoopScheduler(loop)
@@ -148,6 +149,7 @@ class Server:
             random_bytes=os.urandom,
             halt=_halt,
             network=self.network,
+            controller_network=self.controller_network,
             cleaner=self.cleaner,
             allocate=frame_buffer,
             open_files_max=open_files_max(),
@@ -166,6 +168,18 @@ class Server:
         self._metrics_server: MetricsServer | None = None
         self._started = False
         self._serving = False
+
+    def _networks(self, loop: asyncio.AbstractEventLoop) -> tuple[NetworkClient, NetworkClient]:
+        """To brokers and to controllers; one, where both are reached in the same way."""
+        config = self.config
+        to_brokers = NetworkClient(
+            loop, config.socket_request_max_bytes, inter_broker_guard(config)
+        )
+        if config.controller_security == config.inter_broker_security:
+            return to_brokers, to_brokers
+        return to_brokers, NetworkClient(
+            loop, config.socket_request_max_bytes, controller_guard(config)
+        )
 
     def _socket_servers(
         self, loop: asyncio.AbstractEventLoop
@@ -244,6 +258,7 @@ class Server:
             self.node.begin_stop()
         await asyncio.gather(*(sockets.stop(STOP_TIMEOUT_S) for sockets in self._both()))
         self.network.close()
+        self.controller_network.close()
         if self._metrics_server is not None:
             self._metrics_server.stop()
         for pool in (self.io_pool, self._controller_pool):

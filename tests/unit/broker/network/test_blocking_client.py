@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import threading
@@ -10,13 +11,18 @@ from typing import Any
 
 import pytest
 
+from broker.config.security_settings import ClientSecurity, MechanismSettings
 from broker.network.blocking_client import RESPONSE_BYTES_MAX, ApiNotServed, BlockingClient
+from broker.security.client_guard import ClientGuard
+from broker.security.connect_failures import ClosedBeforeAnswer, ClosedInLogin, SpeaksTls
+from broker.security.tls.contexts import server_context
 from protocol.errors import ProtocolError
 from protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from protocol.messages.headers import RequestHeader, ResponseHeader
 from protocol.messages.list_groups import ListGroupsRequest
 from protocol.primitives import MessageBuffer
+from tests.certificates import Identity, authority, pem_values, server
 
 Answer = Callable[[RequestHeader], bytes]
 
@@ -111,3 +117,122 @@ def test_a_peer_that_refuses_the_handshake(peer: Callable[..., int]) -> None:
 def test_a_peer_that_says_nothing() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(TimeoutError):
         BlockingClient("127.0.0.1", listener.getsockname()[1], 0.05)
+
+
+class Login:
+    """One token, which is to be answered by `ok`."""
+
+    lifetime_ms = 0
+
+    def begin(self) -> bytes:
+        return struct.pack(">i", 5) + b"token"
+
+    def received(self, answer: bytes) -> None:
+        if answer != b"ok":
+            raise ConnectionError(answer.decode())
+
+
+class Guard(ClientGuard):
+    """A listener with SASL whose mechanism is `Login`."""
+
+    def __init__(self) -> None:
+        super().__init__(ClientSecurity("SASL_PLAINTEXT", None, MechanismSettings("PLAIN")))
+
+    def login(self, client_id: str) -> Login:
+        return Login()
+
+
+@pytest.fixture
+def raw_peer() -> Iterator[Callable[..., int]]:
+    """Start a peer that answers whatever comes by these bytes in turn, then closes; its port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve(answers: list[bytes]) -> None:
+        connection, _ = listener.accept()
+        with connection, contextlib.suppress(ConnectionResetError):
+            for answer in answers:
+                connection.recv(65536)
+                connection.sendall(answer)
+            connection.recv(65536)
+
+    threads = []
+
+    def start(*answers: bytes) -> int:
+        threads.append(threading.Thread(target=serve, args=(list(answers),)))
+        threads[-1].start()
+        return int(listener.getsockname()[1])
+
+    yield start
+    for thread in threads:
+        thread.join(10)
+    listener.close()
+
+
+def test_a_login_comes_first(raw_peer: Callable[..., int]) -> None:
+    versions = framed(ApiVersionsResponse(), 3, 1, 0)
+    port = raw_peer(struct.pack(">i", 2) + b"ok", versions)
+    BlockingClient("127.0.0.1", port, 5, guard=Guard()).close()
+
+
+def test_a_refused_login_says_why(raw_peer: Callable[..., int]) -> None:
+    port = raw_peer(struct.pack(">i", 5) + b"wrong")
+    with pytest.raises(ConnectionError, match="^wrong$"):
+        BlockingClient("127.0.0.1", port, 5, guard=Guard())
+
+
+def test_a_listener_that_closes_in_the_login(raw_peer: Callable[..., int]) -> None:
+    with pytest.raises(ClosedInLogin):
+        BlockingClient("127.0.0.1", raw_peer(), 5, guard=Guard())
+
+
+def test_a_listener_with_tls_is_known_by_its_alert(raw_peer: Callable[..., int]) -> None:
+    port = raw_peer(b"\x15\x03\x03\0\x02\x02\x50")
+    with pytest.raises(SpeaksTls):
+        BlockingClient("127.0.0.1", port, 5)
+
+
+def test_a_listener_that_lets_nobody_in_without_a_login(raw_peer: Callable[..., int]) -> None:
+    """A listener with SASL tells everybody its versions, and closes then."""
+    port = raw_peer(framed(ApiVersionsResponse(api_keys=[ApiVersion(60, 0, 1)]), 3, 1, 0))
+    with BlockingClient("127.0.0.1", port, 5) as client, pytest.raises(ClosedBeforeAnswer):
+        client.call(DescribeClusterRequest())
+
+
+@pytest.fixture
+def tls_listener() -> Iterator[Callable[[Identity], int]]:
+    """Start a listener with TLS and this certificate, which answers one request; its port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve(identity: Identity) -> None:
+        context = server_context("", pem_values(identity))
+        connection, _ = listener.accept()
+        with contextlib.suppress(OSError), context.wrap_socket(connection, True) as over_tls:
+            over_tls.recv(65536)
+            over_tls.sendall(framed(ApiVersionsResponse(), 3, 1, 0))
+            over_tls.recv(65536)
+
+    threads = []
+
+    def start(identity: Identity) -> int:
+        threads.append(threading.Thread(target=serve, args=(identity,)))
+        threads[-1].start()
+        return int(listener.getsockname()[1])
+
+    yield start
+    for thread in threads:
+        thread.join(10)
+    listener.close()
+
+
+def test_it_speaks_tls(tls_listener: Callable[[Identity], int]) -> None:
+    guard = ClientGuard(ClientSecurity("SSL", pem_values(None)))
+    BlockingClient("localhost", tls_listener(server()), 5, guard=guard).close()
+
+
+def test_a_certificate_for_another_host_is_refused(
+    tls_listener: Callable[[Identity], int],
+) -> None:
+    guard = ClientGuard(ClientSecurity("SSL", pem_values(None)))
+    port = tls_listener(authority().signs("CN=broker", hosts=("elsewhere",)))
+    with pytest.raises(OSError, match="not valid for 'localhost'"):
+        BlockingClient("localhost", port, 5, guard=guard)

@@ -86,7 +86,10 @@ def test_a_crash_within_the_format_leaves_what_can_be_formatted(tmp_path: Path) 
 def test_a_broker_has_to_ask(tmp_path: Path) -> None:
     one = config(tmp_path, "localhost:1", "broker")
     assert with_known_voters(one, FILESYSTEM) is None
-    assert ask_for_voters(one) is None, "nobody listens there"
+    told: list[tuple[str, int]] = []
+    found = ask_for_voters(one, could_not=lambda host, port, _: told.append((host, port)))
+    assert found is None, "nobody listens there"
+    assert told == [("localhost", 1)]
 
 
 @pytest.mark.parametrize("servers", ["localhost", "localhost:0", "localhost:70000", "1@a:1"])

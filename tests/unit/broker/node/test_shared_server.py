@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,15 @@ def test_the_controller_here_answers_and_describes_its_quorum(tmp_path: Path) ->
     running.node.shared.ask_controller_here(context, described, answers.append)
     running.scheduler.run_until(lambda: len(answers) == 2)
     assert answers[1].topics[0].partitions[0].leader_id == 1
+
+
+def test_controllers_are_asked_over_their_own_network_where_they_have_one(tmp_path: Path) -> None:
+    ports = Running(tmp_path).node.shared.ports
+    one: Any = object()
+    other: Any = object()
+    assert replace(ports, network=None).to_controllers is None
+    assert replace(ports, network=one).to_controllers is one
+    assert replace(ports, network=one, controller_network=other).to_controllers is other
 
 
 def test_each_way_to_the_controller_ends_with_the_node(tmp_path: Path) -> None:

@@ -1,0 +1,76 @@
+"""How this node, or a command, gets into a listener of others: what the network asks before it
+connects.
+
+Owns what was loaded for it, the TLS context, and begins its logins. Never: a socket. Without
+security it loads nothing.
+
+Follows Kafka's `ChannelBuilders.clientChannelBuilder`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from broker.config.security_settings import PLAINTEXT_CLIENT, ClientSecurity
+from broker.security.connect_failures import explained
+
+if TYPE_CHECKING:
+    import ssl
+
+
+class ClientLogin(Protocol):
+    """The client's half of one login. Both calls may block: for a token, or for the milliseconds
+    that a password takes. Both raise OSError where the login is refused or cannot be."""
+
+    @property
+    def lifetime_ms(self) -> int:
+        """For how long the login is good, once it is made; 0: for ever."""
+
+    def begin(self) -> bytes:
+        """The first frame, its size first."""
+
+    def received(self, answer: bytes) -> bytes | None:
+        """The next frame to an answer, which is without its size; None: the login is made."""
+
+
+class ClientGuard:
+    """Of one kind of connections."""
+
+    def __init__(self, security: ClientSecurity, key_prefix: str = "") -> None:
+        """Loads its stores, for as long as it is there. `key_prefix`: of the keys that `security`
+        was made from, for errors. Raises ConfigError."""
+        self._security = security
+        self._key_prefix = key_prefix
+        self.tls_context: ssl.SSLContext | None = None
+        if security.tls is not None:
+            from broker.security.tls.contexts import client_context
+
+            self.tls_context = client_context(key_prefix, security.tls)
+
+    def __str__(self) -> str:
+        """Of which kind they are, for people."""
+        mechanism = self._security.mechanism
+        protocol = self._security.security_protocol
+        return protocol if mechanism is None else f"{protocol}, {mechanism.name}"
+
+    @property
+    def is_secured(self) -> bool:
+        """Whether there is anything of TLS or SASL."""
+        return self._security.security_protocol != PLAINTEXT_CLIENT.security_protocol
+
+    @property
+    def logs_in(self) -> bool:
+        """Whether there is a login before the first request."""
+        return self._security.mechanism is not None
+
+    def login(self, client_id: str) -> ClientLogin:
+        """For a new connection, or for the same again."""
+        raise ConnectionError(f"{client_id} does not log in yet")
+
+    def explain(self, error: Exception, host: str) -> str:
+        """Why a connection could not be made or did not last, in one line that says what to do."""
+        by_key = "listener.security.protocol.map" if self._key_prefix else "security.protocol"
+        return explained(error, host, self._security.security_protocol, by_key)
+
+
+PLAINTEXT_GUARD = ClientGuard(PLAINTEXT_CLIENT)

@@ -1,0 +1,119 @@
+"""Why a secured connection could not be made, or did not last, said so that a person can mend it.
+
+Text only: it is given the error and tells what to do. It knows TLS errors by their names and
+numbers, so that nobody loads `ssl` for it. Nothing secret is in any of its texts.
+
+Follows OpenSSL's X509_V_ERR_* numbers and names of alerts.
+"""
+
+from __future__ import annotations
+
+_HOST_MISMATCH = (62, 64)  # a name, an address
+_NOT_YET, _EXPIRED = 9, 10
+_PURPOSE = 26
+_CLOSED = ("UNEXPECTED_EOF_WHILE_READING", "EOF_OCCURRED")
+_NO_TLS = (
+    "WRONG_VERSION_NUMBER",
+    "RECORD_LAYER_FAILURE",
+    "PACKET_LENGTH_TOO_LONG",
+    "HTTP_REQUEST",
+)
+_NO_COMMON_VERSION = (
+    "TLSV1_ALERT_PROTOCOL_VERSION",
+    "UNSUPPORTED_PROTOCOL",
+    "NO_PROTOCOLS_AVAILABLE",
+    "SSLV3_ALERT_HANDSHAKE_FAILURE",
+    "TLSV1_ALERT_INSUFFICIENT_SECURITY",
+    "NO_SHARED_CIPHER",
+)
+
+
+class ClosedBeforeAnswer(ConnectionError):
+    """The listener closed the connection before it had answered anything."""
+
+
+class ClosedInLogin(ConnectionError):
+    """The listener closed the connection in the midst of the login."""
+
+
+class SpeaksTls(ConnectionError):
+    """A listener with TLS answered one who came without."""
+
+
+def explained(error: Exception, host: str, protocol: str, protocol_key: str) -> str:
+    """One line on what went wrong with a connection to `host`, whose listener was taken for one of
+    `protocol`; `protocol_key` is where a person has said so."""
+    other = f"{protocol_key} says {protocol}"
+    if isinstance(error, SpeaksTls):
+        return f"this is a listener with TLS, but {other}: set SSL or SASL_SSL"
+    if isinstance(error, ClosedInLogin):
+        return f"it closed the connection during the login: is it a listener with SASL? {other}"
+    if isinstance(error, ClosedBeforeAnswer):
+        return _closed_before_answer(protocol, other)
+    code = getattr(error, "verify_code", None)
+    if code is not None:
+        return _untrusted(code, getattr(error, "verify_message", ""), host)
+    reason = getattr(error, "reason", None)
+    if reason is not None:
+        return _handshake(str(reason), other)
+    if protocol.endswith("SSL") and isinstance(error, ConnectionResetError):
+        return _closed_in_handshake(other)
+    if isinstance(error, OSError):
+        return error.strerror or str(error) or type(error).__name__
+    return str(error)
+
+
+def _closed_before_answer(protocol: str, other: str) -> str:
+    closed = "it closed the connection before its first answer"
+    if protocol.startswith("SASL"):
+        return closed
+    if protocol == "SSL":
+        return (
+            f"{closed}: does it want another certificate of this side (ssl.keystore.location), or "
+            f"a login? {other}"
+        )
+    return f"{closed}: does it want TLS or a login? {other}"
+
+
+def _untrusted(code: int, message: str, host: str) -> str:
+    if code in _HOST_MISMATCH:
+        return (
+            f"its certificate is not for {host}: connect by a name that the certificate has, or "
+            "turn the check off by an empty ssl.endpoint.identification.algorithm"
+        )
+    if code in (_NOT_YET, _EXPIRED):
+        return f"its {message}: it needs another one, or a clock is wrong"
+    if code == _PURPOSE:
+        return "its certificate is not one for servers (extended key usage serverAuth)"
+    return (
+        f"its certificate is not trusted ({message}): put the authority that signed it into "
+        "ssl.truststore.location or ssl.truststore.certificates"
+    )
+
+
+def _handshake(reason: str, other: str) -> str:
+    """A TLS error that is not about its certificate."""
+    if reason in _CLOSED:
+        return _closed_in_handshake(other)
+    if reason in _NO_TLS:
+        return f"this is no listener with TLS, but {other}"
+    if reason in _NO_COMMON_VERSION:
+        return (
+            "both sides have no TLS version or cipher suite in common: compare "
+            "ssl.enabled.protocols and ssl.cipher.suites"
+        )
+    words = reason.removeprefix("SSLV3_").removeprefix("TLSV1_").removeprefix("TLSV13_")
+    words = words.replace("_", " ").lower()
+    if "ALERT" in reason:
+        return (
+            f"it refuses the certificate of this side ({words}): set ssl.keystore.location to one "
+            "that it trusts"
+        )
+    return f"the TLS handshake failed ({words})"
+
+
+def _closed_in_handshake(other: str) -> str:
+    return (
+        f"it closed the connection in the TLS handshake: is it a listener with TLS ({other}), and "
+        "does it take the certificate of this side (ssl.keystore.location)?"
+    )
