@@ -84,7 +84,11 @@ def server_context_and_certificate(key_prefix: str, tls: TlsSettings) -> tuple[S
 
 def client_context(key_prefix: str, tls: TlsSettings) -> SSLContext:
     """The client half, which checks the server's host name where the settings say https. Without a
-    truststore the system's authorities are trusted. ConfigError: as above."""
+    truststore the system's authorities are trusted. ConfigError: as above.
+
+    Whoever connects has to give the name that is checked (`server_hostname`, also for an address):
+    a connection without one is not checked, and Python does not complain.
+    """
     context = SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     algorithm = tls.endpoint_identification_algorithm
     if algorithm.lower() not in ("https", ""):
@@ -262,5 +266,7 @@ def reason_in_words(error: Exception) -> str:
     """Why OpenSSL refuses; nothing of what it was given."""
     reason = getattr(error, "verify_message", None) or getattr(error, "reason", None)
     if not reason:
+        if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):
+            return str(error.strerror)
         return "it is broken"
     return _REASONS.get(reason, str(reason).lower().replace("_", " "))

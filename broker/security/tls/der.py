@@ -15,6 +15,8 @@ SEQUENCE = 0x30
 SET = 0x31
 
 _LENGTH_BYTES_MAX = 4
+_IDENTIFIER_BYTES_MAX = 128
+"""Longer ones name nothing, and their numbers would be too long to write down."""
 
 
 class DerError(ValueError):
@@ -74,10 +76,13 @@ def _value_at(data: bytes, at: int) -> tuple[Value, int]:
 
 def object_identifier(value: Value) -> str:
     """An object identifier as digits and dots."""
-    if value.tag != OBJECT_IDENTIFIER or not value.content or value.content[-1] & 0x80:
+    content = value.content
+    if value.tag != OBJECT_IDENTIFIER or not content or content[-1] & 0x80:
         raise DerError("no object identifier")
+    if len(content) > _IDENTIFIER_BYTES_MAX:
+        raise DerError("an object identifier that is too long")
     parts, number = [], 0
-    for byte in value.content:
+    for byte in content:
         number = number << 7 | byte & 0x7F
         if not byte & 0x80:
             parts.append(number)

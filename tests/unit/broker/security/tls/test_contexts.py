@@ -10,7 +10,7 @@ import pytest
 
 from broker.config.security_settings import Secret, TlsSettings
 from broker.security.tls.cipher_names import TLS_1_3_SUITES
-from broker.security.tls.contexts import client_context, server_context
+from broker.security.tls.contexts import client_context, reason_in_words, server_context
 from broker.security.tls.peer_certificate import distinguished_name
 from storage.config_def import ConfigError
 from tests import certificates
@@ -314,6 +314,22 @@ def test_a_broken_certificate_is_refused(broken: str) -> None:
     text = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQQ==\n-----END CERTIFICATE-----\n"
     with pytest.raises(ConfigError):
         server_context("", server_settings(**{broken: text}))
+
+
+def test_the_systems_reason_is_told() -> None:
+    assert reason_in_words(FileNotFoundError(2, "No such file or directory", "x")) == (
+        "No such file or directory"
+    )
+    assert reason_in_words(ssl.SSLError(1, "x")) == "it is broken"
+
+
+def test_a_connection_without_a_host_name_is_not_checked() -> None:
+    """A trap of Python's: whoever connects has to give the name."""
+    client = client_context("", certificates.pem_values(None))
+    stranger = certificates.authority().signs("CN=x", hosts=("elsewhere.example",))
+    server = server_context("", certificates.pem_values(stranger))
+    assert not shake_hands(client, server, host="localhost").works
+    assert shake_hands(client, server, host=None).works
 
 
 def test_no_file_stays_open_whether_a_key_is_taken_or_refused() -> None:

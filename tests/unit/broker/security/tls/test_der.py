@@ -60,7 +60,16 @@ def test_object_identifiers(content: str, text: str) -> None:
     assert object_identifier(Value(6, bytes.fromhex(content))) == text
 
 
-@pytest.mark.parametrize("value", [Value(6, b""), Value(6, b"\x55\x84"), Value(4, b"\x55\x04")])
+@pytest.mark.parametrize(
+    "value",
+    [
+        Value(6, b""),
+        Value(6, b"\x55\x84"),
+        Value(4, b"\x55\x04"),
+        Value(6, b"\xff" * 5000 + b"\x01"),
+    ],
+    ids=["empty", "cut", "octets", "endless"],
+)
 def test_what_is_no_object_identifier_is_refused(value: Value) -> None:
     with pytest.raises(DerError):
         object_identifier(value)

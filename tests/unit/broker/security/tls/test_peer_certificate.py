@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -74,6 +75,16 @@ def test_who_shows_no_certificate_is_anonymous_whatever_the_rules() -> None:
 )
 def test_what_cannot_be_read_is_nobody(der: bytes) -> None:
     assert principal_of(der, PrincipalMapping("DEFAULT")) is None
+
+
+def test_whatever_a_byte_becomes_it_is_read_or_refused() -> None:
+    der = certificates.server().der
+    for at in range(len(der)):
+        for byte in (0, 0x30, 0x7F, 0x80, 0x84, 0xFF, der[at] ^ 1):
+            damaged = der[:at] + bytes((byte,)) + der[at + 1 :]
+            for read in (distinguished_name, subject_alternative_names):
+                with contextlib.suppress(DerError):
+                    read(damaged)
 
 
 def test_every_cut_of_a_certificate_is_refused_and_nothing_else() -> None:
