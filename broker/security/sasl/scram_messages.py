@@ -9,14 +9,19 @@ Follows Kafka's `ScramMessages` and `ScramExtensions`.
 from __future__ import annotations
 
 import re
+from binascii import Error as Base64Error
 from binascii import a2b_base64
 from dataclasses import dataclass
 
-_NAME = rb"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
-_VALUE = rb"[\x01-\x2b\x2d-\x7f]+"
-_PRINTABLE = rb"[\x21-\x2b\x2d-\x7e]+"
-_BASE64 = rb"(?:[A-Za-z0-9/+]{4})*(?:[A-Za-z0-9/+]{3}=|[A-Za-z0-9/+]{2}==)?"
-_EXTENSIONS = rb"(?:,[A-Za-z]+=" + _VALUE + rb")*"
+MESSAGE_BYTES_MAX = 16_384
+"""Of one message. What `sasl.server.max.receive.size` lets in would hold the event loop."""
+
+# All of it possessive (`++`, `*+`): nothing is looked at twice, however a message goes on.
+_NAME = rb"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]++|=2C|=3D)++"
+_VALUE = rb"[\x01-\x2b\x2d-\x7f]++"
+_PRINTABLE = rb"[\x21-\x2b\x2d-\x7e]++"
+_BASE64 = rb"[A-Za-z0-9/+]*+={0,2}+"
+_EXTENSIONS = rb"(?:,(?!p=)[A-Za-z]++=" + _VALUE + rb")*+"
 
 # `y` and `p=` stand for channel binding, which no server of Kafka has; `m=` has to be refused.
 _CLIENT_FIRST = re.compile(
@@ -104,16 +109,18 @@ def read_client_final(token: bytes) -> ClientFinal:
     found = _matched(_CLIENT_FINAL, token)
     return ClientFinal(
         found["without_proof"],
-        a2b_base64(found["channel"]),
+        _from_base64(found["channel"]),
         found["nonce"].decode(),
-        a2b_base64(found["proof"]),
+        _from_base64(found["proof"]),
     )
 
 
 def read_server_first(token: bytes) -> ServerFirst:
     """Raises MalformedScram."""
     found = _matched(_SERVER_FIRST, token)
-    return ServerFirst(found["nonce"].decode(), a2b_base64(found["salt"]), int(found["iterations"]))
+    return ServerFirst(
+        found["nonce"].decode(), _from_base64(found["salt"]), int(found["iterations"])
+    )
 
 
 def read_server_final(token: bytes) -> ServerFinal:
@@ -121,7 +128,7 @@ def read_server_final(token: bytes) -> ServerFinal:
     found = _matched(_SERVER_FINAL, token)
     error = found["error"]
     return ServerFinal(
-        None if error is None else error.decode(), a2b_base64(found["signature"] or b"")
+        None if error is None else error.decode(), _from_base64(found["signature"] or b"")
     )
 
 
@@ -131,7 +138,16 @@ def written_name(name: str) -> str:
 
 
 def _matched(pattern: re.Pattern[bytes], token: bytes) -> re.Match[bytes]:
-    found = pattern.fullmatch(token)
+    found = None if len(token) > MESSAGE_BYTES_MAX else pattern.fullmatch(token)
     if found is None:
         raise MalformedScram(f"{len(token)} bytes that are no message of SCRAM")
     return found
+
+
+def _from_base64(text: bytes) -> bytes:
+    try:
+        if len(text) % 4 == 0:
+            return a2b_base64(text)
+    except Base64Error:
+        pass
+    raise MalformedScram(f"{len(text)} bytes that are no base64")

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.security.sasl.scram_messages import (
+    MESSAGE_BYTES_MAX,
     ClientFirst,
     MalformedScram,
     ServerFinal,
@@ -68,6 +69,20 @@ def test_what_is_no_first_message_of_a_server(token: bytes) -> None:
 def test_what_is_no_last_message_of_a_server(token: bytes) -> None:
     with pytest.raises(MalformedScram):
         read_server_final(token)
+
+
+def test_a_message_has_a_limit() -> None:
+    head, tail = b"n,,n=", b",r=abc"
+    longest = b"x" * (MESSAGE_BYTES_MAX - len(head + tail))
+    assert read_client_first(head + longest + tail).name == longest.decode()
+    with pytest.raises(MalformedScram):
+        read_client_first(head + longest + b"x" + tail)
+
+
+@pytest.mark.parametrize("text", [b"A", b"AA", b"AAA", b"A===", b"AAAA=", b"=", b"AA=A", b"AA-_"])
+def test_base64_is_whole(text: bytes) -> None:
+    with pytest.raises(MalformedScram):
+        read_server_final(b"v=" + text)
 
 
 @given(ASCII, ASCII)
