@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator, Mapping
 
-from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_KEYS, key_of
+from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_KEYS, LISTENER_PREFIX, key_of
 from broker.config.security.listener_keys import listener_prefix
 from broker.config.security.listeners import one_listener
 from broker.config.security_settings import ListenerSecurity
@@ -36,7 +36,7 @@ def changed_listeners(
     """The security of each listener that a change concerns, as it would be. Raises ConfigError
     where a key or its value is wrong. `set_now`: keys that were named, also with the same value:
     the files behind them may have changed."""
-    names = {*before, *after}
+    names = [one for one in {**before, **after} if one.startswith(LISTENER_PREFIX)]
     touched = [one for one in names if one in set_now or before.get(one) != after.get(one)]
     for name in touched:
         if name in after:
@@ -72,7 +72,7 @@ def security_changes(
     resource = (int(ResourceType.BROKER), str(config.node_id))
     if resource not in delta.changed_configs:
         return
-    names = {*delta.image.configs.get(resource, {}), *delta.changed_configs[resource]}
+    names = {**delta.image.configs.get(resource, {}), **delta.changed_configs[resource]}
     for listener in config.listener_security:
         if any(_concerns(name, listener, config) for name in names):
             yield security_in_force(config, image, listener)

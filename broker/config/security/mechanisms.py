@@ -150,7 +150,8 @@ def _jaas(scope: Scope, why: str, mechanism: str) -> JaasEntry:
 
 def _named(login_module: str) -> str:
     """A class may be told; what is quoted in its place may be anything."""
-    return login_module if login_module.replace(".", "").isidentifier() else "that is no class"
+    is_class = "." in login_module and login_module.replace(".", "").isidentifier()
+    return login_module if is_class else "that is no class"
 
 
 def _login_callback(scope: Scope, mechanism: str) -> str | None:

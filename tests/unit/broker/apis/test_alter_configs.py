@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -13,9 +13,11 @@ from broker.apis.alter_configs import (
 )
 from broker.apis.broker_loggers import BrokerLoggers
 from broker.config.parse import single_node_config
+from broker.config.security_settings import ListenerSecurity
+from broker.config.values import BrokerConfig
 from broker.requests.context import RequestContext, Respond
 from controller.metadata.image import ResourceType
-from protocol.errors import ErrorCode
+from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replacing
 from protocol.messages import incremental_alter_configs as incremental
 from tests.unit.broker.apis.api_fixture import Cluster, ask
@@ -31,11 +33,19 @@ Change = tuple[str, int, str | None]
 class Server:
     """The APIs above a controller that accepts everything and remembers it."""
 
-    def __init__(self) -> None:
+    def __init__(self, overrides: Mapping[str, str] | None = None) -> None:
         self.cluster = Cluster()
         self.forwarded: list[Any] = []
-        config = single_node_config()
-        self.api = AlterConfigsApis(self.cluster, config, BrokerLoggers(), self._controller)
+        self.asked_to_load: list[ListenerSecurity] = []
+        self.load_fault: ApiError | None = None
+        config = single_node_config(overrides)
+        self.api = AlterConfigsApis(
+            self.cluster, config, BrokerLoggers(), self._controller, self._load
+        )
+
+    def _load(self, _: BrokerConfig, new: ListenerSecurity) -> ApiError | None:
+        self.asked_to_load.append(new)
+        return self.load_fault
 
     def _controller(self, _: RequestContext, request: Any, respond: Respond) -> None:
         self.forwarded.append(request)
@@ -188,6 +198,24 @@ def test_broker_lists_are_appended_to_and_taken_from(server: Server) -> None:
     assert server.change_one(BROKER, "1", (key, SUBTRACT, "delete")) == (0, None)
     (change,) = server.forwarded.pop().resources[0].configs
     assert change.value == "compact"
+
+
+def test_stores_of_a_listener_are_read_before_they_are_kept() -> None:
+    server = Server({"listener.security.protocol.map": "PLAINTEXT:SSL,CONTROLLER:PLAINTEXT"})
+    key = "listener.name.plaintext.ssl.keystore.location"
+    assert server.change_one(BROKER, "1", (key, SET, "/k")) == (0, None)
+    (new,) = server.asked_to_load
+    assert new.tls is not None and new.tls.keystore_location == "/k"
+    server.cluster.set_config(BROKER, "1", key, "/k")
+    assert server.change_one(BROKER, "1", (key, SET, "/k")) == (0, None)
+    assert len(server.asked_to_load) == 2  # the file may be another one now
+    assert server.change_one(BROKER, "1", ("log.retention.ms", SET, "5")) == (0, None)
+    assert len(server.asked_to_load) == 2
+    assert len(server.forwarded) == 3
+    server.load_fault = ApiError(INVALID, "cannot be read")
+    assert server.change_one(BROKER, "1", (key, DELETE, None)) == (INVALID, "cannot be read")
+    assert server.replace((BROKER, "1", {key: "/l"})) == [("1", INVALID, "cannot be read")]
+    assert len(server.forwarded) == 3
 
 
 def test_only_lists_are_appended_to(server: Server) -> None:

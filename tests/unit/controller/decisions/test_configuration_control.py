@@ -52,6 +52,17 @@ def test_what_does_not_change_writes_nothing() -> None:
     assert change("segment.ms", DELETE, None) == []
 
 
+def test_a_brokers_key_that_is_set_again_has_a_record() -> None:
+    """As an Apache Kafka 4.3.0 writes it: the broker looks at the file behind it again."""
+    name = "listener.name.out.ssl.keystore.location"
+    record = ConfigRecord(BROKER, "1", name, "/k")
+    image = image_of(broker_record(1), record)
+    again = [ConfigChange(name, SET, "/k")]
+    assert control().alter_incrementally(image, BROKER, "1", again) == [record]
+    other = [ConfigChange("log.retention.ms", DELETE, None)]
+    assert control().alter_incrementally(image, BROKER, "1", other) == []
+
+
 def test_lists_begin_with_their_default() -> None:
     assert change("cleanup.policy", APPEND, "compact") == [
         ConfigRecord(TOPIC, "foo", "cleanup.policy", "delete,compact")

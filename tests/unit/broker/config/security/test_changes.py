@@ -95,6 +95,12 @@ def test_the_same_path_again_is_read_again() -> None:
     assert len(asked.asked) == 1
 
 
+def test_other_keys_beside_those_of_listeners_are_none_of_ours() -> None:
+    others = {"log.retention.ms": "5", "of.some.plugin": "x"}
+    assert fault({**others, KEYSTORE: "/new"}) is None
+    assert fault({**others, KEYSTORE: "/new"}, {KEYSTORE: "/new"}) is None
+
+
 def test_users_of_a_mechanism_may_change() -> None:
     asked = Validator()
     text = f'{PLAIN} required username="b" password="q" user_b="q" user_c="r";'
