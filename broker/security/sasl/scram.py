@@ -32,8 +32,6 @@ from controller.metadata.scram_credential import ITERATIONS_MIN, ScramCredential
 ScramCredentials: TypeAlias = Callable[[ScramMechanism, str], ScramCredential | None]
 """What is kept of a user's password; None: there is no such user."""
 
-TOKEN_EXTENSION = "tokenauth"
-
 
 class ScramServer:
     """One login."""
@@ -65,7 +63,7 @@ class ScramServer:
 
     def _begin(self, first: ClientFirst) -> bytes:
         """Salt, iterations and the nonce of both."""
-        if first.extensions.get(TOKEN_EXTENSION, "").lower() == "true":
+        if first.by_token:
             raise SaslRefused
         credential = self._credentials(self._mechanism, first.name)
         if credential is None:

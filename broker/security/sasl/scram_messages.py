@@ -29,6 +29,7 @@ _CLIENT_FIRST = re.compile(
     rb"(?P<bare>n=(?P<name>" + _NAME + rb"),r=(?P<nonce>" + _PRINTABLE + rb")"
     rb"(?P<extensions>" + _EXTENSIONS + rb"))"
 )
+_BY_TOKEN = re.compile(rb",tokenauth=(?i:true)(?![^,])")
 _CLIENT_FINAL = re.compile(
     rb"(?P<without_proof>c=(?P<channel>" + _BASE64 + rb"),r=(?P<nonce>" + _PRINTABLE + rb")"
     rb"" + _EXTENSIONS + rb"),p=(?P<proof>" + _BASE64 + rb")"
@@ -59,7 +60,8 @@ class ClientFirst:
     """As it was sent, which for Kafka is not decoded; empty: none."""
     name: str
     nonce: str
-    extensions: dict[str, str]
+    by_token: bool
+    """By the extension `tokenauth=true` it is a delegation token (KIP-48) that logs in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +95,13 @@ class ServerFinal:
 def read_client_first(token: bytes) -> ClientFirst:
     """Raises MalformedScram."""
     found = _matched(_CLIENT_FIRST, token)
-    pairs = [one.partition(b"=") for one in found["extensions"].split(b",")[1:]]
     return ClientFirst(
         found["gs2"],
         found["bare"],
         (found["authorization_id"] or b"").decode(),
         found["name"].decode().replace("=2C", ",").replace("=3D", "="),
         found["nonce"].decode(),
-        {key.decode(): value.decode() for key, _, value in pairs},
+        _BY_TOKEN.search(found["extensions"]) is not None,
     )
 
 

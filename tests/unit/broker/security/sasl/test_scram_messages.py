@@ -27,8 +27,24 @@ def test_the_clients_first_message() -> None:
         "b=2C",
         "b,",
         "c!",
-        {"x": "y=z", "tokenauth": "true"},
+        True,
     )
+
+
+@pytest.mark.parametrize(
+    ("extensions", "by_token"),
+    [
+        (b"", False),
+        (b",tokenauth=true", True),
+        (b",tokenauth=TRUE,x=y", True),
+        (b",TOKENAUTH=true", False),
+        (b",tokenauth=truer", False),
+        (b",x=tokenauth=true", False),
+        (b",tokenauth=false", False),
+    ],
+)
+def test_who_logs_in_by_token(extensions: bytes, by_token: bool) -> None:
+    assert read_client_first(b"n,,n=a,r=b" + extensions).by_token is by_token
 
 
 def test_the_clients_last_message() -> None:
