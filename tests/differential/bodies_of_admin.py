@@ -172,6 +172,18 @@ def describe_user_scram_credentials(rng: random.Random, version: int) -> Made:
     return {"users": rng.choice((None, users, users))}, None
 
 
+def describe_client_quotas(rng: random.Random, version: int) -> Made:
+    components = [
+        {
+            "entity_type": rng.choice(("user", "client-id", "ip", "group", "")),
+            "match_type": rng.choice((0, 1, 2, 3)),
+            "match": rng.choice((None, None, "~u0")),
+        }
+        for _ in range(rng.choice((0, 1, 1, 2)))
+    ]
+    return {"components": components, "strict": rng.random() < 0.5}, None
+
+
 def api_versions(rng: random.Random, version: int) -> Made:
     if version < 3:
         return {}, None
@@ -198,5 +210,6 @@ BODIES = {
     "UNREGISTER_BROKER": unregister_broker,
     "ALTER_USER_SCRAM_CREDENTIALS": alter_user_scram_credentials,
     "DESCRIBE_USER_SCRAM_CREDENTIALS": describe_user_scram_credentials,
+    "DESCRIBE_CLIENT_QUOTAS": describe_client_quotas,
     "API_VERSIONS": api_versions,
 }
