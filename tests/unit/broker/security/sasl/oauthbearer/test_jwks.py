@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from typing import Any
 
 import pytest
@@ -135,6 +136,25 @@ def test_a_start_without_keys_is_refused(error: Exception) -> None:
         Jwks("jwks.url", URL, issuer.fetch, TIMES, HandScheduler())
     assert str(refused.value) == f"jwks.url: the keys of {URL} cannot be read: {error}"
     assert refused.value.name == "jwks.url"
+
+
+@pytest.mark.parametrize("missing", ["jwt", "jwt.algorithms"])
+def test_a_start_without_the_packages_says_what_to_install(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jwt.algorithms", None)
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ConfigError) as refused:
+        Jwks("jwks.url", URL, Issuer("rsa").fetch, TIMES, HandScheduler())
+    assert str(refused.value) == (
+        "jwks.url: signed tokens need more packages: pip install 'ottla[security]'"
+    )
+
+
+def test_a_start_without_cryptography_says_so_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jwt.algorithms.has_crypto", False)
+    with pytest.raises(ConfigError, match=r"pip install 'ottla\[security\]'"):
+        Jwks("jwks.url", URL, Issuer("rsa").fetch, TIMES, HandScheduler())
 
 
 def test_keys_are_read_again_when_it_is_time() -> None:

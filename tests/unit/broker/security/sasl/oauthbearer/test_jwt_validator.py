@@ -39,6 +39,10 @@ def test_who_and_until_when() -> None:
     assert judged(token()) == AcceptedToken("alice", (NOW_S + 600) * 1000)
 
 
+def test_a_token_ends_in_whole_seconds() -> None:
+    assert judged(token(exp=NOW_S + 5.9)).expires_at_ms == (NOW_S + 5) * 1000
+
+
 @pytest.mark.parametrize("key", ["rsa", "second", "p256", "p384", "ed"])
 def test_each_kind_of_key(key: str) -> None:
     assert judged(token(key)).principal_name == "alice"

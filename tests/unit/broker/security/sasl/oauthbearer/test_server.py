@@ -13,7 +13,12 @@ from broker.config.security_settings import OAuthSettings, Secret
 from broker.security.sasl.oauthbearer.jwks import KeySet
 from broker.security.sasl.oauthbearer.jwt_compact import AcceptedToken, TokenRefused
 from broker.security.sasl.oauthbearer.jwt_validator import JwtValidator, UnknownKey
-from broker.security.sasl.oauthbearer.server import OAuthBearerServer, SignedTokens, TokenJudge
+from broker.security.sasl.oauthbearer.server import (
+    MESSAGE_BYTES_MAX,
+    OAuthBearerServer,
+    SignedTokens,
+    TokenJudge,
+)
 from broker.security.sasl.oauthbearer.unsecured_tokens import UnsecuredTokens
 from broker.security.sasl.server_mechanism import SaslRefused
 from tests.golden.oauth_cases import AUDIENCE, GO_ON, ISSUER, RECORDED, bare
@@ -133,6 +138,10 @@ class Says:
             raise self._verdict
         return self._verdict
 
+    def start(self, blocking: Any) -> None: ...
+
+    def close(self) -> None: ...
+
 
 MESSAGE = b"n,,\x01auth=Bearer abc.def.ghi\x01\x01"
 
@@ -145,6 +154,14 @@ def test_a_token_that_is_taken_ends_the_login() -> None:
     assert server.complete
     assert (server.principal_name, server.expires_at_ms) == ("alice", 5000)
     assert judge.heard == ["abc.def.ghi"]
+
+
+@pytest.mark.parametrize(("more", "taken"), [(0, True), (1, False)])
+def test_a_message_has_a_limit(more: int, taken: bool) -> None:
+    start = b"n,,\x01auth=Bearer a.b.c\x01x="
+    message = start + b"y" * (MESSAGE_BYTES_MAX - len(start) - 2 + more) + b"\x01\x01"
+    got = answers(Says(AcceptedToken("alice", 5000)), [message], 0)
+    assert got == [[0, "", "", 5000]] if taken else got == [[58, USUAL, "", 0]]
 
 
 def test_a_refusal_takes_two_steps_and_its_reason_is_for_the_log_alone() -> None:
