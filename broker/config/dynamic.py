@@ -16,8 +16,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from broker.config.description import is_dynamic
 from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_PREFIX, RATES, key_of
+from broker.config.listener_security import ListenerSecurity
 from broker.config.parse import with_overrides
-from broker.config.security_settings import ListenerSecurity
 from broker.config.values import BrokerConfig
 from controller.metadata.image import MetadataImage, ResourceType
 from protocol.errors import ApiError, ErrorCode

@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from broker.config.listener_security import ClientSecurity
 from broker.config.parse import parse_config, single_node_config
 from broker.config.properties import PropertiesError, parse_properties, repeated_keys
-from broker.config.security_settings import ClientSecurity
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from storage.config_def import ConfigError

@@ -19,7 +19,7 @@ from broker.config.endpoints import (
     parse_voters,
 )
 from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_PREFIX
-from broker.config.security_settings import (
+from broker.config.listener_security import (
     PLAINTEXT_CLIENT,
     ListenerSecurity,
 )

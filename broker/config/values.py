@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from broker.config.endpoints import EndPoint, ListenerLimits, QuorumVoter
 from broker.config.keys import is_sensitive
-from broker.config.security_settings import ClientSecurity, ListenerSecurity
+from broker.config.listener_security import ClientSecurity, ListenerSecurity
 from storage.config_def import ConfigValue
 
 

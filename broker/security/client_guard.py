@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from broker.config.security_settings import PLAINTEXT_CLIENT, ClientSecurity
+from broker.config.listener_security import PLAINTEXT_CLIENT, ClientSecurity
 from broker.security.connect_failures import explained
 
 if TYPE_CHECKING:

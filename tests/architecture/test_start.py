@@ -40,6 +40,13 @@ def test_serving_loads_nothing_that_it_does_not_need() -> None:
     assert [name for name in NEVER_AT_START if name in loaded] == []
 
 
+def test_a_node_without_security_loads_nothing_of_it() -> None:
+    made = "from broker.config.parse import single_node_config; single_node_config()"
+    loaded = loaded_by(f"import broker.process.server; {made}")
+    secured = ("broker.config.security", "broker.config.tls_and_sasl", "cryptography", "jwt")
+    assert [name for name in secured if name in loaded] == []
+
+
 def test_a_wrong_command_loads_no_broker() -> None:
     loaded = loaded_by("import broker.command.cli")
     heavy = ("asyncio", "controller", "uvloop", "broker.process.server", "protocol.messages")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.config.security_settings import JaasEntry, Secret, TlsSettings
+from broker.config.tls_and_sasl import JaasEntry, Secret, TlsSettings
 
 
 def test_a_secret_is_not_printed_wherever_it_stands() -> None:
