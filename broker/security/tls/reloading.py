@@ -41,8 +41,16 @@ class ListenerTls:
         """What `context` was made of."""
         return self._loaded.settings
 
+    def check(self, tls: TlsSettings) -> None:
+        """Read the stores that `tls` names, and keep what is served. ConfigError: a reload would
+        refuse them."""
+        self._read(tls)
+
     def reload(self, tls: TlsSettings) -> None:
         """Read the stores anew. ConfigError: they are refused, and all stays as it was."""
+        self._loaded = self._read(tls)
+
+    def _read(self, tls: TlsSettings) -> _Loaded:
         old, new = self._loaded, _load(self._key_prefix, tls, self._between_nodes)
         key = keystore_key(self._key_prefix, tls)
         _check_names(key, old, new)
@@ -50,7 +58,7 @@ class ListenerTls:
             # While the other nodes of the cluster have what this one had.
             check_connects(key, old.client_half, new.context)
             check_connects(key, new.client_half, old.context)
-        self._loaded = new
+        return new
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,17 @@ def test_other_settings_take_over() -> None:
     assert shown(tls) is None
 
 
+def test_what_is_only_checked_is_not_served() -> None:
+    """Before a change of a config is stored."""
+    tls = ListenerTls(PREFIX, trusting(server()))
+    context = tls.context
+    tls.check(trusting(authority().signs("CN=broker", hosts=HOSTS)))
+    with pytest.raises(ConfigError):
+        tls.check(trusting(authority().signs("CN=somebody else", hosts=HOSTS)))
+    assert tls.context is context
+    assert tls.settings == trusting(server())
+
+
 @pytest.mark.parametrize("damage", ["gone", "nonsense", "no key", "another key"])
 def test_what_cannot_be_loaded_changes_nothing(tmp_path: Path, damage: str) -> None:
     settings = pem_files(tmp_path, server())
