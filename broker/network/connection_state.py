@@ -48,6 +48,14 @@ INCOMPLETE_PROGRESS_BYTES = 1024 * 1024
 class State(IntEnum):
     """The states. Each: what bytes that arrive lead to (action), which event leads where.
 
+    AUTHENTICATING  A listener with SASL does not know yet who is there.
+      action: frames are taken, and are the authenticator's
+      transition: it is satisfied → READY; it refuses → REFUSED
+
+    REFUSED  The authenticator has refused, and says so after a delay.
+      action: reading pauses
+      transition: none but to CLOSING, when that was said
+
     READY  No request is under way, and the peer has taken all answers.
       action: frames are taken and handled
       transition: a frame is taken → PENDING; an answer does not leave → SENDING; the turn is over
@@ -55,7 +63,7 @@ class State(IntEnum):
 
     PENDING  A request is under way. Answers to earlier ones may still be leaving.
       action: reading pauses
-      transition: the request is answered → READY
+      transition: the request is answered → READY; it was a login that is refused → REFUSED
 
     SENDING  The peer does not take an answer.
       action: reading pauses
@@ -74,6 +82,8 @@ class State(IntEnum):
       transition: none
     """
 
+    AUTHENTICATING = auto()
+    REFUSED = auto()
     READY = auto()
     PENDING = auto()
     SENDING = auto()
@@ -85,6 +95,8 @@ class State(IntEnum):
 class Event(IntEnum):
     """What leads from state to state."""
 
+    AUTHENTICATED = auto()
+    REFUSED = auto()
     TAKEN = auto()
     ANSWERED = auto()
     BLOCKED = auto()
@@ -97,10 +109,16 @@ class Event(IntEnum):
 
 
 # A look-up in the enum's class costs more than a comparison; these are on the hot path.
-READY, PENDING, SENDING, YIELDED, STALLED, CLOSING = State
+AUTHENTICATING, REFUSED, READY, PENDING, SENDING, YIELDED, STALLED, CLOSING = State
 _TAKEN, _ANSWERED = Event.TAKEN, Event.ANSWERED
 
 TRANSITIONS: dict[State, dict[Event, State]] = {
+    AUTHENTICATING: {
+        Event.AUTHENTICATED: READY,
+        Event.REFUSED: REFUSED,
+        Event.ENDED: CLOSING,
+    },
+    REFUSED: {Event.ENDED: CLOSING},
     READY: {
         Event.TAKEN: PENDING,
         Event.BLOCKED: SENDING,
@@ -108,7 +126,7 @@ TRANSITIONS: dict[State, dict[Event, State]] = {
         Event.FULL: STALLED,
         Event.ENDED: CLOSING,
     },
-    PENDING: {Event.ANSWERED: READY, Event.ENDED: CLOSING},
+    PENDING: {Event.ANSWERED: READY, Event.REFUSED: REFUSED, Event.ENDED: CLOSING},
     SENDING: {Event.DRAINED: READY, Event.ENDED: CLOSING},
     YIELDED: {Event.TURN: READY, Event.BLOCKED: SENDING, Event.ENDED: CLOSING},
     STALLED: {Event.ROOM: READY, Event.BLOCKED: SENDING, Event.ENDED: CLOSING},
@@ -116,6 +134,8 @@ TRANSITIONS: dict[State, dict[Event, State]] = {
 }
 """Every transition. An event without one changes nothing: it comes too late, or again."""
 _FROM_READY = TRANSITIONS[READY]
+_TAKES_FRAMES = (READY, AUTHENTICATING)
+_NOTHING_UNDER_WAY = (AUTHENTICATING, REFUSED, READY, YIELDED, STALLED)
 
 
 class Step(Enum):
@@ -159,8 +179,9 @@ class ConnectionCore:
         "state",
     )
 
-    def __init__(self, reader: FrameReader, room: RequestChannel) -> None:
-        self.state = READY
+    def __init__(self, reader: FrameReader, room: RequestChannel, state: State = READY) -> None:
+        """`state`: READY, or AUTHENTICATING."""
+        self.state = state
         self.paused = False
         self._reader = reader
         self._room = room
@@ -185,10 +206,23 @@ class ConnectionCore:
             return
         self._reader.buffer_updated(nbytes)
         self._progress_bytes += nbytes
-        if self.state is READY:
+        if self.state in _TAKES_FRAMES:
             self._begin_turn()
         else:
             self._surplus = True
+
+    def said(self, answer: ResponseParts) -> None:
+        """The authenticator's answer to the frame that was taken."""
+        self._out.append(answer)
+
+    def authenticated(self) -> None:
+        """It is known who is there: from now on requests are handled."""
+        self._move(Event.AUTHENTICATED)
+
+    def refused(self) -> None:
+        """The authenticator has refused. Its answer, if there is one, leaves after a delay: then
+        `said`, and `leave`."""
+        self._move(Event.REFUSED)
 
     def under_way(self) -> None:
         """A request that was not taken here, or that is being handled, is answered later."""
@@ -266,12 +300,15 @@ class ConnectionCore:
         whose size cannot be."""
         reader = self._reader
         if (
-            self.state is READY
+            (self.state is READY or self.state is AUTHENTICATING)
             and reader.position != reader.end
             and self._out_bytes < CORK_BYTES
             and not self._leaving
         ):
-            if not self._frames_left or self._bytes_left <= 0:
+            if self.state is AUTHENTICATING:
+                if (frame := reader.next_frame()) is not None:
+                    return frame
+            elif not self._frames_left or self._bytes_left <= 0:
                 self._move(Event.SPENT)
                 self._last_step = Step.YIELD
             elif self._room.full:
@@ -284,7 +321,7 @@ class ConnectionCore:
                 return frame
         if self._out:
             return SEND
-        if self._leaving and self.state in (READY, YIELDED, STALLED):
+        if self._leaving and self.state in _NOTHING_UNDER_WAY:
             self._end(Step.CLOSE)
         if (step := self._mind_reader()) is not None:
             return step
@@ -332,7 +369,7 @@ class ConnectionCore:
 
     def _mind_reader(self) -> Step | None:
         """What leaves the reader fit for the state, when no frame is taken any more."""
-        reader, ready = self._reader, self.state is READY
+        reader, ready = self._reader, self.state in _TAKES_FRAMES
         if self.paused:
             if ready and not reader.starved and not reader.has_unread:
                 self.paused = False

@@ -10,6 +10,8 @@ A line with `>>` tells the core what happens, one with `<<` is what it wants don
     << send 2
 
 What is called "nowfile…" is answered by parts, "bye…" by leaving, and "lost…" loses the connection.
+Before it is known who is there, a frame is checked: "good…" is enough, "bad…" is refused, and
+anything else is answered with itself.
 `slow` and `quick` say whether the peer takes answers, `full` and `free` whether the request channel
 has room. Bytes wait in the kernel while the connection does not read, as they would; and others
 receive into the same scratch buffer whenever it has nothing to do.
@@ -21,7 +23,14 @@ import re
 from textwrap import dedent
 from typing import Any
 
-from broker.network.connection_state import CLOSING, ConnectionCore, Step
+from broker.network.connection_state import (
+    AUTHENTICATING,
+    CLOSING,
+    READY,
+    ConnectionCore,
+    State,
+    Step,
+)
 from protocol.errors import ProtocolError
 from protocol.frames.frame_memory import UNCOUNTED, Memory
 from protocol.frames.framing import FrameReader
@@ -58,11 +67,13 @@ def name_of(payload: Any) -> str:
 class Conversation:
     """One connection. To be called with a script, several times if a test likes."""
 
-    def __init__(self, memory: Memory = UNCOUNTED, max_bytes: int = 100_000_000) -> None:
+    def __init__(
+        self, memory: Memory = UNCOUNTED, max_bytes: int = 100_000_000, state: State = READY
+    ) -> None:
         self.channel = Channel()
         self._scratch = bytearray(SCRATCH_BYTES)
         self.reader = FrameReader(max_bytes, self._scratch, memory)
-        self.core = ConnectionCore(self.reader, self.channel)
+        self.core = ConnectionCore(self.reader, self.channel, state)
         self.now_s = 0.0
         self.received_bytes = 0
         self.kernel = b""
@@ -92,6 +103,8 @@ class Conversation:
             self.kernel += b"".join(map(bytes_of, rest.split()))
         elif verb == "answered":
             self.core.answered(None if rest == "nothing" else rest.encode())
+        elif verb == "said":
+            self.core.said(rest.encode())
         elif verb in ("slow", "quick"):
             self._slow = verb == "slow"
         elif verb in ("full", "free"):
@@ -128,10 +141,15 @@ class Conversation:
     def _do(self, todo: Step | memoryview) -> None:
         if isinstance(todo, memoryview):
             name = name_of(todo)
+            if self.core.state is AUTHENTICATING:
+                self._check(name)
+                return
             self._lines.append(f"<< handle {name}")
             if name.startswith("now"):
                 whole = bytes(todo)
                 self.core.answered((whole,) if name.startswith("nowfile") else whole)
+            elif name.startswith("bad"):
+                self.core.refused()
             elif name.startswith("bye"):
                 self.core.leave()
                 self.core.answered(None)
@@ -146,3 +164,12 @@ class Conversation:
         elif todo is Step.AWAIT_REST:
             self.core.rest_awaited(self.now_s)
         self._lines.append(f"<< {' '.join(words)}")
+
+    def _check(self, name: str) -> None:
+        self._lines.append(f"<< check {name}")
+        if name.startswith("bad"):
+            self.core.refused()
+            return
+        self.core.said(name.encode())
+        if name.startswith("good"):
+            self.core.authenticated()
