@@ -209,6 +209,8 @@ class BrokerConfig(NamedTuple):
     transaction_state_log_segment_bytes: int
     transactional_id_expiration_ms: int
     unclean_leader_election_interval_ms: int
+    ottla_authentication_failures_logged_per_second: int
+    ottla_authentication_timeout_ms: int
     ottla_log_format: str
     ottla_log_level: str
     ottla_metrics_host: str
@@ -217,3 +219,4 @@ class BrokerConfig(NamedTuple):
     ottla_prepared_requests_max_bytes: int
     ottla_queued_max_request_memory_percent: int
     ottla_reserved_file_descriptors: int
+    ottla_tls_handshakes_max: int

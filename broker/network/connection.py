@@ -15,8 +15,16 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from broker.network.busy_poll import REQUEST_BYTES, BusyPoll
-from broker.network.connection_state import CLOSING, READY, SEND, ConnectionCore, Step
+from broker.network.connection_state import (
+    AUTHENTICATING,
+    CLOSING,
+    READY,
+    SEND,
+    ConnectionCore,
+    Step,
+)
 from broker.network.file_send import ResponseSender
+from broker.network.login import Login, Refusal
 from broker.network.request_channel import (
     ConnectionContext,
     RequestChannel,
@@ -25,6 +33,7 @@ from broker.network.request_channel import (
 )
 from broker.network.request_memory import RequestMemory
 from broker.requests.context import Answer, Expected
+from broker.security.listener_guard import ListenerGuard
 from protocol.errors import ProtocolError
 from protocol.frames.framing import FrameReader
 from storage.ports import Blocking
@@ -46,6 +55,9 @@ class ConnectionOwner(Protocol):
     def connection_closed(self, connection: Connection) -> None:
         """Its transport is gone."""
 
+    def connection_authenticated(self, connection: Connection) -> None:
+        """It is known who is there, where that was asked."""
+
     def frame_incomplete(self, connection: Connection) -> None:
         """The peer has begun a frame, or has gone on with it."""
 
@@ -60,11 +72,15 @@ class Connection(asyncio.BufferedProtocol):
         context: ConnectionContext,
         reader: FrameReader,
         sock: socket.socket | None,
+        guard: ListenerGuard | None = None,
     ) -> None:
-        """`sock` is the transport's own socket; None for TLS, whose bytes go through it."""
+        """`sock` is the transport's own socket; None for TLS, whose bytes go through it. `guard`
+        where it is asked who is there."""
         self.context = context
         self.reader = reader
-        self.core = ConnectionCore(reader, channel)
+        self.login = None if guard is None else Login(guard, context, channel, reader, _wall_ms)
+        asks_first = self.login is not None and self.login.by_sasl
+        self.core = ConnectionCore(reader, channel, AUTHENTICATING if asks_first else READY)
         # The transport asks for a buffer before each read: without a call between.
         self.get_buffer = reader.get_buffer  # type: ignore[method-assign, assignment]
         self.socket = sock
@@ -80,6 +96,7 @@ class Connection(asyncio.BufferedProtocol):
         self._running = False
         self._flush_announced = False
         self._later: Responder | None = None
+        self._may_expire = False  # its session ends some time
 
     # --- called by the transport ---------------------------------------------------------------
 
@@ -93,6 +110,8 @@ class Connection(asyncio.BufferedProtocol):
             owner.loop, self.socket, tcp, owner.blocking, self._drained, self._send_failed
         )
         owner.connection_opened(self)
+        if self.login is not None and not self.login.by_sasl:
+            self._identify(self.login)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the transport is to put the next bytes."""
@@ -104,7 +123,7 @@ class Connection(asyncio.BufferedProtocol):
         # call returns, and there is nothing to keep in between. A client that waits for it has its
         # core at rest a few microseconds later, so all else comes behind the answer.
         tried = False
-        if self.core.state is READY:
+        if self.core.state is READY and not self._may_expire:
             frame = self.reader.only_frame(nbytes)
             if frame is not None:
                 answer = self._channel.handle_at_once(self, frame)
@@ -182,7 +201,10 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def can_receive(self) -> bool:
         """Whether the peer's next bytes may be taken past the transport."""
-        return self.core.state is READY and self.socket is not None and not self.core.paused
+        core = self.core
+        if core.state is not READY or core.paused or self._may_expire:
+            return False
+        return self.socket is not None
 
     def expect(self, message: memoryview) -> Expected | None:
         """Prepare for a request like the last one, if it may be the next; see `RequestChannel`."""
@@ -237,7 +259,11 @@ class Connection(asyncio.BufferedProtocol):
                 else:
                     _DO[todo](self)
         except ProtocolError as error:
-            self.fail(error)
+            self._running = outer
+            if core.state is AUTHENTICATING and self.login is not None:
+                self._refuse(self.login, Refusal(str(error)))
+            else:
+                self.fail(error)
         finally:
             self._running = outer
             if channel.answered and not channel.handling:
@@ -254,7 +280,13 @@ class Connection(asyncio.BufferedProtocol):
             self._channel.answered.append(self)
 
     def _handle(self, frame: memoryview, tried: bool) -> None:
-        channel = self._channel
+        login, channel = self.login, self._channel
+        if login is not None:
+            if self.core.state is AUTHENTICATING:
+                self._check(login, frame)
+                return
+            if self._may_expire and self._minds_session(login, frame):
+                return
         if not channel.slot_free:
             channel.enqueue(self, frame, self.reader.keep)
             return
@@ -267,6 +299,60 @@ class Connection(asyncio.BufferedProtocol):
             self.answer(answer or None)
         else:
             self._wait_for(answer)
+
+    # --- before it is known who is there -------------------------------------------------------
+
+    def _check(self, login: Login, frame: memoryview) -> None:
+        """A frame of one who logs in by SASL."""
+        said = login.check(frame)
+        if isinstance(said, Refusal):
+            self._refuse(login, said)
+            return
+        if said:
+            self.core.said(said)
+        if login.complete:
+            self._may_expire = login.may_expire
+            self.core.authenticated()
+            self._owner.connection_authenticated(self)
+
+    def _minds_session(self, login: Login, frame: memoryview) -> bool:
+        """Whether the frame is one by which the client logs in again. Raises ProtocolError where
+        it did not do so in time."""
+        if not login.takes(frame):
+            if login.is_over:
+                raise ProtocolError("its login has ended, and it has not logged in again")
+            return False
+        said = login.check(frame)
+        if isinstance(said, Refusal):
+            self._refuse(login, said)
+        else:
+            self._may_expire = login.may_expire
+            self.answer(said)
+        return True
+
+    def _identify(self, login: Login) -> None:
+        """One that is known by its certificate, or by nothing."""
+        refusal = login.identify(self._transport.get_extra_info("ssl_object").getpeercert(True))
+        if refusal is None:
+            self._owner.connection_authenticated(self)
+        else:
+            self._refuse(login, refusal)
+
+    def _refuse(self, login: Login, refusal: Refusal) -> None:
+        login.failed(refusal)
+        self.core.refused()
+        if refusal.delayed and login.refusal_delay_s:
+            self._owner.loop.call_later(login.refusal_delay_s, self._say_refused, refusal)
+            self._go_on()
+        else:
+            self._say_refused(refusal)
+
+    def _say_refused(self, refusal: Refusal) -> None:
+        if self.core.state is not CLOSING:
+            if refusal.answer:
+                self.core.said(refusal.answer)
+            self.core.leave()
+            self._go_on()
 
     def _answered_at_once(self, answer: Answer, request_bytes: int) -> None:
         """Send the answer to a request that was never under way; empty: there is none, or later."""
@@ -354,6 +440,10 @@ class Connection(asyncio.BufferedProtocol):
     def _let_go(self) -> None:
         self.context.ended()
         self._owner.memory.forget(self._memory_granted)
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 _DO: dict[Step, Callable[[Connection], object]] = {

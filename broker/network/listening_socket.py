@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-import ssl
 from dataclasses import dataclass
 
 from broker.config.values import BrokerConfig
 from broker.network.connection_quotas import UNLIMITED
+from broker.security.listener_guard import ListenerGuard
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,8 @@ class Listener:
     security_protocol: str = "PLAINTEXT"
     max_connections: int = UNLIMITED
     num_network_threads: int | None = None
-    ssl_context: ssl.SSLContext | None = None
+    guard: ListenerGuard | None = None
+    """Asks who connects; None on a PLAINTEXT listener."""
 
 
 def _is_wildcard(host: str) -> bool:

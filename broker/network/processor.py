@@ -5,9 +5,11 @@ Owns: its connections, and one timer for all of their deadlines. Never: a connec
 Follows Kafka's `Processor` with its Selector. All processors share the one event loop; they bound
 what is looked at together and are the unit of the metrics (NetworkProcessorAvgIdlePercent).
 
-Three deadlines, none of which costs anything per request:
+Four deadlines, none of which costs anything per request:
 
 * idle: no byte either way for `connections.max.idle.ms`, a request under way or not, as in Kafka;
+* a login: it is known who is there, where that is asked, within `ottla.authentication.timeout.ms`
+  of the connection, TLS handshake included (Kafka waits for idleness);
 * an incomplete frame: the peer has begun one and does not go on (Kafka waits for idleness);
 * a receive buffer that a large frame left behind is given back after ten idle seconds, or as soon
   as somebody else has no memory for a frame.
@@ -28,6 +30,7 @@ from broker.network.connection import Connection
 from broker.network.connection_quotas import ConnectionQuotas
 from broker.network.deadline_wheel import DeadlineWheel
 from broker.network.frame_buffer import frame_buffer
+from broker.network.handshakes import Handshakes
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, RequestChannel
 from broker.network.request_memory import ForBrokers, RequestMemory
@@ -39,7 +42,6 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 _RELEASE_AFTER_S = 10.0
 _TICKS = 32
-_TLS_HANDSHAKE_TIMEOUT_S = 10.0
 
 
 class Processor:
@@ -58,6 +60,7 @@ class Processor:
         scratch: bytearray,
         memory: RequestMemory,
         of_brokers: bool,
+        handshakes: Handshakes,
         on_closed: Callable[[str], None] | None,
     ) -> None:
         """`connections.max.idle.ms` below 0: idle connections stay. `of_brokers`: none of its
@@ -70,6 +73,7 @@ class Processor:
         self.processor_id = processor_id
         self.received_bytes = 0
         self._listener = listener
+        self._handshakes = handshakes
         self._channel = channel
         self._quotas = quotas
         self._scratch = scratch
@@ -85,7 +89,9 @@ class Processor:
         self._idle_s = config.connections_max_idle_ms / 1000.0
         self._partial_s = config.ottla_partial_frame_timeout_ms / 1000.0
         self._idle = DeadlineWheel[Connection](max(self._idle_s / _TICKS, 0.01))
+        self._login_s = config.ottla_authentication_timeout_ms / 1000.0
         self._incomplete = DeadlineWheel[Connection](max(self._partial_s / _TICKS, 0.01))
+        self._logins = DeadlineWheel[Connection](max(self._login_s / _TICKS, 0.01))
         self._holding = DeadlineWheel[Connection](_RELEASE_AFTER_S / _TICKS)
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due_s = 0.0
@@ -143,26 +149,45 @@ class Processor:
 
     async def _open(self, sock: socket.socket, client_host: str, client_port: int) -> None:
         connection: Connection | None = None
+        local, number = sock.getsockname(), next(self._numbers)
+        name = f"{local[0]}:{local[1]}-{client_host}:{client_port}-{self.processor_id}-{number}"
 
         def make() -> Connection:
             nonlocal connection
-            connection = self._new_connection(sock, client_host, client_port)
+            connection = self._new_connection(sock, name, client_host, client_port)
             return connection
 
         try:
-            tls = self._listener.ssl_context
-            await self.loop.connect_accepted_socket(
-                make,
-                sock,
-                ssl=tls,
-                ssl_handshake_timeout=None if tls is None else _TLS_HANDSHAKE_TIMEOUT_S,
-            )
+            await self._begin(make, sock)
         except (OSError, asyncio.CancelledError) as error:
             # Not opened: nobody else will close this socket or give back its place.
-            _log.info("connection of %s failed to open: %s", client_host, error)
+            self._not_opened(name, client_host, error)
             if connection is None or connection not in self._connections:
                 sock.close()
                 self._count_out(client_host)
+
+    async def _begin(self, make: Callable[[], Connection], sock: socket.socket) -> None:
+        guard = self._listener.guard
+        if guard is None or guard.tls_context is None:
+            await self.loop.connect_accepted_socket(make, sock)
+            return
+        async with asyncio.timeout(self._login_s):
+            await self._handshakes.begin()
+            try:
+                guard.tell_alerts_by(sock.send)
+                await self.loop.connect_accepted_socket(
+                    make, sock, ssl=guard.tls_context, ssl_handshake_timeout=self._login_s
+                )
+            finally:
+                self._handshakes.ended()
+
+    def _not_opened(self, name: str, client_host: str, error: BaseException) -> None:
+        guard = self._listener.guard
+        if guard is None or guard.tls_context is None or isinstance(error, asyncio.CancelledError):
+            _log.info("connection of %s failed to open: %s", client_host, error)
+        else:
+            reason = getattr(error, "reason", None) or str(error) or "not done in time"
+            guard.logins.failure(name, client_host, "TLS", f"SSL handshake failed: {reason}")
 
     def _opened(self, task: asyncio.Task[None]) -> None:
         del self._opening[task]
@@ -172,11 +197,8 @@ class Processor:
             )
 
     def _new_connection(
-        self, sock: socket.socket, client_host: str, client_port: int
+        self, sock: socket.socket, name: str, client_host: str, client_port: int
     ) -> Connection:
-        local = sock.getsockname()
-        number = next(self._numbers)
-        name = f"{local[0]}:{local[1]}-{client_host}:{client_port}-{self.processor_id}-{number}"
         context = ConnectionContext(
             connection_id=name,
             listener_name=self._listener.name,
@@ -187,8 +209,9 @@ class Processor:
         reader = FrameReader(
             self._request_max_bytes, self._scratch, self._frame_memory, frame_buffer
         )
-        plain = sock if self._listener.ssl_context is None else None
-        return Connection(self, self._channel, context, reader, plain)
+        guard = self._listener.guard
+        plain = sock if guard is None or guard.tls_context is None else None
+        return Connection(self, self._channel, context, reader, plain, guard)
 
     # --- called by connections -----------------------------------------------------------------
 
@@ -200,12 +223,20 @@ class Processor:
         if self._idle_s >= 0:
             self._idle.add(connection, connection.last_active_s + self._idle_s)
             self._arm()
+        if connection.login is not None:
+            self._logins.add(connection, connection.last_active_s + self._login_s)
+            self._arm()
+
+    def connection_authenticated(self, connection: Connection) -> None:
+        """It is known who is there."""
+        self._logins.remove(connection)
 
     def connection_closed(self, connection: Connection) -> None:
         """Its transport is gone."""
         self.busy_poll.forget(connection)
         self._idle.remove(connection)
         self._incomplete.remove(connection)
+        self._logins.remove(connection)
         self._holding.remove(connection)
         if connection in self._connections:
             del self._connections[connection]
@@ -236,7 +267,7 @@ class Processor:
         """Let the timer come for the earliest deadline."""
         dues = [
             due
-            for wheel in (self._idle, self._incomplete, self._holding)
+            for wheel in (self._idle, self._logins, self._incomplete, self._holding)
             if (due := wheel.next_due()) is not None
         ]
         if not dues:
@@ -253,6 +284,7 @@ class Processor:
         self._timer = None
         now = time.monotonic()
         self._check(self._idle, now, self._check_idle)
+        self._check(self._logins, now, self._check_login)
         self._check(self._incomplete, now, self._check_incomplete)
         self._check(self._holding, now, self._check_holding)
         self._arm()
@@ -273,6 +305,10 @@ class Processor:
         if due > now:
             return due
         connection.abort(f"idle for {self._idle_s * 1000:.0f} ms")
+        return None
+
+    def _check_login(self, connection: Connection, now: float) -> float | None:
+        connection.abort(f"not authenticated within {self._login_s * 1000:.0f} ms")
         return None
 
     def _check_incomplete(self, connection: Connection, now: float) -> float | None:

@@ -52,6 +52,10 @@ class ConnectionContext:
     closed: bool = False
     last: LastAsker = field(default_factory=LastAsker)
 
+    def authenticated(self, principal: str) -> None:
+        """It is known who it is."""
+        self.principal = principal
+
     def ended(self) -> None:
         """The connection is gone."""
         self.closed = True
@@ -62,19 +66,23 @@ class ConnectionContext:
         self.client_software_version = software_version
 
 
-class Requester(Protocol):
-    """A connection, as the channel sees it."""
-
-    context: ConnectionContext
+class Answered(Protocol):
+    """Whoever has a request under way."""
 
     def answer(self, parts: ResponseParts | None) -> None:
         """Send the response of the request under way; None: there is none."""
 
-    def later(self) -> Responder:
-        """The way back of the request that is tried at once: its answer comes later."""
-
     def close_after_answers(self) -> None:
         """Close once what has been answered is sent."""
+
+
+class Requester(Answered, Protocol):
+    """A connection, as the channel sees it."""
+
+    context: ConnectionContext
+
+    def later(self) -> Responder:
+        """The way back of the request that is tried at once: its answer comes later."""
 
     def fail(self, error: BaseException) -> None:
         """Close at once: the peer's bytes are wrong, or handling them went wrong."""
@@ -91,8 +99,8 @@ class Responder:
 
     __slots__ = ("_requester",)
 
-    def __init__(self, requester: Requester) -> None:
-        self._requester: Requester | None = requester
+    def __init__(self, requester: Answered) -> None:
+        self._requester: Answered | None = requester
 
     def __call__(self, parts: ResponseParts | None) -> None:
         """Send the response; None if the request has none (acks=0)."""
@@ -107,6 +115,19 @@ class Responder:
         if requester is not None:
             self._requester = None
             requester.close_after_answers()
+
+
+class _Kept:
+    """The answer to a request that is answered during the call, in one piece."""
+
+    whole = b""
+
+    def answer(self, parts: ResponseParts | None) -> None:
+        assert isinstance(parts, (bytes, bytearray, memoryview)), "an answer in parts, or none"
+        self.whole = bytes(parts)
+
+    def close_after_answers(self) -> None:
+        raise ProtocolError("the answer cannot be written")
 
 
 Handle = Callable[[ConnectionContext, memoryview, Responder], None]
@@ -272,6 +293,13 @@ class RequestChannel:
         assert not self.full and requester not in self._queue
         self._memory.hold(len(frame))
         self._queue[requester] = keep(frame)
+
+    def answer_now(self, context: ConnectionContext, frame: memoryview) -> bytes:
+        """The answer to a request that needs no more than a look, of one who has not logged in.
+        Raises ProtocolError."""
+        kept = _Kept()
+        self._handle(context, frame, Responder(kept))
+        return kept.whole
 
     def stall(self, requester: Requester) -> None:
         """The queue is full: call `requester.resume` once there is room."""

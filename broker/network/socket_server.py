@@ -22,6 +22,7 @@ from broker.config.values import BrokerConfig
 from broker.network.acceptor import Acceptor, plain_address
 from broker.network.busy_poll import BusyPoll
 from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
+from broker.network.handshakes import Handshakes
 from broker.network.listening_socket import Listener, bind
 from broker.network.processor import Processor
 from broker.network.request_channel import (
@@ -188,6 +189,7 @@ class SocketServer:
         config = self.config
         first_id = len(self.processors)
         count = listener.num_network_threads or config.num_network_threads
+        handshakes = Handshakes(self.loop, config.ottla_tls_handshakes_max)
         processors = [
             Processor(
                 self.loop,
@@ -201,6 +203,7 @@ class SocketServer:
                 self._scratch,
                 self.memory,
                 self._is_between_brokers(listener),
+                handshakes,
                 self._on_closed,
             )
             for number in range(count)

@@ -22,6 +22,7 @@ from broker.apis.metadata import MetadataApi
 from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from broker.apis.produce.api import ProduceApi
 from broker.apis.produce.transactional import TransactionalProduce
+from broker.apis.sasl import SaslApi
 from broker.node.parts import BrokerParts
 from broker.requests.context import Api
 from controller.settings import DEFAULT_FEATURES
@@ -105,6 +106,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
         GroupOffsetsApi(metadata, groups),
         DeferredApis(TRANSACTION_KEYS, partial(transaction_apis, parts)),
         DeferredApis(ADMIN_KEYS, partial(admin_apis, parts)),
+        SaslApi(),
         ApiVersionsApi(metadata, served, DEFAULT_FEATURES, lambda: controller.kraft_version),
     ]
     return _all(families)

@@ -18,6 +18,7 @@ from broker.apis.alter_configs import refuse_alter_configs, refuse_incremental_a
 from broker.apis.api_versions import ApiVersionsApi
 from broker.apis.envelope import EnvelopeApi
 from broker.apis.forwarded import ForwardedApis
+from broker.apis.sasl import SaslApi
 from broker.config.endpoints import SECURITY_PROTOCOLS, EndPoint
 from broker.node.broker_probe import BrokerProbe
 from broker.node.shared_server import SharedServer
@@ -79,6 +80,7 @@ class ControllerServer:
             *decided,
             *raft,
             *EnvelopeApi([*forwarded, *quorum]).apis(),
+            *SaslApi().apis(),
             *ApiVersionsApi(
                 shared,
                 self.requests.served,

@@ -6,7 +6,7 @@ is named after what it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from broker.replication.partition import Partition
     from broker.replication.replica_manager import ReplicaManager
     from broker.requests.request_handler import RequestHandler
+    from broker.security.logins import Logins
     from storage.log.unified_log import UnifiedLog
 
 _SERVER = "kafka_server_replicamanager"
@@ -257,6 +258,27 @@ def _network(node: Node, sockets: SocketServer) -> None:
             for one in acceptor.processors
         ),
     )
+
+
+_LOGINS = {
+    "successful_authentication": ("succeeded", "Clients that have authenticated"),
+    "failed_authentication": ("failed", "Clients that have failed to authenticate"),
+    "successful_reauthentication": ("renewed", "Clients that have authenticated again"),
+    "failed_reauthentication": ("failed_renewals", "Clients that failed to authenticate again"),
+}
+
+
+def register_login_metrics(metrics: Metrics, logins: Sequence[Logins]) -> None:
+    """Logins to secured listeners, under Kafka's names."""
+
+    def counted(attribute: str) -> Iterator[Sample]:
+        for one in logins:
+            yield {"listener": one.listener_name}, float(getattr(one, attribute))
+
+    for name, (attribute, text) in _LOGINS.items():
+        metrics.counters(
+            f"kafka_server_socket_server_metrics_{name}", text, partial(counted, attribute)
+        )
 
 
 def _kafka_name(key: ApiKey) -> str:

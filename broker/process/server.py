@@ -33,12 +33,13 @@ from broker.network.memory_limit import memory_limit_bytes
 from broker.network.network_client import NetworkClient
 from broker.network.socket_server import SocketServer
 from broker.node.client_guards import controller_guard, inter_broker_guard
-from broker.node.metrics_table import register_node_metrics
+from broker.node.metrics_table import register_login_metrics, register_node_metrics
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import RandomBytes, format_storage, is_formatted, open_storage
 from broker.process.cleaner_process import ProcessRunner
 from broker.process.data_folders import private_folders, warn_of_readers
 from broker.process.standard_streams import is_heard
+from broker.requests.request_handler import RequestHandler
 from broker.scheduler import BlockingPool, LoopScheduler
 from controller.metadata.records import MetadataRecordError
 from controller.raft.quorum_state import QuorumStateError
@@ -48,6 +49,7 @@ from storage.filesystem import LocalFilesystem
 from storage.log.descriptors import SPARES
 
 if TYPE_CHECKING:
+    from broker.node.guards import Guards
     from broker.process.metrics_server import MetricsServer
 
 _log = logging.getLogger(f"ottla.{__name__}")
@@ -163,8 +165,11 @@ class Server:
             raise _unusable_folder(config, error) from error
         except (MetadataRecordError, QuorumStateError) as error:
             raise StartError(f"{config.metadata_log_dir}: {error}") from error
+        self.guards = self._make_guards()
         self.sockets, self.controller_sockets = self._socket_servers(loop)
         register_node_metrics(self.node, self.sockets)
+        if self.guards is not None:
+            register_login_metrics(self.node.metrics, self.guards.logins())
         self._metrics_server: MetricsServer | None = None
         self._started = False
         self._serving = False
@@ -189,8 +194,8 @@ class Server:
         config = config._replace(queued_max_request_bytes=_request_memory_bytes(config))
         brokers = controllers = None
         if node.broker is not None:
-            listeners = [_listener(config, endpoint) for endpoint in config.broker_listeners]
             requests = node.broker.requests
+            listeners = self._listeners(config.broker_listeners, requests)
             brokers = SocketServer(
                 listeners,
                 config,
@@ -202,10 +207,11 @@ class Server:
             )
         if node.controller_server is not None:
             self._controller_pool = BlockingPool(loop, 1, "ottla-controller-io")
+            requests = node.controller_server.requests
             controllers = SocketServer(
-                [_listener(config, endpoint) for endpoint in config.controller_listeners],
+                self._listeners(config.controller_listeners, requests),
                 config._replace(max_connections=UNLIMITED),
-                node.controller_server.requests.handle,
+                requests.handle,
                 self._controller_pool,
                 on_closed=node.controller_server.probe.connection_closed,
                 room=self._connections_left,
@@ -213,6 +219,25 @@ class Server:
         descriptors = node.shared.descriptors
         descriptors.count_connections(lambda: sum(one.connection_count for one in self._both()))
         return brokers, controllers
+
+    def _listeners(self, endpoints: Sequence[EndPoint], requests: RequestHandler) -> list[Listener]:
+        """Raises ConfigError, where a listener's stores cannot be loaded."""
+        made = [_listener(self.config, endpoint) for endpoint in endpoints]
+        if self.guards is None:
+            return made
+        return [replace(one, guard=self.guards.guard(one.name, requests.refusal)) for one in made]
+
+    def _make_guards(self) -> Guards | None:
+        if all(one.security_protocol == "PLAINTEXT" for one in self.config.listeners):
+            return None
+        from broker.node.guards import Guards  # nothing of it is loaded where nothing is secured
+
+        return Guards(
+            self.config,
+            lambda mechanism, name: self.node.shared.image.scram.credential(mechanism, name),
+            os.urandom,
+            time.monotonic,
+        )
 
     def _connections_left(self) -> int:
         descriptors = self.node.shared.descriptors

@@ -56,7 +56,7 @@ _EMPTY = memoryview(b"")
 class FrameReader:
     """The receiving half of one connection: see the module for the calls and their order.
 
-    `max_bytes` may be changed between frames (a smaller limit holds before authentication).
+    `limit` may be called between frames (a smaller limit holds before authentication).
 
     To be read only, and plain for being read at each request: `position` and `end` bound what is
     unread (`has_unread`), `filled` bytes of an incomplete frame have arrived (`in_progress`), and
@@ -113,6 +113,10 @@ class FrameReader:
         self._need = 0
         self.starved = False
         self._error: str | None = None
+
+    def limit(self, max_bytes: int) -> None:
+        """The longest frame that may come from now on."""
+        self.max_bytes = max_bytes
 
     # --- receiving ---------------------------------------------------------------------------
 

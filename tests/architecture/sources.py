@@ -31,6 +31,7 @@ SHELL = (
     "broker/network/file_send.py",
     "broker/network/file_slice.py",
     "broker/network/frame_buffer.py",
+    "broker/network/handshakes.py",
     "broker/network/listening_socket.py",
     "broker/network/local_congestion.py",
     "broker/network/memory_limit.py",

@@ -25,6 +25,7 @@ from contextlib import contextmanager
 from ssl import SSLContext
 
 from broker.config.security_settings import TlsSettings
+from broker.security.tls.alerts import AlertingSSLObject
 from broker.security.tls.cipher_names import (
     IGNORED_SUITES,
     NOT_SERVED,
@@ -58,6 +59,7 @@ def server_context(key_prefix: str, tls: TlsSettings) -> SSLContext:
 def server_context_and_certificate(key_prefix: str, tls: TlsSettings) -> tuple[SSLContext, bytes]:
     """The same, and the certificate, as DER, that it shows."""
     context = SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.sslobject_class = AlertingSSLObject
     mode = _CLIENT_AUTH.get(tls.client_auth)
     if mode is None:
         name = f"{key_prefix}ssl.client.auth"

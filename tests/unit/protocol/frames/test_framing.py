@@ -400,7 +400,7 @@ def test_keep_of_a_detached_frame_is_free() -> None:
 def test_a_smaller_limit_may_be_set_between_frames() -> None:
     frames = reader()
     assert feed(frames, frame(b"12345")) == [b"12345"]
-    frames.max_bytes = 4
+    frames.limit(4)
     with pytest.raises(ProtocolError):
         feed(frames, frame(b"12345"))
 

@@ -1,0 +1,51 @@
+"""What a peer hears of a TLS handshake that fails.
+
+The event loop closes the socket of a failed handshake, and what OpenSSL has to say about it stays
+in memory: the client sees a connection that ends, and no reason. So the alert is sent before the
+loop hears of the failure. Who sends what is no TLS gets an alert too, in clear.
+
+Owns nothing. Never: changes a handshake that succeeds.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import ContextVar
+from typing import Any
+
+NO_TLS_ALERT = bytes.fromhex("15030300020250")
+"""A fatal internal_error, in clear, as a running Kafka answers what is no TLS."""
+
+send: ContextVar[Callable[[bytes], object] | None] = ContextVar("send", default=None)
+"""Sends past the TLS layer, on the connection whose handshake begins in this context."""
+
+_GOES_ON = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLSyscallError)
+
+
+class AlertingSSLObject(ssl.SSLObject):
+    """For `SSLContext.sslobject_class`."""
+
+    _outgoing: ssl.MemoryBIO
+    _send: Callable[[bytes], object] | None
+
+    @classmethod
+    def _create(
+        cls, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *args: Any, **kw: Any
+    ) -> Any:
+        made: AlertingSSLObject = super()._create(incoming, outgoing, *args, **kw)  # type: ignore[misc]
+        made._outgoing, made._send = outgoing, send.get()
+        return made
+
+    def do_handshake(self) -> None:
+        """As ever; a failure is told first."""
+        try:
+            super().do_handshake()
+        except _GOES_ON:
+            raise
+        except ssl.SSLError:
+            if self._send is not None:
+                with suppress(OSError):  # the peer is gone, or takes nothing
+                    self._send(self._outgoing.read() or NO_TLS_ALERT)
+            raise

@@ -1,0 +1,234 @@
+"""SASL on a listener, over sockets: nothing is handled before it is known who is there."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from broker.config.security_settings import (
+    JaasEntry,
+    ListenerSecurity,
+    MechanismSettings,
+    SaslSettings,
+    Secret,
+)
+from broker.network.listening_socket import Listener
+from broker.network.request_channel import ConnectionContext, Responder
+from broker.network.socket_server import SocketServer
+from broker.security.listener_guard import ListenerGuard
+from broker.security.logins import Logins
+from broker.security.sasl.mechanism_factory import server_mechanisms
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.frames.message_codec import decode_response, encode_request
+from protocol.messages.metadata import MetadataRequest
+from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from protocol.messages.sasl_handshake import SaslHandshakeRequest
+from tests.unit.broker.network.conftest import Client, Rig, connection_of, framed
+
+JAAS = JaasEntry("PlainLoginModule", {"user_alice": Secret("secret")})
+GOOD, WRONG = b"\0alice\0secret", b"\0alice\0wrong"
+METADATA = encode_request(MetadataRequest(), 9, 7, "me")[4:]
+
+
+class Requests:
+    """Notes whose requests are handled, and echoes them."""
+
+    def __init__(self) -> None:
+        self.principals: list[str] = []
+
+    def __call__(self, context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
+        self.principals.append(context.principal)
+        respond(framed(bytes(frame)))
+
+
+def guard(max_reauth_ms: int = 0, delay_ms: int = 0) -> ListenerGuard:
+    plain = MechanismSettings("PLAIN", JAAS, max_reauth_ms=max_reauth_ms)
+    sasl = SaslSettings((plain,), failed_authentication_delay_ms=delay_ms)
+    return ListenerGuard(
+        ListenerSecurity("SASL", "SASL_PLAINTEXT", sasl=sasl),
+        Logins("SASL", 1000, time.monotonic),
+        server_mechanisms(sasl, lambda *_: None, lambda: "nonce"),
+        lambda *_: None,
+        between_nodes=False,
+    )
+
+
+async def serve(rig: Rig, door: ListenerGuard, **settings: Any) -> tuple[SocketServer, Requests]:
+    requests = Requests()
+    listener = Listener("SASL", "127.0.0.1", 0, "SASL_PLAINTEXT", guard=door)
+    return await rig.serve(requests, listeners=[listener], **settings), requests
+
+
+def handshake(mechanism: str = "PLAIN") -> bytes:
+    return encode_request(SaslHandshakeRequest(mechanism), 1, 1, "me")[4:]
+
+
+def token(data: bytes) -> bytes:
+    return encode_request(SaslAuthenticateRequest(data), 2, 2, "me")[4:]
+
+
+def answer_of(frame: bytes) -> Any:
+    return decode_response(ApiKey.SASL_AUTHENTICATE, memoryview(frame), 2)[1]
+
+
+async def log_in(client: Client) -> Any:
+    await client.ask(handshake())
+    return answer_of(await client.ask(token(GOOD)))
+
+
+async def test_requests_are_handled_for_who_has_logged_in(rig: Rig) -> None:
+    door = guard()
+    server, requests = await serve(rig, door)
+    client = await rig.client(server, "SASL")
+    assert (await log_in(client)).error_code == 0
+    assert await client.ask(METADATA) == METADATA
+    assert requests.principals == ["User:alice"]
+    assert (door.logins.succeeded, door.logins.failed) == (1, 0)
+
+
+async def test_what_is_sent_in_one_piece_is_taken_in_its_order(rig: Rig) -> None:
+    server, requests = await serve(rig, guard())
+    client = await rig.client(server, "SASL")
+    client.send(handshake(), token(GOOD), METADATA)
+    for _ in range(2):
+        await client.receive()
+    assert await client.receive() == METADATA
+    assert requests.principals == ["User:alice"]
+
+
+async def test_byte_by_byte_it_is_the_same(rig: Rig) -> None:
+    server, requests = await serve(rig, guard())
+    client = await rig.client(server, "SASL")
+    for one in b"".join(map(framed, (handshake(), token(GOOD), METADATA))):
+        client.writer.write(bytes([one]))
+        await client.writer.drain()
+    for _ in range(3):
+        await client.receive()
+    assert requests.principals == ["User:alice"]
+
+
+@pytest.mark.parametrize("first", [METADATA, token(GOOD), GOOD, b"", b"\xff" * 40])
+async def test_nothing_else_is_handled_before(
+    rig: Rig, first: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    door = guard()
+    server, requests = await serve(rig, door)
+    client = await rig.client(server, "SASL")
+    client.send(first, METADATA)
+    assert await client.closed_by_server()
+    assert requests.principals == []
+    assert door.logins.failed == 1
+    assert "Traceback" not in caplog.text
+
+
+async def test_a_request_behind_a_wrong_password_is_not_handled(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    server, requests = await serve(rig, guard())
+    client = await rig.client(server, "SASL")
+    client.send(handshake(), token(WRONG), METADATA)
+    await client.receive()
+    answer = answer_of(await client.receive())
+    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert await client.closed_by_server()
+    assert requests.principals == []
+    (line,) = [one for one in caplog.messages if one.startswith("Failed authentication")]
+    assert "listener SASL by PLAIN" in line and "Invalid username or password" in line
+    assert "wrong" not in line and "secret" not in line
+
+
+async def test_a_refusal_is_delayed_and_holds_nobody_else_up(rig: Rig) -> None:
+    server, requests = await serve(rig, guard(delay_ms=300))
+    wrong, right = await rig.client(server, "SASL"), await rig.client(server, "SASL")
+    began_s = time.monotonic()
+    wrong.send(handshake(), token(WRONG))
+    await wrong.receive()
+    await log_in(right)
+    assert await right.ask(METADATA) == METADATA
+    assert time.monotonic() - began_s < 0.3, "it had to wait for another one's delay"
+    await wrong.receive()
+    assert time.monotonic() - began_s >= 0.3
+    assert await wrong.closed_by_server()
+    assert requests.principals == ["User:alice"]
+
+
+async def test_a_frame_larger_than_a_login_needs_is_refused(rig: Rig) -> None:
+    server, requests = await serve(rig, guard())
+    client = await rig.client(server, "SASL")
+    client.writer.write((524_289).to_bytes(4))
+    assert await client.closed_by_server()
+    other = await rig.client(server, "SASL")
+    await log_in(other)
+    large = b"x" * 600_000
+    assert await other.ask(large) == large, "the limit is for those who have not logged in"
+    assert requests.principals == ["User:alice"]
+
+
+async def test_who_does_not_log_in_in_time_is_closed(rig: Rig) -> None:
+    server, _ = await serve(rig, guard(), ottla_authentication_timeout_ms=300)
+    silent, good = await rig.client(server, "SASL"), await rig.client(server, "SASL")
+    await log_in(good)
+    assert await silent.closed_by_server()
+    assert await good.ask(METADATA) == METADATA
+
+
+async def test_after_the_end_of_a_login_only_another_one_is_taken(rig: Rig) -> None:
+    door = guard(max_reauth_ms=500)
+    server, requests = await serve(rig, door)
+    client, late = await rig.client(server, "SASL"), await rig.client(server, "SASL")
+    assert (await log_in(client)).session_lifetime_ms == 500
+    await log_in(late)
+    assert await client.ask(METADATA) == METADATA
+    await asyncio.sleep(0.6)
+    late.send(METADATA)
+    assert await late.closed_by_server()
+    assert (await log_in(client)).session_lifetime_ms == 500
+    assert await client.ask(METADATA) == METADATA
+    assert requests.principals == ["User:alice"] * 2
+    assert (door.logins.succeeded, door.logins.renewed) == (2, 1)
+
+
+async def test_who_fails_to_log_in_again_is_closed(rig: Rig) -> None:
+    door = guard(max_reauth_ms=60_000)
+    server, requests = await serve(rig, door)
+    client = await rig.client(server, "SASL")
+    await log_in(client)
+    client.send(handshake(), token(WRONG), METADATA)
+    await client.receive()
+    answer = answer_of(await client.receive())
+    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert await client.closed_by_server()
+    assert requests.principals == []
+    assert door.logins.failed_renewals == 1
+
+
+async def test_a_stop_closes_those_who_log_in_or_wait_for_a_refusal(rig: Rig) -> None:
+    server, _ = await serve(rig, guard(delay_ms=60_000))
+    waiting, refused = await rig.client(server, "SASL"), await rig.client(server, "SASL")
+    await waiting.ask(handshake())
+    refused.send(handshake(), token(WRONG))
+    await refused.receive()
+    await server.stop(1.0)
+    assert await waiting.closed_by_server()
+    assert await refused.closed_by_server()
+
+
+async def test_nothing_is_prepared_or_looked_for_before_a_login(rig: Rig) -> None:
+    tried: list[str] = []
+
+    def at_once(context: ConnectionContext, _frame: memoryview, _later: Any) -> None:
+        tried.append(context.principal)
+
+    server, _ = await serve(rig, guard(), at_once=at_once)
+    client = await rig.client(server, "SASL")
+    await client.ask(handshake())
+    connection = connection_of(server)
+    assert not connection.can_receive
+    await client.ask(token(GOOD))
+    await client.ask(METADATA)
+    assert tried == ["User:alice"]
+    assert connection.can_receive
