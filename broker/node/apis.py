@@ -166,7 +166,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
     loggers = BrokerLoggers()
     families: list[ApiFamily] = [
         ForwardedApis(controller),
-        AlterConfigsApis(metadata, config, loggers, controller),
+        AlterConfigsApis(metadata, config, loggers, controller, shared.ports.validate_security),
         DescribeConfigsApi(metadata, config, loggers),
         ListConfigResourcesApi(metadata),
         DescribeTopicPartitionsApi(metadata, config.max_request_partition_size_limit),

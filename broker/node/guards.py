@@ -1,28 +1,44 @@
-"""The guards of a node's secured listeners, made at its start.
+"""The guards of a node's secured listeners: made at its start, and changed while it serves.
 
-Owns one `ListenerGuard` a listener, and what is counted about logins. Never: a socket, or a
-connection. A listener without security has no guard, and a node with none loads none of this.
+Owns one `ListenerGuard` a listener, what judges its tokens, and what is counted about logins.
+Never: a socket, or a connection. A listener without security has no guard, and a node with none
+loads nothing of this.
+
+Dynamic configs of this node (KIP-226) give a listener other stores, or a mechanism another JAAS
+text, for the connections and logins that come then. The judge of OAUTHBEARER stays what it was.
 """
 
 from __future__ import annotations
 
 import base64
+import logging
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from broker.config.security_settings import ListenerSecurity, SaslSettings
+from broker.config.security_settings import ListenerSecurity
 from broker.config.values import BrokerConfig
 from broker.security.listener_guard import ListenerGuard, Refuse
 from broker.security.logins import Logins
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage
 from controller.metadata.scram_credential import ScramCredential, ScramMechanism
+from protocol.errors import ApiError, ErrorCode, ProtocolError
+from protocol.message import Message
+from storage.config_def import ConfigError
+from storage.ports import Blocking, Scheduler
 
 if TYPE_CHECKING:
-    from broker.security.sasl.server_mechanism import NewServerMechanism
+    from broker.security.sasl.oauthbearer.server import TokenJudge
+    from broker.security.sasl.server_mechanism import NewServerMechanism, ServerMechanism
 
 NONCE_BYTES = 24
+OAUTHBEARER = "OAUTHBEARER"
 
 CredentialOf = Callable[[ScramMechanism, str], ScramCredential | None]
 """Of a user, as the metadata that this node has replayed knows it."""
+
+_log = logging.getLogger(f"ottla.{__name__}")
 
 
 class Guards:
@@ -34,26 +50,31 @@ class Guards:
         credential_of: CredentialOf,
         random_bytes: Callable[[int], bytes],
         clock_s: Callable[[], float],
+        scheduler: Scheduler,
     ) -> None:
         self._config = config
         self._credential_of = credential_of
         self._random_bytes = random_bytes
         self._clock_s = clock_s
+        self._scheduler = scheduler
         self._guards: dict[str, ListenerGuard] = {}
+        self._judges: dict[str, TokenJudge] = {}
 
     def guard(self, listener_name: str, refuse: Refuse) -> ListenerGuard | None:
-        """The guard of a listener, which is to be loaded; None where it has no security. Raises
-        ConfigError."""
+        """The guard of a listener, which is to be loaded; None where it has no security. `refuse`
+        raises KeyError for an API that is not served there. Raises ConfigError."""
         security = self._config.listener_security[listener_name]
         if security.tls is None and security.sasl is None:
             return None
         logged = self._config.ottla_authentication_failures_logged_per_second
+        self._make_judge(security)
         guard = ListenerGuard(
             security,
             Logins(listener_name, logged, self._clock_s),
-            None if security.sasl is None else self._mechanisms(security.sasl),
-            refuse,
-            between_nodes=self._is_between_nodes(security),
+            self._mechanisms(security),
+            _of_served(refuse),
+            key_prefix=self._key_prefix(listener_name),
+            between_nodes=self._is_between_nodes(listener_name),
         )
         self._guards[listener_name] = guard
         return guard
@@ -62,15 +83,89 @@ class Guards:
         """What is counted, of each guarded listener."""
         return [guard.logins for guard in self._guards.values()]
 
-    def _mechanisms(self, sasl: SaslSettings) -> NewServerMechanism:
+    def start(self, blocking: Blocking) -> None:
+        """Keep fresh what tokens are judged by, by jobs of `blocking`."""
+        for judge in self._judges.values():
+            judge.start(blocking)
+
+    def close(self) -> None:
+        """The end of that."""
+        for judge in self._judges.values():
+            judge.close()
+
+    # --- changes --------------------------------------------------------------------------------
+
+    def validate(self, _config: BrokerConfig, security: ListenerSecurity) -> ApiError | None:
+        """See `broker.config.dynamic.SecurityValidator`."""
+        guard = self._guards.get(security.listener_name)
+        if guard is None:
+            return None
+        try:
+            guard.check(security)
+        except ConfigError as error:
+            return ApiError(ErrorCode.INVALID_REQUEST, str(error))
+        return None
+
+    def metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """Metadata was replayed: listeners may be secured otherwise from now on."""
+        from broker.config.security.changes import security_changes
+
+        for security in security_changes(self._config, delta, image):
+            guard = self._guards.get(security.listener_name)
+            if guard is None:
+                continue
+            try:
+                guard.replace(security, self._mechanisms(security))
+            except ConfigError as error:
+                _log.error(
+                    "listener %s stays as it was secured before: %s", security.listener_name, error
+                )
+            else:
+                _log.warning("listener %s is secured anew", security.listener_name)
+
+    # --- what guards are made of ----------------------------------------------------------------
+
+    def _make_judge(self, security: ListenerSecurity) -> None:
+        name = security.listener_name
+        for one in () if security.sasl is None else security.sasl.mechanisms:
+            if one.name == OAUTHBEARER:
+                from broker.security.sasl.oauthbearer.parts import server_judge
+
+                prefix = f"listener.name.{name.lower()}.oauthbearer."
+                self._judges[name] = server_judge(prefix, one, self._scheduler)
+
+    def _mechanisms(self, security: ListenerSecurity) -> NewServerMechanism | None:
+        if security.sasl is None:
+            return None
         from broker.security.sasl.mechanism_factory import server_mechanisms
 
-        return server_mechanisms(sasl, self._credential_of, self._nonce)
+        others: dict[str, Callable[[], ServerMechanism]] = {}
+        judge = self._judges.get(security.listener_name)
+        if judge is not None:
+            from broker.security.sasl.oauthbearer.server import OAuthBearerServer
+
+            others[OAUTHBEARER] = partial(OAuthBearerServer, judge)
+        return server_mechanisms(security.sasl, self._credential_of, self._nonce, others)
 
     def _nonce(self) -> str:
         return base64.b64encode(self._random_bytes(NONCE_BYTES)).decode()
 
-    def _is_between_nodes(self, security: ListenerSecurity) -> bool:
-        name = security.listener_name
+    def _key_prefix(self, listener_name: str) -> str:
+        """As the keys of its stores are written: for this listener, or for all."""
+        prefix = f"listener.name.{listener_name.lower()}."
+        own = any(name.startswith(f"{prefix}ssl.") for name in self._config.originals)
+        return prefix if own else ""
+
+    def _is_between_nodes(self, name: str) -> bool:
         config = self._config
         return name == config.inter_broker_listener_name or name in config.controller_listener_names
+
+
+def _of_served(refuse: Refuse) -> Refuse:
+    def refused(api_key: int, request: Message, error: ErrorCode) -> Message | None:
+        try:
+            return refuse(api_key, request, error)
+        except KeyError:
+            raise ProtocolError(f"API key {api_key} is not served") from None
+
+    return refused

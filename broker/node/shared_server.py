@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from broker.config.dynamic import SecurityValidator, nothing_to_load
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.metrics import Metrics
@@ -64,6 +65,8 @@ class NodePorts:
     """Where compaction runs; None for among the background's jobs."""
     allocate: Allocate = bytearray
     """Makes large buffers."""
+    validate_security: SecurityValidator = nothing_to_load
+    """Whether the stores that a change to a listener names can be loaded."""
 
     @property
     def to_controllers(self) -> Network | None:

@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from broker.config.dynamic import nothing_to_load
 from broker.config.endpoints import EndPoint, ListenerLimits
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
@@ -47,6 +48,7 @@ from protocol.messages.metadata_records import UserScramCredentialRecord
 from storage.directories.log_dirs import LogDirLocked
 from storage.filesystem import LocalFilesystem
 from storage.log.descriptors import SPARES
+from storage.ports import Scheduler
 
 if TYPE_CHECKING:
     from broker.node.guards import Guards
@@ -143,6 +145,7 @@ class Server:
         filesystem = LocalFilesystem(SPARES, private_folders(config))
         scheduler = LoopScheduler(loop)
         warn_of_readers(config)
+        self.guards = self._make_guards(scheduler)
         ports = NodePorts(
             filesystem=filesystem,
             scheduler=scheduler,
@@ -155,6 +158,7 @@ class Server:
             cleaner=self.cleaner,
             allocate=frame_buffer,
             open_files_max=open_files_max(),
+            validate_security=nothing_to_load if self.guards is None else self.guards.validate,
         )
         try:
             storage = open_storage(config, filesystem, os.urandom, scheduler.wall_ms())
@@ -165,11 +169,12 @@ class Server:
             raise _unusable_folder(config, error) from error
         except (MetadataRecordError, QuorumStateError) as error:
             raise StartError(f"{config.metadata_log_dir}: {error}") from error
-        self.guards = self._make_guards()
         self.sockets, self.controller_sockets = self._socket_servers(loop)
         register_node_metrics(self.node, self.sockets)
         if self.guards is not None:
             register_login_metrics(self.node.metrics, self.guards.logins())
+            self.node.controller.add_listener(self.guards.metadata_changed)
+            self.guards.start(self.background_pool)
         self._metrics_server: MetricsServer | None = None
         self._started = False
         self._serving = False
@@ -227,7 +232,7 @@ class Server:
             return made
         return [replace(one, guard=self.guards.guard(one.name, requests.refusal)) for one in made]
 
-    def _make_guards(self) -> Guards | None:
+    def _make_guards(self, scheduler: Scheduler) -> Guards | None:
         if all(one.security_protocol == "PLAINTEXT" for one in self.config.listeners):
             return None
         from broker.node.guards import Guards  # nothing of it is loaded where nothing is secured
@@ -237,6 +242,7 @@ class Server:
             lambda mechanism, name: self.node.shared.image.scram.credential(mechanism, name),
             os.urandom,
             time.monotonic,
+            scheduler,
         )
 
     def _connections_left(self) -> int:
@@ -284,6 +290,8 @@ class Server:
         await asyncio.gather(*(sockets.stop(STOP_TIMEOUT_S) for sockets in self._both()))
         self.network.close()
         self.controller_network.close()
+        if self.guards is not None:
+            self.guards.close()
         if self._metrics_server is not None:
             self._metrics_server.stop()
         for pool in (self.io_pool, self._controller_pool):

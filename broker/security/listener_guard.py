@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from broker.config.security_settings import ListenerSecurity, TlsSettings
+from broker.config.security_settings import ListenerSecurity
 from broker.security.logins import Logins
 from protocol.errors import ErrorCode
 from protocol.message import Message
@@ -40,10 +40,12 @@ class ListenerGuard:
         new_mechanism: NewServerMechanism | None,
         refuse: Refuse,
         *,
+        key_prefix: str = "",
         between_nodes: bool,
     ) -> None:
-        """Loads its stores. `new_mechanism` where it has SASL; `between_nodes`: other nodes connect
-        to it. Raises ConfigError."""
+        """Loads its stores. `new_mechanism` where it has SASL; `key_prefix`: what stands before
+        `ssl.` in the keys of its stores; `between_nodes`: other nodes connect to it. Raises
+        ConfigError."""
         self.logins = logins
         self._security = security
         self._new_mechanism = new_mechanism
@@ -54,8 +56,7 @@ class ListenerGuard:
             from broker.security.tls.principal_mapping import PrincipalMapping
             from broker.security.tls.reloading import ListenerTls
 
-            prefix = f"listener.name.{security.listener_name.lower()}."
-            self._tls = ListenerTls(prefix, security.tls, between_nodes=between_nodes)
+            self._tls = ListenerTls(key_prefix, security.tls, between_nodes=between_nodes)
             self._mapping = PrincipalMapping(security.tls.principal_mapping_rules)
 
     @property
@@ -94,8 +95,20 @@ class ListenerGuard:
         asked = self._security.tls.client_auth != "none"
         return principal_of(certificate if asked else None, self._mapping)
 
-    def reload(self, tls: TlsSettings) -> None:
-        """New connections are served by these stores, if they can be loaded. Raises ConfigError,
-        and changes nothing."""
-        assert self._tls is not None
-        self._tls.reload(tls)
+    def check(self, security: ListenerSecurity) -> None:
+        """Load what `replace` would, and change nothing. Raises ConfigError."""
+        if security.tls is not None:
+            assert self._tls is not None
+            self._tls.check(security.tls)
+
+    def replace(self, security: ListenerSecurity, new_mechanism: NewServerMechanism | None) -> None:
+        """Connections that come from now on are served by this, if it can be loaded; its stores
+        are read anew. Raises ConfigError, and changes nothing."""
+        if security.tls is not None:
+            from broker.security.tls.principal_mapping import PrincipalMapping
+
+            mapping = PrincipalMapping(security.tls.principal_mapping_rules)
+            assert self._tls is not None
+            self._tls.reload(security.tls)
+            self._mapping = mapping
+        self._security, self._new_mechanism = security, new_mechanism

@@ -1,32 +1,168 @@
-"""Each secured listener of a node has a guard, and no other one."""
+"""Each secured listener of a node has a guard, which changes with the node's dynamic configs."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from types import MappingProxyType
+from pathlib import Path
+from typing import Any
 
-from broker.config.parse import single_node_config
-from broker.config.security_settings import ListenerSecurity, MechanismSettings, SaslSettings
+import pytest
+
+from broker.config.parse import parse_config
+from broker.config.security.changes import changed_listeners
+from broker.config.values import BrokerConfig
 from broker.node.guards import Guards
+from broker.security.listener_guard import ListenerGuard
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage, ResourceType
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode, ProtocolError
+from protocol.frames.message_codec import decode_response, encode_request
+from protocol.messages.metadata import MetadataRequest
+from protocol.messages.metadata_records import ConfigRecord
+from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from protocol.messages.sasl_handshake import SaslHandshakeRequest
+from storage.config_def import ConfigError
 from tests import certificates
+from tests.simulation.sim_scheduler import SimScheduler
 
-TLS = certificates.pem_values(certificates.server(), certificates.authority())
-SASL = SaslSettings((MechanismSettings("SCRAM-SHA-256"),))
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+KEYSTORE = "listener.name.tls.ssl.keystore.location"
+USERS = "listener.name.both.plain.sasl.jaas.config"
 
 
-def test_a_listener_has_a_guard_if_it_is_secured() -> None:
-    config = single_node_config()._replace(
-        listener_security=MappingProxyType(
-            {
-                "PLAINTEXT": ListenerSecurity("PLAINTEXT", "PLAINTEXT"),
-                "TLS": ListenerSecurity("TLS", "SSL", replace(TLS, client_auth="required")),
-                "BOTH": ListenerSecurity("BOTH", "SASL_SSL", TLS, SASL),
-            }
+def texts(folder: Path, **more: str) -> dict[str, str]:
+    tls = certificates.pem_files(folder, certificates.server())
+    return {
+        "node.id": "1",
+        "process.roles": "broker,controller",
+        "controller.listener.names": "CTL",
+        "controller.quorum.voters": "1@localhost:9093",
+        "listeners": "PLAINTEXT://localhost:9092,TLS://localhost:9094,BOTH://localhost:9095,"
+        "CTL://localhost:9093",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,TLS:SSL,BOTH:SASL_SSL,CTL:PLAINTEXT",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(tls.keystore_location),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(tls.truststore_location),
+        "sasl.enabled.mechanisms": "PLAIN",
+        USERS: f'{PLAIN} required user_a="one";',
+        **more,
+    }
+
+
+def refuse(api_key: int, _request: Any, error: ErrorCode) -> Any:
+    raise KeyError(api_key, error)
+
+
+def guards(config: BrokerConfig) -> Guards:
+    return Guards(config, lambda *_: None, bytes, float, SimScheduler())
+
+
+def made(folder: Path) -> tuple[BrokerConfig, Guards, dict[str, ListenerGuard]]:
+    config = parse_config(texts(folder))
+    all_of_them = guards(config)
+    found = {name: all_of_them.guard(name, refuse) for name in config.listener_security}
+    return config, all_of_them, {name: one for name, one in found.items() if one is not None}
+
+
+def lets_in(guard: ListenerGuard, user: str, password: str) -> bool:
+    authenticator = guard.authenticator(bytes)
+    assert authenticator is not None
+    handshake = encode_request(SaslHandshakeRequest("PLAIN"), 1, 1, "me")[4:]
+    authenticator.received(memoryview(handshake), 0)
+    token = encode_request(SaslAuthenticateRequest(f"\0{user}\0{password}".encode()), 2, 2, "me")
+    try:
+        answer = authenticator.received(memoryview(token[4:]), 0)
+    except Exception as refused:  # noqa: BLE001  SaslFailed, which a node without security lacks
+        assert type(refused).__name__ == "SaslFailed"
+        return False
+    return not decode_response(ApiKey.SASL_AUTHENTICATE, memoryview(answer), 2)[1].error_code
+
+
+def test_a_listener_has_a_guard_if_it_is_secured(tmp_path: Path) -> None:
+    _, all_of_them, found = made(tmp_path)
+    assert sorted(found) == ["BOTH", "TLS"]
+    assert found["TLS"].authenticator(bytes) is None
+    assert lets_in(found["BOTH"], "a", "one") and not lets_in(found["BOTH"], "a", "two")
+    assert [one.listener_name for one in all_of_them.logins()] == ["TLS", "BOTH"]
+
+
+def test_an_error_names_the_key_as_it_is_written(tmp_path: Path) -> None:
+    for key, value in (
+        ("ssl.keystore.location", "/nowhere"),
+        (KEYSTORE, "/nowhere"),
+    ):
+        config = parse_config(texts(tmp_path, **{key: value}))
+        with pytest.raises(ConfigError, match=rf"/nowhere for configuration {key}:"):
+            guards(config).guard("TLS", refuse)
+
+
+def test_a_request_that_is_not_served_is_no_bug_of_ours(tmp_path: Path) -> None:
+    _, _, found = made(tmp_path)
+    authenticator = found["BOTH"].authenticator(bytes)
+    assert authenticator is not None
+    handshake = encode_request(SaslHandshakeRequest("PLAIN"), 1, 1, "me")[4:]
+    authenticator.received(memoryview(handshake), 0)
+    with pytest.raises(Exception, match="METADATA is|API key 3 is not served") as failed:
+        authenticator.received(memoryview(encode_request(MetadataRequest(), 9, 2, "me")[4:]), 0)
+    assert not isinstance(failed.value, KeyError | ProtocolError)
+
+
+def change(
+    config: BrokerConfig, all_of_them: Guards, before: MetadataImage, name: str, text: str
+) -> tuple[Any, MetadataImage]:
+    """What is said of it, and the metadata after it was stored all the same."""
+    told = dict(before.config(ResourceType.BROKER, "1"))
+    faults = [
+        all_of_them.validate(config, new)
+        for new in changed_listeners(config, told, {**told, name: text}, (name,))
+    ]
+    delta = MetadataDelta(before)
+    delta.replay(ConfigRecord(ResourceType.BROKER, "1", name, text))
+    image = delta.apply(1, 1, 1)
+    all_of_them.metadata_changed(delta, image)
+    return faults[0], image
+
+
+def test_a_dynamic_config_gives_new_logins_other_users(tmp_path: Path) -> None:
+    config, all_of_them, found = made(tmp_path)
+    text = f'{PLAIN} required user_a="two" user_b="b";'
+    fault, _ = change(config, all_of_them, MetadataImage(), USERS, text)
+    assert fault is None
+    assert not lets_in(found["BOTH"], "a", "one")
+    assert lets_in(found["BOTH"], "a", "two") and lets_in(found["BOTH"], "b", "b")
+
+
+def test_a_store_that_cannot_be_loaded_is_refused_and_what_was_served_stays(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config, all_of_them, found = made(tmp_path)
+    context = found["TLS"].tls_context
+    fault, image = change(config, all_of_them, MetadataImage(), KEYSTORE, "/nowhere")
+    assert fault is not None and fault.code is ErrorCode.INVALID_REQUEST
+    assert found["TLS"].tls_context is context
+    assert "listener TLS stays as it was secured before" in caplog.text
+    good = str(tmp_path / "keystore.pem")
+    fault, _ = change(config, all_of_them, image, KEYSTORE, good)
+    assert fault is None
+    assert found["TLS"].tls_context is not context
+
+
+def test_tokens_are_judged_where_a_listener_takes_them(tmp_path: Path) -> None:
+    config = parse_config(
+        texts(
+            tmp_path,
+            **{
+                "sasl.enabled.mechanisms": "OAUTHBEARER",
+                "listener.name.both.oauthbearer.sasl.jaas.config": f"{OAUTH} required;",
+                "ottla.sasl.oauthbearer.unsecured.tokens.allowed": "true",
+            },
         )
     )
-    guards = Guards(config, lambda *_: None, bytes, float)
-    assert guards.guard("PLAINTEXT", lambda *_: None) is None
-    tls, both = (guards.guard(name, lambda *_: None) for name in ("TLS", "BOTH"))
-    assert tls is not None and tls.authenticator(bytes) is None
-    assert both is not None and both.authenticator(bytes) is not None
-    assert [one.listener_name for one in guards.logins()] == ["TLS", "BOTH"]
+    all_of_them = guards(config)
+    guard = all_of_them.guard("BOTH", refuse)
+    assert guard is not None
+    authenticator = guard.authenticator(bytes)
+    assert authenticator is not None
+    all_of_them.close()

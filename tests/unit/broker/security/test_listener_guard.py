@@ -49,13 +49,18 @@ def test_sasl_has_an_authenticator_for_each_connection_and_a_delay() -> None:
 
 
 def test_a_reload_gives_new_connections_another_context_and_a_bad_one_changes_nothing() -> None:
-    made = guard(ListenerSecurity("L", "SSL", TLS))
+    security = ListenerSecurity("L", "SSL", TLS)
+    bad = ListenerSecurity("L", "SSL", replace(TLS, truststore_certificates="nonsense"))
+    made = guard(security)
     before = made.tls_context
-    made.reload(TLS)
+    made.check(security)
+    assert made.tls_context is before
+    made.replace(security, None)
     after = made.tls_context
     assert after is not before
-    with pytest.raises(ConfigError):
-        made.reload(replace(TLS, truststore_certificates="nonsense"))
+    for refused in (lambda: made.check(bad), lambda: made.replace(bad, None)):
+        with pytest.raises(ConfigError):
+            refused()
     assert made.tls_context is after
 
 
