@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker.config.security_settings import ListenerSecurity
+from broker.config.listener_security import ListenerSecurity
 from broker.config.values import BrokerConfig
 from broker.security.listener_guard import ListenerGuard, Refuse
 from broker.security.logins import Logins

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from broker.config.security_settings import ListenerSecurity
+from broker.config.listener_security import ListenerSecurity
 from broker.security.logins import Logins
 from protocol.errors import ErrorCode
 from protocol.message import Message
@@ -98,6 +98,9 @@ class ListenerGuard:
     def check(self, security: ListenerSecurity) -> None:
         """Load what `replace` would, and change nothing. Raises ConfigError."""
         if security.tls is not None:
+            from broker.security.tls.principal_mapping import PrincipalMapping
+
+            PrincipalMapping(security.tls.principal_mapping_rules)
             assert self._tls is not None
             self._tls.check(security.tls)
 

@@ -58,9 +58,12 @@ def test_a_reload_gives_new_connections_another_context_and_a_bad_one_changes_no
     made.replace(security, None)
     after = made.tls_context
     assert after is not before
-    for refused in (lambda: made.check(bad), lambda: made.replace(bad, None)):
+    no_rule = ListenerSecurity("L", "SSL", replace(TLS, principal_mapping_rules="RULE:"))
+    for wrong in (bad, no_rule):
         with pytest.raises(ConfigError):
-            refused()
+            made.check(wrong)
+        with pytest.raises(ConfigError):
+            made.replace(wrong, None)
     assert made.tls_context is after
 
 
