@@ -13,7 +13,6 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import Any
 
 NO_TLS_ALERT = bytes.fromhex("15030300020250")
 """A fatal internal_error, in clear, as a running Kafka answers what is no TLS."""
@@ -32,9 +31,9 @@ class AlertingSSLObject(ssl.SSLObject):
 
     @classmethod
     def _create(
-        cls, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *args: Any, **kw: Any
-    ) -> Any:
-        made: AlertingSSLObject = super()._create(incoming, outgoing, *args, **kw)  # type: ignore[misc]
+        cls, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *args: object, **more: object
+    ) -> AlertingSSLObject:
+        made: AlertingSSLObject = super()._create(incoming, outgoing, *args, **more)  # type: ignore[misc]
         made._outgoing, made._send = outgoing, send.get()
         return made
 
