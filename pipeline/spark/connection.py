@@ -44,6 +44,8 @@ _SAME = (
 )
 _PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _KEY = re.compile(r"(?:[^=:\s\\]|\\.?)*")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _JAAS_OPTION = re.compile(
     r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))"""
 )
@@ -142,8 +144,17 @@ def properties(text: str) -> dict[str, str]:
         value = line[key.end() :].lstrip()
         if value[:1] in ("=", ":"):
             value = value[1:].lstrip()
-        found[_plain(key[0])] = _plain(value)
+        found[_unescaped(key[0])] = _unescaped(value)
     return found
+
+
+def _unescaped(text: str) -> str:
+    r"""As Java reads it: a certificate in a value has its lines parted by `\n`."""
+    return _ESCAPE.sub(lambda found: _character(found[1]), text)
+
+
+def _character(escape: str) -> str:
+    return chr(int(escape[1:], 16)) if len(escape) == 5 else _ESCAPES.get(escape, escape)
 
 
 def _plain(text: str) -> str:

@@ -84,6 +84,11 @@ def test_lines_of_a_properties_file() -> None:
     }
 
 
+def test_a_certificate_in_a_properties_file_keeps_its_lines() -> None:
+    text = "pem=-----BEGIN C-----\\n\\\n  MII=\\n\\\n  -----END C-----\\n\nname=\\u00e4\\t\\:\n"
+    assert properties(text) == {"pem": "-----BEGIN C-----\nMII=\n-----END C-----\n", "name": "ä\t:"}
+
+
 def test_quotes_in_a_password() -> None:
     given = Connection(
         "k:1",
