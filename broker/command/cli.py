@@ -92,6 +92,14 @@ _with_cluster_id = click.option(
 )
 
 
+_with_command_config = click.option(
+    "--command-config",
+    metavar="FILE",
+    help="Client properties for listeners with TLS or SASL, as Kafka's tools take them "
+    "(security.protocol, sasl.jaas.config, ssl.truststore.location, …).",
+)
+
+
 def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
         from importlib.metadata import PackageNotFoundError, version
@@ -193,7 +201,10 @@ def format_command(
     help="The port of node 1; the others follow, controllers 10 above. "
     "Default: those of the folder, else 9092.",
 )
-def cluster(brokers: int | None, folder: str, first_port: int | None) -> None:
+@_with_command_config
+def cluster(
+    brokers: int | None, folder: str, first_port: int | None, command_config: str | None
+) -> None:
     """Start several nodes on this machine and show their state until Ctrl-C.
 
     \b
@@ -208,7 +219,7 @@ def cluster(brokers: int | None, folder: str, first_port: int | None) -> None:
     """
     from broker.command.cluster_command import run_cluster
 
-    raise click.exceptions.Exit(run_cluster(folder, brokers, first_port))
+    raise click.exceptions.Exit(run_cluster(folder, brokers, first_port, command_config))
 
 
 @ottla.command(
@@ -223,7 +234,8 @@ def cluster(brokers: int | None, folder: str, first_port: int | None) -> None:
 )
 @click.option("--watch", is_flag=True, help="Refresh every two seconds until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
-def status(bootstrap_server: str, watch: bool, as_json: bool) -> None:
+@_with_command_config
+def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: str | None) -> None:
     """Show a cluster's health, as one of its nodes sees it.
 
     \b
@@ -237,7 +249,8 @@ def status(bootstrap_server: str, watch: bool, as_json: bool) -> None:
     """
     from broker.command.status_command import run_status
 
-    raise click.exceptions.Exit(run_status(bootstrap_server, watch=watch, as_json=as_json))
+    code = run_status(bootstrap_server, watch=watch, as_json=as_json, command_config=command_config)
+    raise click.exceptions.Exit(code)
 
 
 @ottla.command("dump-log", short_help="Print what a file of a data folder holds.")

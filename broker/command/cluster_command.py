@@ -24,10 +24,11 @@ from pathlib import Path
 from broker.command.cluster_display import PREFIX, ClusterView, NodeState, NodeView
 from broker.command.cluster_folder import ClusterFolder, open_folder
 from broker.command.cluster_layout import HOST, PORTS, ClusterLayout
-from broker.command.status_command import status_of
+from broker.command.status_command import command_guard, status_of
 from broker.config.start_error import StartError
 from broker.network.blocking_client import accepts
 from broker.process.standard_streams import is_heard, say
+from broker.security.client_guard import ClientGuard
 from ottla.__main__ import READY, ottla_command
 
 STATUS_INTERVAL_S = 2.0
@@ -40,14 +41,18 @@ _FREE_BASES = range(19092, 60000, 1000)
 _LAST_WORDS_BYTES = 4096
 
 
-def run_cluster(folder: str, brokers: int | None, first_port: int | None) -> int:
+def run_cluster(
+    folder: str, brokers: int | None, first_port: int | None, command_config: str | None = None
+) -> int:
     """Run the nodes until a signal; 0 where all stopped cleanly, 1 where one did not.
+    `command_config`: client properties by which their state is asked for.
 
     Raises StartError, and OSError for a folder that cannot be used.
     """
+    guard = command_guard(command_config)
     opened = open_folder(folder, brokers, first_port, _refuse_taken_ports)
     _say(introduction(opened))
-    cluster = _Cluster(opened)
+    cluster = _Cluster(opened, guard)
     with _signals_into(cluster.on_signal):
         return cluster.run()
 
@@ -55,8 +60,9 @@ def run_cluster(folder: str, brokers: int | None, first_port: int | None) -> int
 class _Cluster:
     """The processes of the nodes, and the loop that watches them."""
 
-    def __init__(self, folder: ClusterFolder) -> None:
+    def __init__(self, folder: ClusterFolder, guard: ClientGuard) -> None:
         self._folder = folder
+        self._guard = guard
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._log_offsets: dict[int, int] = {}  # where the output of this start begins
         self._looked_to: dict[int, int] = {}
@@ -167,7 +173,7 @@ class _Cluster:
             (HOST, view.node.port) for view in self._view.nodes.values() if view.state in up
         ]
         try:
-            self._view.status = status_of(addresses, _STATUS_TIMEOUT_S)
+            self._view.status = status_of(addresses, _STATUS_TIMEOUT_S, self._guard)
         except StartError:  # the next round may find one that answers
             self._view.status = None
         self._view.unanswered = self._view.status is None

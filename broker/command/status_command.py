@@ -8,6 +8,7 @@ addresses that answers is asked. Changes nothing in the cluster.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -17,9 +18,14 @@ from typing import Any
 
 from broker.command.cluster_status import ClusterStatus, StatusRefused, ask
 from broker.command.status_report import report
+from broker.config.file import load_client_security
 from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed, BlockingClient, accepts
+from broker.node.client_guards import asking_guard
+from broker.process.standard_streams import say
+from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from protocol.errors import ProtocolError
+from storage.config_def import ConfigError
 
 DEFAULT_PORT = 9092
 TIMEOUT_S = 5.0
@@ -31,32 +37,53 @@ _CLEAR = "\x1b[H\x1b[2J"
 Address = tuple[str, int]
 
 
-def run_status(bootstrap_servers: str, *, watch: bool, as_json: bool) -> int:
-    """Print the status; the exit code: 0 healthy, 1 degraded, 2 nobody answers.
+def run_status(
+    bootstrap_servers: str, *, watch: bool, as_json: bool, command_config: str | None = None
+) -> int:
+    """Print the status; the exit code: 0 healthy, 1 degraded, 2 nobody answers. `command_config`
+    names a file of client properties.
 
-    Raises StartError, one line, where an address is none or nobody answers.
+    Raises StartError, one line, where an address is none, the file is wrong or nobody answers.
     """
     addresses = parse_addresses(bootstrap_servers)
+    guard = command_guard(command_config)
     if not watch:
-        return _show(status_of(addresses), as_json)
+        return _show(status_of(addresses, guard=guard), as_json)
     code = HEALTHY
     try:
         while True:
-            code = _show_again(addresses, as_json)
+            code = _show_again(addresses, guard, as_json)
             time.sleep(WATCH_INTERVAL_S)
     except KeyboardInterrupt:
         return code
 
 
-def status_of(addresses: Sequence[Address], timeout_s: float = TIMEOUT_S) -> ClusterStatus:
+def command_guard(command_config: str | None) -> ClientGuard:
+    """How a command gets into listeners, by a file of client properties. Raises StartError."""
+    if command_config is None:
+        return PLAINTEXT_GUARD
+    security, warnings = load_client_security(command_config)
+    for warning in warnings:
+        say(f"ottla: warning: {warning}", error=True)
+    try:
+        return asking_guard(security, "", os.urandom, lambda: time.time_ns() // 1_000_000)
+    except ConfigError as error:
+        raise StartError(f"{command_config}: {error}") from error
+
+
+def status_of(
+    addresses: Sequence[Address],
+    timeout_s: float = TIMEOUT_S,
+    guard: ClientGuard = PLAINTEXT_GUARD,
+) -> ClusterStatus:
     """What the first node says that answers. Raises StartError where none does."""
     refusals = []
     for host, port in addresses:
         try:
-            with BlockingClient(host, port, timeout_s) as client:
+            with BlockingClient(host, port, timeout_s, guard=guard) as client:
                 status = ask(partial(_answer, client))
         except (OSError, ProtocolError, StatusRefused) as error:
-            refusals.append(f"{host}:{port}: {_reason(error)}")
+            refusals.append(f"{host}:{port}: {_reason(error, timeout_s, guard, host)}")
         else:
             return status if status.quorum is not None else _with_those_that_answer(status)
     raise StartError(f"no broker answers ({'; '.join(refusals)})")
@@ -95,12 +122,10 @@ def _answer(client: BlockingClient, request: Any) -> Any:
         return None
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, timeout_s: float, guard: ClientGuard, host: str) -> str:
     if isinstance(error, TimeoutError):
-        return f"no answer within {TIMEOUT_S:g} s"
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    return str(error)
+        return f"no answer within {timeout_s:g} s"
+    return guard.explain(error, host)
 
 
 def _show(status: ClusterStatus, as_json: bool) -> int:
@@ -112,10 +137,10 @@ def _show(status: ClusterStatus, as_json: bool) -> int:
     return HEALTHY if status.healthy else DEGRADED
 
 
-def _show_again(addresses: Sequence[Address], as_json: bool) -> int:
+def _show_again(addresses: Sequence[Address], guard: ClientGuard, as_json: bool) -> int:
     """One round of --watch: a cluster that is away may come back, so it is said and asked again."""
     try:
-        status = status_of(addresses)
+        status = status_of(addresses, guard=guard)
     except StartError as error:
         _separate(as_json)
         print(json.dumps({"healthy": False, "error": str(error)}) if as_json else f"ottla: {error}")

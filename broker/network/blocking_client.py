@@ -101,6 +101,8 @@ class BlockingClient:
             self._socket.sendall(frame)
             try:
                 answer = self._frame()
+            except SpeaksTls:
+                raise
             except ConnectionError as error:
                 raise ClosedInLogin from error
             frame = login.received(answer)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.network.blocking_client import ApiNotServed, BlockingClient
 from broker.network.peer_warnings import PeerWarnings
-from broker.node.client_guards import controller_guard
+from broker.node.client_guards import asking_guard, controller_prefix
 from broker.node.storage_folders import is_formatted
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from controller.raft.quorum_state import QuorumStateError, decode_static_voters
@@ -51,7 +52,10 @@ async def find_voters(
     if found is None and not is_formatted(config, filesystem):
         return config  # refused by who opens the folders
     told = False
-    warnings = PeerWarnings(guard := controller_guard(config), time.monotonic)
+    guard = asking_guard(
+        config.controller_security, controller_prefix(config), os.urandom, _wall_ms
+    )
+    warnings = PeerWarnings(guard, time.monotonic)
     while found is None and not asked_to_stop.done():
         found = await asyncio.to_thread(ask_for_voters, config, guard, warnings.tell)
         if found is None:
@@ -133,6 +137,10 @@ def _told_by(host: str, port: int, guard: ClientGuard) -> Sequence[QuorumVoter]:
         for one in partition.current_voters
         if one.replica_id in at
     ]
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _is_here(host: str) -> bool:

@@ -33,7 +33,7 @@ from broker.network.listening_socket import Listener
 from broker.network.memory_limit import memory_limit_bytes
 from broker.network.network_client import NetworkClient
 from broker.network.socket_server import SocketServer
-from broker.node.client_guards import controller_guard, inter_broker_guard
+from broker.node.client_guards import ClientGuards
 from broker.node.metrics_table import register_login_metrics, register_node_metrics
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import RandomBytes, format_storage, is_formatted, open_storage
@@ -181,15 +181,14 @@ class Server:
 
     def _networks(self, loop: asyncio.AbstractEventLoop) -> tuple[NetworkClient, NetworkClient]:
         """To brokers and to controllers; one, where both are reached in the same way."""
-        config = self.config
-        to_brokers = NetworkClient(
-            loop, config.socket_request_max_bytes, inter_broker_guard(config)
+        config, max_bytes = self.config, self.config.socket_request_max_bytes
+        ways = self._ways = ClientGuards(
+            config, os.urandom, LoopScheduler(loop), self.background_pool
         )
-        if config.controller_security == config.inter_broker_security:
+        to_brokers = NetworkClient(loop, max_bytes, ways.to_brokers)
+        if ways.to_controllers is ways.to_brokers:
             return to_brokers, to_brokers
-        return to_brokers, NetworkClient(
-            loop, config.socket_request_max_bytes, controller_guard(config)
-        )
+        return to_brokers, NetworkClient(loop, max_bytes, ways.to_controllers)
 
     def _socket_servers(
         self, loop: asyncio.AbstractEventLoop
@@ -266,6 +265,7 @@ class Server:
         ]
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._started = True
+        self._ways.start()
         self.node.start(advertised, lambda error: _settle(ready, error), controllers)
         await ready
         self._serving = True
@@ -290,6 +290,7 @@ class Server:
         await asyncio.gather(*(sockets.stop(STOP_TIMEOUT_S) for sockets in self._both()))
         self.network.close()
         self.controller_network.close()
+        self._ways.close()
         if self.guards is not None:
             self.guards.close()
         if self._metrics_server is not None:

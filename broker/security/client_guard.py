@@ -1,14 +1,15 @@
 """How this node, or a command, gets into a listener of others: what the network asks before it
 connects.
 
-Owns what was loaded for it, the TLS context, and begins its logins. Never: a socket. Without
-security it loads nothing.
+Owns what was loaded for it, the TLS context; logins are made elsewhere
+(`broker.security.client_logins`). Never: a socket. Without security it loads nothing.
 
 Follows Kafka's `ChannelBuilders.clientChannelBuilder`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from broker.config.listener_security import PLAINTEXT_CLIENT, ClientSecurity
@@ -36,9 +37,17 @@ class ClientLogin(Protocol):
 class ClientGuard:
     """Of one kind of connections."""
 
-    def __init__(self, security: ClientSecurity, key_prefix: str = "") -> None:
-        """Loads its stores, for as long as it is there. `key_prefix`: of the keys that `security`
-        was made from, for errors. Raises ConfigError."""
+    def __init__(
+        self,
+        security: ClientSecurity,
+        key_prefix: str = "",
+        new_login: Callable[[str], ClientLogin] | None = None,
+    ) -> None:
+        """Loads its stores, for as long as it is there. Raises ConfigError.
+
+        `key_prefix`: of the keys that `security` was made from, for errors; `new_login`: begins a
+        login under a client id and raises OSError where it cannot; None: there is none to make.
+        """
         self._security = security
         self._key_prefix = key_prefix
         self.tls_context: ssl.SSLContext | None = None
@@ -46,6 +55,8 @@ class ClientGuard:
             from broker.security.tls.contexts import client_context
 
             self.tls_context = client_context(key_prefix, security.tls)
+        self._new_login = new_login
+        assert (security.mechanism is None) == (new_login is None)
 
     def __str__(self) -> str:
         """Of which kind they are, for people."""
@@ -61,11 +72,13 @@ class ClientGuard:
     @property
     def logs_in(self) -> bool:
         """Whether there is a login before the first request."""
-        return self._security.mechanism is not None
+        return self._new_login is not None
 
     def login(self, client_id: str) -> ClientLogin:
-        """For a new connection, or for the same again."""
-        raise ConnectionError(f"{client_id} does not log in yet")
+        """For a new connection, or for the same again. Raises OSError where there is nothing to
+        log in with."""
+        assert self._new_login is not None
+        return self._new_login(client_id)
 
     def explain(self, error: Exception, host: str) -> str:
         """Why a connection could not be made or did not last, in one line that says what to do."""

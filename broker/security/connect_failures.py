@@ -18,11 +18,12 @@ _NO_TLS = (
     "PACKET_LENGTH_TOO_LONG",
     "HTTP_REQUEST",
 )
+_HANDSHAKE_FAILURE = "SSLV3_ALERT_HANDSHAKE_FAILURE"
+"""Also what TLS 1.2 says to who shows no certificate."""
 _NO_COMMON_VERSION = (
     "TLSV1_ALERT_PROTOCOL_VERSION",
     "UNSUPPORTED_PROTOCOL",
     "NO_PROTOCOLS_AVAILABLE",
-    "SSLV3_ALERT_HANDSHAKE_FAILURE",
     "TLSV1_ALERT_INSUFFICIENT_SECURITY",
     "NO_SHARED_CIPHER",
 )
@@ -101,6 +102,12 @@ def _handshake(reason: str, other: str) -> str:
         return (
             "both sides have no TLS version or cipher suite in common: compare "
             "ssl.enabled.protocols and ssl.cipher.suites"
+        )
+    if reason == _HANDSHAKE_FAILURE:
+        return (
+            "it ended the TLS handshake: does it want a certificate of this side "
+            "(ssl.keystore.location), or another version or cipher suite (ssl.enabled.protocols, "
+            "ssl.cipher.suites)?"
         )
     words = reason.removeprefix("SSLV3_").removeprefix("TLSV1_").removeprefix("TLSV13_")
     words = words.replace("_", " ").lower()

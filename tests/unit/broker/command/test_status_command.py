@@ -14,6 +14,7 @@ from broker.command.cluster_status import BrokerState, ClusterStatus, QuorumStat
 from broker.command.status_command import parse_addresses, status_of
 from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed
+from broker.security.client_guard import ClientGuard
 
 
 def status(fenced: bool) -> ClusterStatus:
@@ -28,7 +29,8 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[tuple[str,
     asked: list[tuple[str, int]] = []
 
     def install(outcome: Any) -> list[tuple[str, int]]:
-        def answer(addresses: list[tuple[str, int]]) -> ClusterStatus:
+        def answer(addresses: list[tuple[str, int]], guard: ClientGuard) -> ClusterStatus:
+            assert not guard.is_secured
             asked.extend(addresses)
             if isinstance(outcome, Exception):
                 raise outcome
@@ -108,7 +110,7 @@ def test_watching_goes_on_when_nobody_answers(
 class Client:
     """Stands for a connection: to a port below 10 there is none, above it serves one API."""
 
-    def __init__(self, host: str, port: int, timeout_s: float) -> None:
+    def __init__(self, host: str, port: int, timeout_s: float, guard: ClientGuard) -> None:
         if port < 10:
             raise ConnectionRefusedError(111, "Connection refused")
 

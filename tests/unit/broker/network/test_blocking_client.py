@@ -13,7 +13,7 @@ import pytest
 
 from broker.config.security_settings import ClientSecurity, MechanismSettings
 from broker.network.blocking_client import RESPONSE_BYTES_MAX, ApiNotServed, BlockingClient
-from broker.security.client_guard import ClientGuard
+from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from broker.security.connect_failures import ClosedBeforeAnswer, ClosedInLogin, SpeaksTls
 from broker.security.tls.contexts import server_context
 from protocol.errors import ProtocolError
@@ -57,7 +57,7 @@ def peer() -> Iterator[Callable[..., int]]:
     threads = []
 
     def start(*answers: Answer) -> int:
-        threads.append(threading.Thread(target=serve, args=(list(answers),)))
+        threads.append(threading.Thread(target=serve, args=(list(answers),), daemon=True))
         threads[-1].start()
         return int(listener.getsockname()[1])
 
@@ -136,9 +136,10 @@ class Guard(ClientGuard):
     """A listener with SASL whose mechanism is `Login`."""
 
     def __init__(self) -> None:
-        super().__init__(ClientSecurity("SASL_PLAINTEXT", None, MechanismSettings("PLAIN")))
+        plain = ClientSecurity("SASL_PLAINTEXT", None, MechanismSettings("PLAIN"))
+        super().__init__(plain, "", self.begin)
 
-    def login(self, client_id: str) -> Login:
+    def begin(self, client_id: str) -> Login:
         return Login()
 
 
@@ -158,7 +159,7 @@ def raw_peer() -> Iterator[Callable[..., int]]:
     threads = []
 
     def start(*answers: bytes) -> int:
-        threads.append(threading.Thread(target=serve, args=(list(answers),)))
+        threads.append(threading.Thread(target=serve, args=(list(answers),), daemon=True))
         threads[-1].start()
         return int(listener.getsockname()[1])
 
@@ -185,10 +186,13 @@ def test_a_listener_that_closes_in_the_login(raw_peer: Callable[..., int]) -> No
         BlockingClient("127.0.0.1", raw_peer(), 5, guard=Guard())
 
 
-def test_a_listener_with_tls_is_known_by_its_alert(raw_peer: Callable[..., int]) -> None:
+@pytest.mark.parametrize("guard", [PLAINTEXT_GUARD, Guard()], ids=str)
+def test_a_listener_with_tls_is_known_by_its_alert(
+    guard: ClientGuard, raw_peer: Callable[..., int]
+) -> None:
     port = raw_peer(b"\x15\x03\x03\0\x02\x02\x50")
     with pytest.raises(SpeaksTls):
-        BlockingClient("127.0.0.1", port, 5)
+        BlockingClient("127.0.0.1", port, 5, guard=guard)
 
 
 def test_a_listener_that_lets_nobody_in_without_a_login(raw_peer: Callable[..., int]) -> None:
@@ -214,7 +218,7 @@ def tls_listener() -> Iterator[Callable[[Identity], int]]:
     threads = []
 
     def start(identity: Identity) -> int:
-        threads.append(threading.Thread(target=serve, args=(identity,)))
+        threads.append(threading.Thread(target=serve, args=(identity,), daemon=True))
         threads[-1].start()
         return int(listener.getsockname()[1])
 

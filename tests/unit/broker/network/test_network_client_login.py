@@ -41,10 +41,11 @@ class Guard(ClientGuard):
     """A listener with SASL whose mechanism is `Login`."""
 
     def __init__(self, lifetime_ms: int) -> None:
-        super().__init__(ClientSecurity("SASL_PLAINTEXT", None, MechanismSettings("PLAIN")))
+        plain = ClientSecurity("SASL_PLAINTEXT", None, MechanismSettings("PLAIN"))
+        super().__init__(plain, "", self.begin)
         self.lifetime_ms = lifetime_ms
 
-    def login(self, client_id: str) -> Login:
+    def begin(self, client_id: str) -> Login:
         assert client_id == "node-1"
         return Login(self)
 

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import ssl
+from typing import Any
 
 import pytest
 
-from broker.config.security_settings import ClientSecurity, MechanismSettings, TlsSettings
+from broker.config.security_settings import (
+    ClientSecurity,
+    MechanismSettings,
+    TlsSettings,
+)
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from broker.security.connect_failures import SpeaksTls
 from storage.config_def import ConfigError
@@ -19,9 +24,10 @@ def test_without_security_there_is_nothing_to_do() -> None:
 
 
 def test_it_says_of_which_kind_connections_are() -> None:
-    guard = ClientGuard(
-        ClientSecurity("SASL_SSL", pem_values(None), MechanismSettings("SCRAM-SHA-512"))
-    )
+    login: Any = object()
+    scram = ClientSecurity("SASL_SSL", pem_values(None), MechanismSettings("SCRAM-SHA-512"))
+    guard = ClientGuard(scram, "", lambda client_id: (client_id, login))
+    assert guard.login("me") == ("me", login)
     assert str(guard) == "SASL_SSL, SCRAM-SHA-512"
     assert guard.is_secured
     assert guard.logs_in

@@ -49,6 +49,7 @@ def of_certificate(code: int, message: str) -> ssl.SSLCertVerificationError:
         (of_tls("TLSV13_ALERT_CERTIFICATE_REQUIRED"), "SSL", "(alert certificate required): set"),
         (of_tls("TLSV1_ALERT_UNKNOWN_CA"), "SSL", "refuses the certificate of this side (alert u"),
         (of_tls("TLSV1_ALERT_PROTOCOL_VERSION"), "SSL", "no TLS version or cipher suite in comm"),
+        (of_tls("SSLV3_ALERT_HANDSHAKE_FAILURE"), "SSL", "want a certificate of this side (ssl.k"),
         (of_tls("BAD_EXTENSION"), "SSL", "the TLS handshake failed (bad extension)"),
         (ConnectionRefusedError(111, "Connection refused"), "SSL", "Connection refused"),
         (ConnectionError("Authentication failed"), "SASL_SSL", "Authentication failed"),
