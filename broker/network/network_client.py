@@ -198,6 +198,9 @@ class SocketChannel:
     async def _renew(self, connection: _Connection, login: _Login) -> None:
         try:
             await self._log_in(connection, login)
+        except ClosedInLogin:  # it was let in before: the other node stops, or is gone
+            self._preparing = None
+            self._fail(ChannelFailure.LOST)
         except OSError as error:
             self._could_not(error)
         else:

@@ -252,6 +252,24 @@ async def test_a_login_that_is_refused_when_it_is_made_again_ends_what_waits(
     client.close()
 
 
+async def test_a_node_that_goes_while_a_login_is_made_again_is_no_news(
+    listener: tuple[Listener, int], caplog: pytest.LogCaptureFixture
+) -> None:
+    now_s = [1_000.0]
+    client = NetworkClient(asyncio.get_running_loop(), LIMIT, Guard(10_000), lambda: now_s[0])
+    asked = Asked(client, listener[1])
+    asked.send()
+    await asked.wait(1)
+    now_s[0] += 9.9
+    listener[0].answers = [CLOSE]
+    asked.send()
+    assert await asked.wait(2) == [1, ChannelFailure.LOST]
+    assert caplog.messages == []
+    asked.send()
+    assert (await asked.wait(3))[2] == 1
+    client.close()
+
+
 async def test_closing_in_the_midst_of_a_login_tells_who_waits(
     listener: tuple[Listener, int], asked: Asked
 ) -> None:
