@@ -201,9 +201,19 @@ def format_command(
     help="The port of node 1; the others follow, controllers 10 above. "
     "Default: those of the folder, else 9092.",
 )
+@click.option(
+    "--secure",
+    is_flag=True,
+    help="Make a new cluster whose clients need TLS and a password, with certificates and users. "
+    "Later starts of the folder need no --secure.",
+)
 @_with_command_config
 def cluster(
-    brokers: int | None, folder: str, first_port: int | None, command_config: str | None
+    brokers: int | None,
+    folder: str,
+    first_port: int | None,
+    secure: bool,
+    command_config: str | None,
 ) -> None:
     """Start several nodes on this machine and show their state until Ctrl-C.
 
@@ -212,6 +222,9 @@ def cluster(
       DIR/broker-1.properties   its configuration, yours to edit
       DIR/broker-1/data         its data, kept for the next start
       DIR/broker-1/ottla.log    what it prints
+    With --secure there are also, to be read by you alone:
+      DIR/client.properties     how a client connects; DIR/admin.properties for an administrator
+      DIR/certificates          the certificate that clients trust, and each node's
 
     A node that dies is not started again: the command that starts it is shown. If you ask for more
     nodes than the folder has, the new ones join as brokers. Up to five nodes, an odd number, are
@@ -219,7 +232,8 @@ def cluster(
     """
     from broker.command.cluster_command import run_cluster
 
-    raise click.exceptions.Exit(run_cluster(folder, brokers, first_port, command_config))
+    code = run_cluster(folder, brokers, first_port, command_config, secure=secure)
+    raise click.exceptions.Exit(code)
 
 
 @ottla.command(

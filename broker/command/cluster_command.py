@@ -42,16 +42,26 @@ _LAST_WORDS_BYTES = 4096
 
 
 def run_cluster(
-    folder: str, brokers: int | None, first_port: int | None, command_config: str | None = None
+    folder: str,
+    brokers: int | None,
+    first_port: int | None,
+    command_config: str | None = None,
+    *,
+    secure: bool = False,
 ) -> int:
     """Run the nodes until a signal; 0 where all stopped cleanly, 1 where one did not.
-    `command_config`: client properties by which their state is asked for.
+    `command_config`: client properties by which their state is asked for; a folder that was made
+    with `secure` has its own.
 
     Raises StartError, and OSError for a folder that cannot be used.
     """
     guard = command_guard(command_config)
-    opened = open_folder(folder, brokers, first_port, _refuse_taken_ports)
+    opened = open_folder(folder, brokers, first_port, _refuse_taken_ports, secure=secure)
+    if opened.is_secured and command_config is None:
+        guard = _admin_guard(opened.client_file("admin"))
     _say(introduction(opened))
+    if opened.is_secured:
+        _say(how_to_connect(opened))
     cluster = _Cluster(opened, guard)
     with _signals_into(cluster.on_signal):
         return cluster.run()
@@ -236,6 +246,16 @@ class _Screen:
         self._drawn = table
 
 
+def _admin_guard(file: Path) -> ClientGuard:
+    """How the nodes of a secured folder are asked for their state."""
+    if not file.exists():
+        raise StartError(
+            f"{file} is missing: nodes are asked for their state with it; name another file of "
+            "client properties with --command-config"
+        )
+    return command_guard(str(file))
+
+
 def _say(text: str) -> None:
     say(f"{PREFIX}{text}")
 
@@ -249,10 +269,21 @@ def introduction(folder: ClusterFolder) -> str:
         roles = "each is broker and controller" if number > 1 else "it is broker and controller"
     else:
         roles = f"controllers are {', '.join(map(str, ids))}"
-    where = folder.path if folder.path.is_absolute() else f"./{folder.path}"
+    nodes = f"{number} node{'' if number == 1 else 's'}"
+    return f"{what} {folder.cluster_id} in {_shown(folder.path)}, {nodes}, {roles}"
+
+
+def how_to_connect(folder: ClusterFolder) -> str:
+    """The line that a secured cluster adds: what a client is given, as it can be tried."""
+    file = shlex.quote(str(_shown(folder.client_file("client"))))
     return (
-        f"{what} {folder.cluster_id} in {where}, {number} node{'' if number == 1 else 's'}, {roles}"
+        f"clients need TLS and a password, which {file} has; try it: ottla status "
+        f"--bootstrap-server {HOST}:{folder.layout.nodes[0].port} --command-config {file}"
     )
+
+
+def _shown(path: Path) -> Path | str:
+    return path if path.is_absolute() else f"./{path}"
 
 
 def _by_hand(file: Path) -> str:

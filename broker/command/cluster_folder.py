@@ -4,6 +4,7 @@
     DIR/broker-1/data           log.dirs, formatted with one cluster id for all
     DIR/broker-1/ottla.log      what the node printed
 
+With --secure there are more (`broker.command.cluster_credentials`).
 Makes the folder at the first start and goes on with it at the next ones: same ids, same data, same
 ports unless others are asked for. Never starts anything; never formats what was formatted before.
 """
@@ -17,6 +18,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from broker.command.cluster_credentials import (
+    FILES,
+    ClusterCredentials,
+    client_file,
+    is_secured,
+    write_private,
+)
 from broker.command.cluster_layout import (
     BROKERS_MAX,
     FIRST_PORT,
@@ -28,6 +36,7 @@ from broker.command.cluster_layout import (
     new_layout,
     with_keys,
 )
+from broker.command.cluster_security import NodeSecurity
 from broker.config.file import load_config
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
@@ -51,6 +60,8 @@ class ClusterFolder:
     layout: ClusterLayout
     cluster_id: str
     is_new: bool
+    is_secured: bool = False
+    """Whether --secure made it, so that there are files for its clients."""
 
     def properties_file(self, node_id: int) -> Path:
         """Where the configuration of a node stands."""
@@ -60,17 +71,24 @@ class ClusterFolder:
         """Where a node's output goes."""
         return self.path / f"broker-{node_id}" / "ottla.log"
 
+    def client_file(self, user: str) -> Path:
+        """Where it stands how a user of a secured cluster connects."""
+        return client_file(self.path, user)
+
 
 def open_folder(
     folder: str,
     brokers: int | None,
     first_port: int | None,
     check: Callable[[ClusterLayout], None] = lambda _: None,
+    *,
+    secure: bool = False,
 ) -> ClusterFolder:
     """Make the folder, or go on with it. Raises StartError with one line, and OSError.
 
     `brokers` and `first_port` None: what the folder has, else three from port 9092. `check` may
-    refuse the layout by StartError: nothing is written then.
+    refuse the layout by StartError: nothing is written then. `secure`: a new cluster has TLS and
+    users; one that is there goes on as it is, and is refused where it has none.
     """
     if brokers is not None and not 1 <= brokers <= BROKERS_MAX:
         raise StartError(f"--brokers {brokers}: from 1 to {BROKERS_MAX} run on one machine")
@@ -83,22 +101,52 @@ def open_folder(
         raise StartError(f"--dir {folder}: a comma or a backslash cannot stand in log.dirs")
     path = Path(folder)
     found = _nodes_of(path)
+    secured = is_secured(path) and any(config.is_secured for config in found.values())
     if found:
+        if secure and not secured:
+            raise StartError(
+                f"--secure: {folder} holds a cluster that was made without: choose another --dir"
+            )
         layout = _go_on(path, found, brokers, first_port)
     else:
-        if path.exists() and any(path.iterdir()):
+        if path.exists() and any(one.name not in FILES for one in path.iterdir()):
             raise StartError(f"{folder} is not empty and holds no cluster: choose another --dir")
         layout = new_layout(brokers or DEFAULT_BROKERS, first_port or FIRST_PORT)
     check(layout)
+    credentials = ClusterCredentials(path, found) if secured or secure else None
     path.mkdir(parents=True, exist_ok=True)
+    if credentials is not None:
+        credentials.make(layout.bootstrap_servers)
     for node in layout.nodes:
-        if node.node_id in found:
-            moved_ports = first_port is not None
-            _adjust(path, node, layout, found[node.node_id], moved_ports=moved_ports)
-        file = _properties_file(path, node.node_id)
-        if not file.exists():
-            file.write_text(layout.properties(node, _data_dir(path, node.node_id)), "utf-8")
-    return ClusterFolder(path, layout, _format_all(path, layout), is_new=not found)
+        config = found.get(node.node_id)
+        _write_node(path, node, layout, config, credentials, moved_ports=first_port is not None)
+    cluster_id = _format_all(path, layout, credentials)
+    return ClusterFolder(path, layout, cluster_id, not found, credentials is not None)
+
+
+def _write_node(
+    path: Path,
+    node: ClusterNode,
+    layout: ClusterLayout,
+    config: BrokerConfig | None,
+    credentials: ClusterCredentials | None,
+    *,
+    moved_ports: bool,
+) -> None:
+    """The properties file of a node, and its certificate where it needs one."""
+    security = None
+    if credentials is not None:
+        credentials.certify(node.node_id)
+        security = credentials.node(node.node_id)
+    if config is not None:
+        _adjust(path, node, layout, config, security, moved_ports=moved_ports)
+        return
+    file = _properties_file(path, node.node_id)
+    text = layout.properties(node, _data_dir(path, node.node_id), security)
+    if security is None:
+        file.write_text(text, "utf-8")
+    else:
+        write_private(file, text)
 
 
 def _go_on(
@@ -125,16 +173,27 @@ def _go_on(
 
 
 def _adjust(
-    path: Path, node: ClusterNode, layout: ClusterLayout, config: BrokerConfig, *, moved_ports: bool
+    path: Path,
+    node: ClusterNode,
+    layout: ClusterLayout,
+    config: BrokerConfig,
+    security: NodeSecurity | None,
+    *,
+    moved_ports: bool,
 ) -> None:
     """Write anew the keys that follow from where the cluster is, if that changed."""
-    place = layout.keys_of_place(node, _data_dir(path, node.node_id))
+    place = layout.keys_of_place(node, _data_dir(path, node.node_id), security)
+    stores = {} if security is None else security.places
     here = Path(place["log.dirs"])
     changed = {}
     if here.is_dir() and not any(Path(folder).exists() for folder in config.log_dirs):
         changed["log.dirs"] = place["log.dirs"]  # somebody moved the folder
+    for key, store in stores.items():
+        if key in config.originals and not Path(config.originals[key]).exists():
+            changed[key] = store
     if moved_ports:
-        changed |= {key: text for key, text in place.items() if key != "log.dirs"}
+        kept = ("log.dirs", *stores)
+        changed |= {key: text for key, text in place.items() if key not in kept}
     if changed:
         file = _properties_file(path, node.node_id)
         file.write_text(with_keys(file.read_text("utf-8"), changed), "utf-8")
@@ -168,7 +227,7 @@ def _node(config: BrokerConfig) -> ClusterNode:
     )
 
 
-def _format_all(path: Path, layout: ClusterLayout) -> str:
+def _format_all(path: Path, layout: ClusterLayout, credentials: ClusterCredentials | None) -> str:
     """Format the nodes that were not yet; the cluster id of all."""
     configs = [load_config(str(_properties_file(path, node.node_id)), ()) for node in layout.nodes]
     filesystem = LocalFilesystem(private=[one for each in configs for one in private_folders(each)])
@@ -179,7 +238,8 @@ def _format_all(path: Path, layout: ClusterLayout) -> str:
     for config in configs:
         if not is_formatted(config, filesystem, cluster_id):
             now_ms = time.time_ns() // 1_000_000
-            format_storage(config, filesystem, os.urandom, now_ms, cluster_id)
+            users = () if credentials is None else credentials.users()
+            format_storage(config, filesystem, os.urandom, now_ms, cluster_id, users)
     return cluster_id
 
 

@@ -14,6 +14,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from broker.command.cluster_security import LISTENER, LISTENER_KEYS, NodeSecurity
+
 BROKERS_MAX = 9
 CONTROLLERS_MAX = 5
 FIRST_PORT = 9092
@@ -81,23 +83,31 @@ class ClusterLayout:
             if node.controller_port is not None
         )
 
-    def keys_of_place(self, node: ClusterNode, data_dir: str) -> dict[str, str]:
+    def keys_of_place(
+        self, node: ClusterNode, data_dir: str, security: NodeSecurity | None = None
+    ) -> dict[str, str]:
         """The keys that follow from ports and folders: they change when the cluster moves."""
-        listeners = f"PLAINTEXT://{HOST}:{node.port}"
+        name = "PLAINTEXT" if security is None else LISTENER
+        listeners = f"{name}://{HOST}:{node.port}"
         if node.controller_port is not None:
             listeners += f",CONTROLLER://{HOST}:{node.controller_port}"
         return {
             "listeners": listeners,
             "controller.quorum.voters": self.quorum_voters,
             "log.dirs": data_dir,
+            **({} if security is None else security.places),
         }
 
-    def properties(self, node: ClusterNode, data_dir: str) -> str:
+    def properties(
+        self, node: ClusterNode, data_dir: str, security: NodeSecurity | None = None
+    ) -> str:
         """The whole file of a node, every key with the reason for it."""
+        names = _LISTENER_KEYS if security is None else LISTENER_KEYS
         sections = {
             "Who it is": _identity_keys(node),
-            "Where it is": _place_keys(self.keys_of_place(node, data_dir)),
-            "Names of listeners": _LISTENER_KEYS,
+            "Where it is": _place_keys(self.keys_of_place(node, data_dir, security)),
+            "Names of listeners": names,
+            **({} if security is None else {"Who may connect": security.keys()}),
             "Copies": _replication_keys(len(self.nodes)),
             "One person's machine": _LAPTOP_KEYS,
         }
@@ -164,8 +174,10 @@ def _place_keys(place: Mapping[str, str]) -> Sequence[_Key]:
         "This machine only.",
         "The controllers, the same in every node's file.",
         "The partitions and the metadata.",
+        "This node's private key, then its certificate.",
+        "A certificate that this one signed is trusted.",
     )
-    return [(why, *key) for why, key in zip(reasons, place.items(), strict=True)]
+    return [(why, *key) for why, key in zip(reasons, place.items(), strict=False)]
 
 
 def _replication_keys(nodes: int) -> Sequence[_Key]:

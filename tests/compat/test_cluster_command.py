@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
 
+from broker.config.properties import parse_properties
 from tests.tools.free_ports import free_base
 from tests.tools.java_tools import PROJECT_DIR
 
@@ -83,9 +85,9 @@ def clusters() -> Iterator[list[Cluster]]:
         one.end()
 
 
-def status(servers: str) -> tuple[int, dict[str, Any]]:
+def status(servers: str, *options: str) -> tuple[int, dict[str, Any]]:
     done = subprocess.run(
-        ottla("status", "--json", "--bootstrap-server", servers),
+        ottla("status", "--json", "--bootstrap-server", servers, *options),
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
@@ -94,27 +96,27 @@ def status(servers: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, json.loads(done.stdout) if done.stdout else {}
 
 
-def wait_for_status(servers: str, code: int) -> dict[str, Any]:
+def wait_for_status(servers: str, code: int, *options: str) -> dict[str, Any]:
     deadline = time.monotonic() + DEADLINE_S
     while True:
-        found, told = status(servers)
+        found, told = status(servers, *options)
         if found == code:
             return told
         assert time.monotonic() < deadline, told
         time.sleep(0.2)
 
 
-def produce(servers: str, values: Sequence[bytes]) -> None:
+def produce(servers: str, values: Sequence[bytes], **login: str) -> None:
     refused: list[object] = []
-    producer = Producer({"bootstrap.servers": servers, "acks": "all"})
+    producer = Producer({"bootstrap.servers": servers, "acks": "all", **login})
     for value in values:
         producer.produce("greetings", value, on_delivery=lambda error, _: refused.append(error))
     assert producer.flush(DEADLINE_S) == 0
     assert refused == [None] * len(values)
 
 
-def consume(servers: str, count: int) -> list[bytes | None]:
-    settings = {"group.id": f"readers-{count}", "auto.offset.reset": "earliest"}
+def consume(servers: str, count: int, **login: str) -> list[bytes | None]:
+    settings = {"group.id": f"readers-{count}", "auto.offset.reset": "earliest", **login}
     consumer = Consumer({"bootstrap.servers": servers, **settings})
     consumer.subscribe(["greetings"])
     values = [message.value() for message in consumer.consume(count, DEADLINE_S)]
@@ -187,3 +189,64 @@ def test_it_goes_on_where_it_was_and_ends_cleanly(tmp_path: Path, clusters: list
             assert consume(servers, 1) == [b"kept"]
         assert cluster.end(signal.SIGTERM) == 0, cluster.lines
     assert cluster.lines[0].startswith("ottla: cluster ")
+
+
+def login_of(file: Path) -> dict[str, str]:
+    """What librdkafka needs of a client's file."""
+    keys = parse_properties(file.read_text())
+    user = re.search(r'username="([^"]*)" password="([^"]*)"', keys["sasl.jaas.config"])
+    assert user is not None
+    return {
+        "security.protocol": keys["security.protocol"],
+        "sasl.mechanism": keys["sasl.mechanism"],
+        "sasl.username": user[1],
+        "sasl.password": user[2],
+        "ssl.ca.location": keys["ssl.truststore.location"],
+    }
+
+
+@pytest.mark.timeout(300)
+def test_a_secured_cluster_lets_in_who_has_its_files(
+    tmp_path: Path, clusters: list[Cluster]
+) -> None:
+    folder = tmp_path / "cluster"
+    cluster = Cluster(folder, "--secure", "--port", str(free_base()))
+    clusters.append(cluster)
+    servers = cluster.wait_for(r"the cluster is ready: bootstrap servers (\S+)$")[1]
+    cluster.wait_for("the cluster is healthy")
+    shown = cluster.wait_for(r"try it: ottla status (.*)$")[1]
+    assert subprocess.run(ottla("status", *shlex.split(shown)), env=ENVIRONMENT).returncode == 0
+
+    login, file = login_of(folder / "client.properties"), folder / "client.properties"
+    values = [b"%d" % one for one in range(20)]
+    produce(servers, values, **login)
+    assert consume(servers, 20, **login) == values
+    assert status(servers) == (2, {}), "without TLS"
+    admin = {"bootstrap.servers": servers, **login_of(folder / "admin.properties")}
+    by_admin = AdminClient({**admin, "log_level": "0"})
+    told = by_admin.describe_user_scram_credentials(["client"])["client"].result(DEADLINE_S)
+    assert len(told.scram_credential_infos) == 1
+    with pytest.raises(KafkaException):
+        wrong = {**login, "bootstrap.servers": servers, "sasl.password": "no", "log_level": "0"}
+        AdminClient(wrong).list_topics(timeout=3)
+
+    pid = int(cluster.wait_for(r"node 2 serves on port \d+ \(process (\d+)\)")[1])
+    said = len(cluster.lines)
+    os.kill(pid, signal.SIGKILL)
+    cluster.wait_for(r"the cluster is degraded: .*under-replicated", said)
+    wait_for_status(servers, 1, "--command-config", str(file))
+    produce(servers, [b"after"], **login)
+    assert consume(servers, 21, **login) == [*values, b"after"]
+    assert cluster.end() == 1, "a node was killed"
+
+    again = Cluster(folder)
+    clusters.append(again)
+    again.wait_for("the cluster is healthy")
+    assert consume(servers, 21, **{**login, "group.id": "again"}) == [*values, b"after"]
+    assert again.end() == 0, again.lines
+    logs = [(folder / f"broker-{one}" / "ottla.log").read_text() for one in (1, 2, 3)]
+    told_all = "\n".join([*cluster.lines, *again.lines, *logs])
+    for user in ("client.properties", "admin.properties", "broker-1.properties"):
+        (password,) = re.findall(r'password="([^"]*)"', (folder / user).read_text())
+        assert password not in told_all
+    assert "Traceback" not in told_all

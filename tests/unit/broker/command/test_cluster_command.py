@@ -21,6 +21,7 @@ import pytest
 
 from broker.command import cluster_command
 from broker.command.cluster_command import run_cluster
+from broker.command.cluster_folder import open_folder
 from broker.config.start_error import StartError
 from ottla.__main__ import READY
 from tests.tools.free_ports import free_base
@@ -81,7 +82,9 @@ def said() -> Said:
     return Said()
 
 
-def run_while(said: Said, story: Callable[[], None], folder: Path, brokers: int) -> int:
+def run_while(
+    said: Said, story: Callable[[], None], folder: Path, brokers: int, *, secure: bool = False
+) -> int:
     """Run a cluster here, where signals arrive, and a story about it beside it."""
     failures: list[BaseException] = []
 
@@ -96,7 +99,7 @@ def run_while(said: Said, story: Callable[[], None], folder: Path, brokers: int)
     teller = threading.Thread(target=told)
     teller.start()
     with redirect_stdout(cast(IO[str], said)):
-        code = run_cluster(str(folder), brokers, free_base())
+        code = run_cluster(str(folder), brokers, free_base(), secure=secure)
     teller.join()
     if failures:
         raise failures[0]
@@ -128,6 +131,33 @@ def test_it_says_when_all_serve_and_stops_them_in_order(
     stopped = [line for line in lines if line.endswith("stopped")]
     assert stopped == [f"ottla: node {one} stopped" for one in (1, 2, 3)]
     assert READY in (tmp_path / "c" / "broker-2" / "ottla.log").read_text()
+
+
+def test_a_secured_cluster_says_how_clients_connect_and_no_password(
+    nodes: Callable[..., None], said: Said, tmp_path: Path
+) -> None:
+    def story() -> None:
+        said.wait_for("the cluster is ready")
+        interrupt()
+
+    folder = tmp_path / "c"
+    assert run_while(said, story, folder, 1, secure=True) == 0
+    file, line = folder / "client.properties", said.text.splitlines()[1]
+    assert re.fullmatch(
+        rf"ottla: clients need TLS and a password, which {file} has; try it: "
+        rf"ottla status --bootstrap-server localhost:\d+ --command-config {file}",
+        line,
+    )
+    for one in (file, folder / "admin.properties", folder / "broker-1.properties"):
+        (password,) = re.findall(r'password="([^"]+)"', one.read_text())
+        assert password not in said.text
+
+
+def test_a_secured_cluster_without_the_file_of_its_administrator(tmp_path: Path) -> None:
+    open_folder(str(tmp_path / "c"), 1, free_base(), secure=True)
+    (tmp_path / "c" / "admin.properties").unlink()
+    with pytest.raises(StartError, match=r"admin\.properties is missing: .*--command-config"):
+        run_cluster(str(tmp_path / "c"), None, None)
 
 
 def test_a_node_that_dies_is_shown_and_not_started_again(

@@ -1,0 +1,152 @@
+"""Certificates of a secured `ottla cluster`: an authority of its own, and one for each node.
+
+Everything is PEM, which needs nothing but `ssl` to be read. Keys are P-256: small and quick, and
+every client of Kafka takes them. A node's certificate is good as a server's, for clients and other
+nodes that check its host name, and as a client's, for controllers that ask for one. Owns nothing.
+Never: touches a file.
+
+The only place of the commands that needs the library `cryptography`, loaded on first use.
+"""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from broker.config.start_error import StartError
+
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
+YEARS = 10
+RENEWED_DAYS_BEFORE = 30
+NEEDS_EXTRA = "--secure makes certificates; for that pip install 'ottla[security]'"
+
+
+class Pem(NamedTuple):
+    """A certificate and its key, which is not encrypted."""
+
+    key: str
+    certificate: str
+
+
+def check_library() -> None:
+    """Raise StartError, one line, where `cryptography` is not installed."""
+    try:
+        import cryptography  # noqa: F401
+    except ImportError as error:
+        raise StartError(NEEDS_EXTRA) from error
+
+
+def new_authority(name: str, now_ms: int) -> Pem:
+    """An authority that signs itself, for the nodes of one cluster."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
+    extensions = [x509.BasicConstraints(ca=True, path_length=0), usage]
+    subject = _name(name)
+    return _signed(subject, key, subject, key, extensions, now_ms)
+
+
+def new_certificate(authority: Pem, name: str, hosts: Sequence[str], now_ms: int) -> Pem:
+    """One for a node that is reached at `hosts`: names and addresses."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    from cryptography.x509.oid import ExtendedKeyUsageOID
+
+    signer = load_pem_private_key(authority.key.encode(), None)
+    if not isinstance(signer, ec.EllipticCurvePrivateKey):
+        raise StartError("the authority's key is not the one that ottla cluster made")
+    issuer = x509.load_pem_x509_certificate(authority.certificate.encode()).subject
+    extensions = [
+        x509.BasicConstraints(ca=False, path_length=None),
+        x509.KeyUsage(True, False, False, False, False, False, False, False, False),
+        x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]),
+        x509.SubjectAlternativeName([_host(one) for one in hosts]),
+    ]
+    key = ec.generate_private_key(ec.SECP256R1())
+    return _signed(_name(name), key, issuer, signer, extensions, now_ms)
+
+
+def is_current(
+    authority_certificate: str, certificate: str, hosts: Sequence[str], now_ms: int
+) -> bool:
+    """Whether a node can go on with a certificate: it names all hosts, and does not end soon.
+
+    One that another authority signed is somebody's own, and is never judged.
+    """
+    from cryptography import x509
+
+    issuer = x509.load_pem_x509_certificate(authority_certificate.encode())
+    found = x509.load_pem_x509_certificate(certificate.encode())
+    if found.issuer != issuer.subject:
+        return True
+    names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    left = found.not_valid_after_utc - _time(now_ms)
+    enough = left > datetime.timedelta(days=RENEWED_DAYS_BEFORE)
+    return enough and all(_host(one) in list(names) for one in hosts)
+
+
+def _signed(
+    subject: x509.Name,
+    key: EllipticCurvePrivateKey,
+    issuer: x509.Name,
+    signer: EllipticCurvePrivateKey,
+    extensions: Sequence[x509.ExtensionType],
+    now_ms: int,
+) -> Pem:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+
+    now = _time(now_ms)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))  # clocks differ
+        .not_valid_after(now + datetime.timedelta(days=365 * YEARS))
+    )
+    identifiers: list[x509.ExtensionType] = [
+        x509.SubjectKeyIdentifier.from_public_key(key.public_key()),
+        x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()),
+    ]
+    for one in (*extensions, *identifiers):
+        critical = isinstance(one, x509.BasicConstraints | x509.KeyUsage)
+        builder = builder.add_extension(one, critical=critical)
+    certificate = builder.sign(signer, hashes.SHA256())
+    return Pem(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        ).decode(),
+        certificate.public_bytes(serialization.Encoding.PEM).decode(),
+    )
+
+
+def _name(common_name: str) -> x509.Name:
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _host(text: str) -> x509.GeneralName:
+    from cryptography import x509
+
+    try:
+        return x509.IPAddress(ipaddress.ip_address(text))
+    except ValueError:
+        return x509.DNSName(text)
+
+
+def _time(now_ms: int) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(now_ms // 1000, datetime.UTC)

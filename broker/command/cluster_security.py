@@ -1,0 +1,108 @@
+"""What makes a cluster on one machine a secured one, on paper: keys, users, clients' properties.
+
+Clients and brokers share one listener, as in Kafka's own documentation of SASL: TLS, and a login by
+SCRAM. Controllers have another, where both sides show a certificate: SCRAM users live in the very
+log that controllers need first, so that they cannot log in by it. Pure text. Never: makes a
+certificate or a password, or touches a disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+LISTENER = "SASL_SSL"
+MECHANISM = "SCRAM-SHA-512"
+BROKER_USER = "broker"
+CLIENT_USERS = ("admin", "client")
+"""Each has a file of client properties, named after it."""
+
+KEYSTORE_KEY = "ssl.keystore.location"
+TRUSTSTORE_KEY = "ssl.truststore.location"
+JAAS_KEY = f"listener.name.{LISTENER.lower()}.{MECHANISM.lower()}.sasl.jaas.config"
+CLIENT_JAAS_KEY = "sasl.jaas.config"
+
+_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_Key = tuple[str, str, str]
+
+
+class NodeSecurity(NamedTuple):
+    """What one node of a secured cluster is given."""
+
+    keystore: str
+    truststore: str
+    broker_password: str
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The keys that name files."""
+        return {KEYSTORE_KEY: self.keystore, TRUSTSTORE_KEY: self.truststore}
+
+    def keys(self) -> Sequence[_Key]:
+        """The lines of a node's file that say who may connect: (the line above, name, value)."""
+        return [
+            (
+                "Clients and brokers log in by a user and a password.",
+                "sasl.enabled.mechanisms",
+                MECHANISM,
+            ),
+            (
+                "Brokers, too, and by this mechanism.",
+                "sasl.mechanism.inter.broker.protocol",
+                MECHANISM,
+            ),
+            (
+                "As whom this broker logs in at others. Users stand in the cluster's metadata:\n"
+                "# kafka-configs --entity-type users shows and changes them.",
+                JAAS_KEY,
+                jaas(BROKER_USER, self.broker_password),
+            ),
+            (
+                "Nodes show a certificate to a controller, for users cannot log in before it runs.",
+                "listener.name.controller.ssl.client.auth",
+                "required",
+            ),
+            ("The key and the certificate of this node.", "ssl.keystore.type", "PEM"),
+            ("Who signed the certificates of all nodes.", "ssl.truststore.type", "PEM"),
+        ]
+
+
+LISTENER_KEYS: Sequence[_Key] = (
+    ("Controllers talk here.", "controller.listener.names", "CONTROLLER"),
+    ("Brokers talk where clients do.", "inter.broker.listener.name", LISTENER),
+    (
+        "TLS everywhere; a login where clients and brokers talk.",
+        "listener.security.protocol.map",
+        f"CONTROLLER:SSL,{LISTENER}:SASL_SSL",
+    ),
+)
+
+
+def jaas(user: str, password: str) -> str:
+    """A login of a client's side, as Kafka's files have it. The password has no quotes in it."""
+    return f'{_MODULE} required username="{user}" password="{password}";'
+
+
+def client_places(bootstrap_servers: str, truststore: str) -> dict[str, str]:
+    """The keys of a client's file that follow from ports and folders."""
+    return {"bootstrap.servers": bootstrap_servers, TRUSTSTORE_KEY: truststore}
+
+
+def client_properties(user: str, password: str, bootstrap_servers: str, truststore: str) -> str:
+    """The whole file of a client."""
+    places = client_places(bootstrap_servers, truststore)
+    keys = {
+        "bootstrap.servers": places["bootstrap.servers"],
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": MECHANISM,
+        CLIENT_JAAS_KEY: jaas(user, password),
+        "ssl.truststore.type": "PEM",
+        TRUSTSTORE_KEY: places[TRUSTSTORE_KEY],
+    }
+    title = (
+        f"# How {user} connects, written by ottla cluster: for --command-config of ottla status "
+        "and of Kafka's tools,\n"
+        "# and for Java clients. It holds a password. librdkafka's names: sasl.username, "
+        "sasl.password, ssl.ca.location.\n\n"
+    )
+    return title + "".join(f"{name}={value}\n" for name, value in keys.items())
