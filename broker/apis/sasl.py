@@ -33,6 +33,11 @@ class SaslApi:
     def handle_handshake(
         self, context: RequestContext, request: SaslHandshakeRequest, respond: Respond
     ) -> None:
+        protocol = context.security_protocol
+        if context.connection is not None and not protocol.startswith("SASL_"):
+            context.connection.refused(
+                "SASL", f"the listener has no SASL: its protocol is {protocol}"
+            )
         respond(SaslHandshakeResponse(_ILLEGAL))
 
     def handle_authenticate(

@@ -35,10 +35,13 @@ from broker.network.request_memory import RequestMemory
 from broker.requests.context import Answer, Expected
 from broker.security.listener_guard import ListenerGuard
 from protocol.errors import ProtocolError
-from protocol.frames.framing import FrameReader
+from protocol.frames.framing import FrameReader, FrameSizeError
 from storage.ports import Blocking
 
 _log = logging.getLogger(f"ottla.{__name__}")
+
+_TLS = "TLS"
+_NO_TLS = "the listener has no TLS: its protocol is %s"
 
 
 class ConnectionOwner(Protocol):
@@ -260,14 +263,23 @@ class Connection(asyncio.BufferedProtocol):
                     _DO[todo](self)
         except ProtocolError as error:
             self._running = outer
-            if core.state is AUTHENTICATING and self.login is not None:
-                self._refuse(self.login, Refusal(str(error)))
-            else:
-                self.fail(error)
+            self._not_understood(error)
         finally:
             self._running = outer
             if channel.answered and not channel.handling:
                 channel.flush_answered()
+
+    def _not_understood(self, error: ProtocolError) -> None:
+        """What the peer has sent is no request."""
+        context, how, reason = self.context, "", str(error)
+        if isinstance(error, FrameSizeError) and error.begins_tls and self.socket is not None:
+            how, reason = _TLS, _NO_TLS % context.security_protocol
+        if self.core.state is AUTHENTICATING and self.login is not None:
+            self._refuse(self.login, Refusal(reason, how=how))
+            return
+        if how:
+            context.refused(how, reason)
+        self.fail(error)
 
     def _go_on_behind_handler(self) -> None:
         """Go on, but not on the stack of somebody else's request."""

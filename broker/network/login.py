@@ -34,6 +34,8 @@ class Refusal:
     """Whether it waits for `connection.failed.authentication.delay.ms`."""
     again: bool = False
     """Whether it was somebody who had logged in before."""
+    how: str = ""
+    """What the peer tried; empty: what the login knows of it."""
 
 
 class Login:
@@ -110,9 +112,11 @@ class Login:
 
     def failed(self, refusal: Refusal) -> None:
         """It was refused."""
-        context, how = self._context, "TLS"
-        if self._authenticator is not None:
-            how = self._authenticator.mechanism or "SASL"
+        context, how = self._context, refusal.how
+        if not how:
+            how = "TLS"
+            if self._authenticator is not None:
+                how = self._authenticator.mechanism or "SASL"
         self._guard.logins.failure(
             context.connection_id, context.client_host, how, refusal.reason, again=refusal.again
         )

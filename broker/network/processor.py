@@ -34,6 +34,7 @@ from broker.network.handshakes import Handshakes
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, RequestChannel
 from broker.network.request_memory import ForBrokers, RequestMemory
+from broker.security.logins import Logins
 from protocol.frames.frame_memory import Memory
 from protocol.frames.framing import FrameReader
 from storage.ports import Blocking
@@ -61,6 +62,7 @@ class Processor:
         memory: RequestMemory,
         of_brokers: bool,
         handshakes: Handshakes,
+        logins: Logins,
         on_closed: Callable[[str], None] | None,
     ) -> None:
         """`connections.max.idle.ms` below 0: idle connections stay. `of_brokers`: none of its
@@ -74,6 +76,7 @@ class Processor:
         self.received_bytes = 0
         self._listener = listener
         self._handshakes = handshakes
+        self._logins_told = logins
         self._channel = channel
         self._quotas = quotas
         self._scratch = scratch
@@ -186,8 +189,8 @@ class Processor:
         if guard is None or guard.tls_context is None or isinstance(error, asyncio.CancelledError):
             _log.info("connection of %s failed to open: %s", client_host, error)
         else:
-            reason = getattr(error, "reason", None) or str(error) or "not done in time"
-            guard.logins.failure(name, client_host, "TLS", f"SSL handshake failed: {reason}")
+            reason = f"SSL handshake failed: {_why(error)}"
+            self._logins_told.failure(name, client_host, "TLS", reason)
 
     def _opened(self, task: asyncio.Task[None]) -> None:
         del self._opening[task]
@@ -205,6 +208,7 @@ class Processor:
             security_protocol=self._listener.security_protocol,
             client_host=client_host,
             client_port=client_port,
+            logins=self._logins_told,
         )
         reader = FrameReader(
             self._request_max_bytes, self._scratch, self._frame_memory, frame_buffer
@@ -329,3 +333,10 @@ class Processor:
             return max(due, now + _RELEASE_AFTER_S / _TICKS)
         connection.reader.release()
         return None
+
+
+def _why(error: BaseException) -> str:
+    """Why there was no TLS handshake, on one line. A loop's errors have no text of their own."""
+    if isinstance(error, TimeoutError):
+        return "not done in time"
+    return getattr(error, "reason", None) or str(error) or "the peer has closed the connection"

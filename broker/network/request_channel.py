@@ -26,6 +26,7 @@ from broker.requests.context import (
     LastAsker,
     Later,
 )
+from broker.security.logins import Logins
 from protocol.errors import ProtocolError
 from protocol.frames.frame_memory import UNCOUNTED, Memory
 
@@ -51,6 +52,13 @@ class ConnectionContext:
     client_software_version: str = UNKNOWN_SOFTWARE
     closed: bool = False
     last: LastAsker = field(default_factory=LastAsker)
+    logins: Logins | None = None
+    """Of the listener; None: nobody is told of those who do not come in."""
+
+    def refused(self, how: str, reason: str) -> None:
+        """The client tries to come in as nobody can on this listener."""
+        if self.logins is not None:
+            self.logins.failure(self.connection_id, self.client_host, how, reason)
 
     def authenticated(self, principal: str) -> None:
         """It is known who it is."""

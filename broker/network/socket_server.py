@@ -35,6 +35,7 @@ from broker.network.request_channel import (
 )
 from broker.network.request_memory import RequestMemory
 from broker.scheduler import BlockingPool
+from broker.security.logins import Logins
 from protocol.frames.framing import SCRATCH_BYTES, SIZE_BYTES
 
 _log = logging.getLogger(f"ottla.{__name__}")
@@ -190,6 +191,10 @@ class SocketServer:
         first_id = len(self.processors)
         count = listener.num_network_threads or config.num_network_threads
         handshakes = Handshakes(self.loop, config.ottla_tls_handshakes_max)
+        logged = config.ottla_authentication_failures_logged_per_second
+        logins = Logins(listener.name, logged, time.monotonic)
+        if listener.guard is not None:
+            logins = listener.guard.logins
         processors = [
             Processor(
                 self.loop,
@@ -204,6 +209,7 @@ class SocketServer:
                 self.memory,
                 self._is_between_brokers(listener),
                 handshakes,
+                logins,
                 self._on_closed,
             )
             for number in range(count)

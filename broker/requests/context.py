@@ -90,6 +90,9 @@ class Connection(AskingConnection, Protocol):
     def runs_on(self, software_name: str, software_version: str) -> None:
         """The client has told what it runs on (KIP-511)."""
 
+    def refused(self, how: str, reason: str) -> None:
+        """The client tries to come in as nobody can on this listener; it is told in the log."""
+
 
 @dataclass(slots=True)
 class RequestContext:

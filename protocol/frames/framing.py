@@ -50,7 +50,22 @@ KEPT_BYTES = 4 * 1024 * 1024
 
 _SIZE = Struct(">i")
 _FIRST_RESERVE_BYTES = 1024
+_TLS_HANDSHAKE = 0x1603
 _EMPTY = memoryview(b"")
+
+
+class FrameSizeError(ProtocolError):
+    """A size that no frame may have."""
+
+    def __init__(self, text: str, size: int) -> None:
+        super().__init__(text)
+        self.size = size
+
+    @property
+    def begins_tls(self) -> bool:
+        """Whether these four bytes begin a TLS handshake (RFC 8446, 5.1): the peer takes the
+        listener for one with TLS."""
+        return self.size >> 16 == _TLS_HANDSHAKE
 
 
 class FrameReader:
@@ -112,7 +127,7 @@ class FrameReader:
         self.filled = 0
         self._need = 0
         self.starved = False
-        self._error: str | None = None
+        self._error: tuple[str, int] | None = None  # its text, and the size
 
     def limit(self, max_bytes: int) -> None:
         """The longest frame that may come from now on."""
@@ -283,7 +298,7 @@ class FrameReader:
     def _move_rest(self) -> None:
         """What is left in the source is less than a frame: take it into the own buffer."""
         if self._error is not None:
-            raise ProtocolError(self._error)
+            raise FrameSizeError(*self._error)
         start = self.position
         rest = self._source[start : self.end]
         if rest:
@@ -328,15 +343,12 @@ class FrameReader:
         (size,) = _SIZE.unpack_from(start)
         if 0 <= size <= self.max_bytes:
             return int(size) + SIZE_BYTES
-        self._error = (
-            f"frame size {size} is negative"
-            if size < 0
-            else f"frame size {size} is over the limit of {self.max_bytes} bytes"
-        )
+        text = "negative" if size < 0 else f"over the limit of {self.max_bytes} bytes"
+        self._error = f"frame size {size} is {text}", size
         # No size passes any more, and nothing is held for a stream that is at its end.
         self.max_bytes = -1
         self._drop()
-        raise ProtocolError(self._error)
+        raise FrameSizeError(*self._error)
 
     def _take_back(self) -> None:
         """What `keep` gave away is ours again, if nobody has a view of it any more."""

@@ -364,6 +364,8 @@ class SaslAuthenticator:
     def _refuse_other(self, header: _Header, frame: memoryview) -> NoReturn:
         """A request that is not SaslAuthenticate, in its own shape."""
         reason = f"Unexpected Kafka request of type {header.api.name} during SASL authentication."
+        if self._server is not None and self._server.refusal:
+            reason += f" It had been told that it is refused: {self._server.refusal}"
         request = _read_body(frame, header)
         illegal = ErrorCode.ILLEGAL_SASL_STATE
         response: Message | None

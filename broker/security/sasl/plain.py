@@ -50,6 +50,7 @@ class PlainServer:
 
     def __init__(self, users: PlainUsers) -> None:
         self.complete = False
+        self.refusal = ""
         self.principal_name = ""
         self._users = users
 

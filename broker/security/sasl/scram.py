@@ -43,6 +43,7 @@ class ScramServer:
     ) -> None:
         """`nonce` gives a text that was never given before: printable ASCII without commas."""
         self.complete = False
+        self.refusal = ""
         self.principal_name = ""
         self._mechanism = mechanism
         self._credentials = credentials

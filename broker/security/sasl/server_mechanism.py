@@ -37,6 +37,11 @@ class ServerMechanism(Protocol):
     def expires_at_ms(self) -> int | None:
         """When what it showed ends, on the clock of `now_ms`; None: it does not."""
 
+    @property
+    def refusal(self) -> str:
+        """Why the login is refused, for the log, where a challenge has told the client so; empty:
+        it is not."""
+
     def evaluate(self, token: bytes, now_ms: int) -> bytes:
         """The answer to a token of the client. Raises SaslRefused, after which it is over."""
 

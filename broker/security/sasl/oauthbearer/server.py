@@ -78,7 +78,7 @@ class OAuthBearerServer:
     def __init__(self, judge: TokenJudge) -> None:
         self._judge = judge
         self._told: str | None = None
-        self._reason = ""
+        self.refusal = ""
         self.complete = False
         self.principal_name = ""
         self.expires_at_ms: int | None = None
@@ -86,7 +86,7 @@ class OAuthBearerServer:
     def evaluate(self, token: bytes, now_ms: int) -> bytes:
         """The next challenge: empty after a token that is taken. Raises SaslRefused."""
         if self._told is not None:
-            raise SaslRefused(self._told if token == _READ else "", self._reason)
+            raise SaslRefused(self._told if token == _READ else "", self.refusal)
         authorization_id, bearer = first_message(token)
         try:
             accepted = self._judge.judge(bearer, now_ms)
@@ -105,7 +105,7 @@ class OAuthBearerServer:
         return b""
 
     def _refuse(self, refused: TokenRefused) -> bytes:
-        self._reason = str(refused)
+        self.refusal = str(refused)
         status = "insufficient_scope" if refused.required_scope else "invalid_token"
         self._told = f'{{"status":"{status}"}}'
         if refused.required_scope:

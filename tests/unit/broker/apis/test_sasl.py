@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from broker.apis.sasl import SaslApi
+from broker.network.request_channel import ConnectionContext
+from broker.requests.context import RequestContext
+from broker.security.logins import Logins
 from protocol.api_keys import ApiKey, messages_of
 from protocol.frames.message_codec import (
     decode,
@@ -13,6 +16,7 @@ from protocol.frames.message_codec import (
     read_request_header,
     skip_header_tags,
 )
+from protocol.messages.sasl_handshake import SaslHandshakeRequest
 from tests.golden.sasl_cases import RECORDED
 from tests.unit.broker.apis.api_fixture import ask
 
@@ -46,3 +50,21 @@ def test_all_versions_are_served() -> None:
         (ApiKey.SASL_HANDSHAKE, 0, 1),
         (ApiKey.SASL_AUTHENTICATE, 0, 2),
     ]
+
+
+@pytest.mark.parametrize(("protocol", "told"), [("PLAINTEXT", 1), ("SSL", 1), ("SASL_SSL", 0)])
+def test_a_login_where_there_is_none_is_told(
+    protocol: str, told: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    logins = Logins("L", 10, lambda: 0.0)
+    client = ConnectionContext("c", "L", protocol, "127.0.0.1", 1, logins=logins)
+    context = RequestContext(
+        17, 1, 7, "me", "127.0.0.1", "L", "c", security_protocol=protocol, connection=client
+    )
+    answers: list[Any] = []
+    SaslApi().handle_handshake(context, SaslHandshakeRequest("PLAIN"), answers.append)
+    assert [one.error_code for one in answers] == [34]
+    line = (
+        f"listener L by SASL (channelId=c) (the listener has no SASL: its protocol is {protocol})"
+    )
+    assert [line in one for one in caplog.messages] == [True] * told

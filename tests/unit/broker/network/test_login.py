@@ -59,8 +59,11 @@ def guard(max_reauth_ms: int = 0, delay_ms: int = 0) -> ListenerGuard:
 
 async def serve(rig: Rig, door: ListenerGuard, **settings: Any) -> tuple[SocketServer, Requests]:
     requests = Requests()
-    listener = Listener("SASL", "127.0.0.1", 0, "SASL_PLAINTEXT", guard=door)
-    return await rig.serve(requests, listeners=[listener], **settings), requests
+    listeners = [
+        Listener("SASL", "127.0.0.1", 0, "SASL_PLAINTEXT", guard=door),
+        Listener("PLAIN", "127.0.0.1", 0),
+    ]
+    return await rig.serve(requests, listeners=listeners, **settings), requests
 
 
 def handshake(mechanism: str = "PLAIN") -> bytes:
@@ -232,3 +235,19 @@ async def test_nothing_is_prepared_or_looked_for_before_a_login(rig: Rig) -> Non
     await client.ask(METADATA)
     assert tried == ["User:alice"]
     assert connection.can_receive
+
+
+CLIENT_HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc"
+
+
+async def test_tls_on_a_listener_without_it_is_told(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    server, _ = await serve(rig, guard())
+    for name in ("SASL", "PLAIN"):
+        client = await rig.client(server, name)
+        client.writer.write(CLIENT_HELLO)
+        assert await client.closed_by_server()
+    sasl, plain = [one for one in caplog.messages if one.startswith("Failed authentication")]
+    assert "on listener SASL by TLS" in sasl and "has no TLS: its protocol is SASL_PLAIN" in sasl
+    assert "on listener PLAIN by TLS" in plain and "has no TLS: its protocol is PLAINTEXT" in plain

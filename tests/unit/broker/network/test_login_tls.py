@@ -18,7 +18,7 @@ from broker.security.logins import Logins
 from broker.security.tls.alerts import NO_TLS_ALERT
 from broker.security.tls.contexts import client_context
 from tests import certificates
-from tests.unit.broker.network.conftest import Client, Rig, connection_of, framed
+from tests.unit.broker.network.conftest import Client, Rig, connection_of, framed, until
 
 CLIENT_DEADLINE_S = 10
 
@@ -150,3 +150,18 @@ async def test_a_stop_ends_open_connections_and_handshakes(rig: Rig) -> None:
     assert await client.ask(b"x") == b"x"
     await server.stop(1.0)
     assert await client.closed_by_server()
+
+
+async def test_a_handshake_that_the_peer_ends_or_never_ends_is_told(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    door = guard()
+    server = await serve(rig, door, ottla_authentication_timeout_ms=100)
+    _, gone = await asyncio.open_connection("127.0.0.1", server.ports["SSL"])
+    gone.close()
+    await until(lambda: door.logins.failed == 1)
+    assert "(SSL handshake failed: the peer has closed the connection)" in caplog.messages[-1]
+    _, silent = await asyncio.open_connection("127.0.0.1", server.ports["SSL"])
+    await until(lambda: door.logins.failed == 2)
+    assert "(SSL handshake failed: not done in time)" in caplog.messages[-1]
+    silent.close()

@@ -33,15 +33,20 @@ VERSIONS_ANSWER = bytes(10)
 
 
 class Token:
-    """A mechanism whose login ends: the token says when. It refuses `no`."""
+    """A mechanism whose login ends: the token says when. It refuses `no`, and `hardly` by a
+    challenge."""
 
     complete = False
     principal_name = "alice"
     expires_at_ms: int | None = None
+    refusal = ""
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes:
         if token == b"no":
             raise SaslRefused("refused", "the token expired 5 s ago")
+        if token == b"hardly":
+            self.refusal = "nobody knows the key"
+            return b"no"
         self.complete, self.expires_at_ms = True, int(token)
         return b""
 
@@ -187,6 +192,13 @@ def test_another_request_than_a_token(refuses: bool) -> None:
     _, told = decode_response(ApiKey.METADATA, memoryview(error.answer), 13)
     assert told.error_code == ErrorCode.ILLEGAL_SASL_STATE
     assert error.reason == "Unexpected Kafka request of type METADATA during SASL authentication."
+
+
+def test_who_does_not_heed_a_refusal_is_told_by_the_log_why() -> None:
+    core = core_of()
+    core.received(handshake("OAUTHBEARER"), NOW)
+    assert answer(core.received(authenticate(b"hardly"), NOW)).auth_bytes == b"no"
+    assert failed(core, frame_of(MetadataRequest([]), 13)).reason.endswith("nobody knows the key")
 
 
 def test_a_frame_that_is_too_long() -> None:
