@@ -73,7 +73,7 @@ def warm_load(peer: Peer) -> Load:
 
     def load(seconds: float) -> Done:
         done = replay_targets([target], seconds)
-        _check(done.received_bytes, done.answers)
+        check_fetched(done.received_bytes, done.answers)
         return Done(done.received_bytes, done.trips, done.seconds)
 
     return load
@@ -87,7 +87,7 @@ def fetch_cold(peer: Peer, window_s: float) -> list[Figure]:
         evict(peer.folders)
         before = read_from_disk(peer.pids)
         done = replay_targets([target], FILL_S, most=COLD_BATCHES)
-        _check(done.received_bytes, done.answers)
+        check_fetched(done.received_bytes, done.answers)
         share = (read_from_disk(peer.pids) - before) / done.received_bytes
         if share < COLD_SHARE:
             raise RuntimeError(f"only {share:.0%} of what was fetched came from the disk")
@@ -96,7 +96,8 @@ def fetch_cold(peer: Peer, window_s: float) -> list[Figure]:
     return fetch_figures(steady(peer, load, window_s))
 
 
-def _check(received_bytes: int, answers: int) -> None:
+def check_fetched(received_bytes: int, answers: int) -> None:
+    """RuntimeError where answers of `fill`'s requests brought less than their batches."""
     if received_bytes < answers * BATCH_RECORDS * VALUE_BYTES:
         raise RuntimeError("a fetch was answered with less than its batch")
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.secured import Secured
 from bench.wire import Wire, create_topic, produce_one
 from broker.config.single_node_profile import SINGLE_NODE_PROFILE
 from protocol.messages.metadata import MetadataRequest
@@ -62,6 +63,7 @@ class Peer:
     `unsteady` how many loads upon it did not become steady
     `is_jvm`   whether it compiles on the way and is to be warmed with many requests first
     `prepare`  makes the machine ready for a window of load
+    `secured`  its listeners with TLS and SASL, where it was started with some
     """
 
     def __init__(self, name: str) -> None:
@@ -76,6 +78,7 @@ class Peer:
         self.is_jvm = False
         self.unsteady = 0
         self.prepare: Callable[[], object] = nothing
+        self.secured: Secured | None = None
 
     @property
     def nodes(self) -> int:
@@ -110,12 +113,14 @@ class Peer:
 
     def stop(self) -> None:
         """End its processes and remove its data."""
+        if self.secured is not None:
+            self.secured.close()
 
 
 class OttlaPeer(Peer):
     """`ottla serve` of one checkout, on an empty folder."""
 
-    def __init__(self, name: str, checkout: Path) -> None:
+    def __init__(self, name: str, checkout: Path, secured: Secured | None = None) -> None:
         super().__init__(name)
         port = free_port()
         self._folder = Path(tempfile.mkdtemp(prefix="ottla-bench-"))
@@ -125,6 +130,8 @@ class OttlaPeer(Peer):
             "log.dirs": str(self._folder / "data"),
             **PROPERTIES,
         }
+        if secured is not None:
+            properties.update(secured.properties(properties["listeners"]))
         overrides = [word for key, value in properties.items() for word in _override(key, value)]
         self.flags = "python -m broker serve"
         began = time.monotonic()
@@ -162,15 +169,24 @@ class OttlaPeer(Peer):
         self._process.kill()  # its data goes too
         self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
+        super().stop()
 
 
 class KafkaPeer(Peer):
     """Apache Kafka 4.3.0 with the JVM options and the heap of its own start script."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, secured: Secured | None = None) -> None:
         super().__init__(name)
+        port, controller_port = free_port(), free_port()
+        properties = dict(PROPERTIES)
+        if secured is not None:
+            listeners = f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}"
+            properties |= secured.properties(listeners)
+            properties["advertised.listeners"] = properties["listeners"]
         self._kafka = ApacheKafka(
-            properties=PROPERTIES,
+            port=port,
+            controller_port=controller_port,
+            properties=properties,
             heap=HEAP,
             jvm_options=JVM_OPTIONS,
             start_timeout_s=START_TIMEOUT_S,
@@ -196,6 +212,7 @@ class KafkaPeer(Peer):
     def stop(self) -> None:
         self._kafka.kill()
         self._kafka.close()
+        super().stop()
 
 
 class ClusterPeer(Peer):
@@ -260,9 +277,36 @@ class ForeignPeer(Peer):
         return None if answers_api_versions(self.port, 5.0) else "does not answer"
 
 
-def start_peer(name: str, nodes: int = 1) -> Peer:
-    """Start what `name` says on one node or three; RuntimeError with its log if it does not."""
+def start_peer(name: str, nodes: int = 1, secured: bool = False) -> Peer:
+    """Start what `name` says on one node or three; RuntimeError with its log if it does not.
+
+    `secured`: one node that has listeners with TLS and SASL as well.
+    """
+    if secured:
+        return _started_secured(name)
     peer = _started(name, nodes)
+    peer.idle_mib = peer.resident_mib()
+    return peer
+
+
+def _started_secured(name: str) -> Peer:
+    """Its certificates go with it."""
+    kind, _, path = name.partition("@")
+    secured = Secured()
+    try:
+        if kind == OTTLA:
+            peer: Peer = OttlaPeer(name, Path(path).resolve() if path else ROOT, secured)
+        else:
+            peer = KafkaPeer(name, secured)
+    except BaseException:
+        secured.close()
+        raise
+    peer.secured = secured
+    try:
+        secured.add_user(peer.port)
+    except BaseException:
+        peer.stop()
+        raise
     peer.idle_mib = peer.resident_mib()
     return peer
 
@@ -277,11 +321,11 @@ def _started(name: str, nodes: int) -> Peer:
     return OttlaPeer(name, checkout) if kind == OTTLA else KafkaPeer(name)
 
 
-def can_start(name: str, nodes: int) -> bool:
-    """Whether it starts so many nodes; ValueError where there is no such peer at all."""
+def can_start(name: str, nodes: int, secured: bool = False) -> bool:
+    """Whether it starts so many nodes, and secured; ValueError where there is no such peer."""
     kind, _, path = name.partition("@")
     if "=" in name:
-        return nodes == 1
+        return nodes == 1 and not secured
     if kind not in (OTTLA, KAFKA) or (path and kind == KAFKA):
         raise ValueError(f"there is no peer {name}")
     if path and not (Path(path) / "broker").is_dir():

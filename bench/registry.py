@@ -17,6 +17,8 @@ MODULES = (
     "bench.groups",
     "bench.memory",
     "bench.transactions",
+    "bench.tls",
+    "bench.logins",
 )
 
 

@@ -52,6 +52,7 @@ class Scenario:
     `usual`     whether a plain `make bench` runs it: five alternations of all these on one node
                 are to take 20 minutes, with a JVM that is warmed for each; on three it takes longer
     `fresh`     whether it wants a peer that nothing else ran on
+    `secured`   whether the peer is to have listeners with TLS and SASL too (`bench.secured`)
     `timeout_s` after which the harness gives it up
     """
 
@@ -67,6 +68,7 @@ class Scenario:
     limits: Mapping[str, float] = field(default_factory=dict)
     usual: bool = False
     fresh: bool = False
+    secured: bool = False
     timeout_s: float = USUAL_TIMEOUT_S
 
     @property

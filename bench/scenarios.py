@@ -109,8 +109,12 @@ def measured_batches(
     settings: Mapping[str, object],
     producers: int,
     window_s: float,
+    warm_up_s: float = 0.0,
 ) -> Measured:
-    """librdkafka's messages of `values`; what is acknowledged must be there."""
+    """librdkafka's messages of `values`; what is acknowledged must be there.
+
+    `warm_up_s` of the same before that count for nothing.
+    """
 
     def load(topic: str, seconds: float) -> Done:
         sent = produce(topic, seconds)
@@ -119,6 +123,9 @@ def measured_batches(
         return Done(sum(sent))
 
     with producing(peer.bootstrap, values, settings, producers) as produce:
+        if warm_up_s:
+            create_topic(peer.port, "warmed-up", producers)
+            load("warmed-up", warm_up_s)
         return with_fresh_topics(peer, load, window_s, partitions=producers)
 
 

@@ -124,13 +124,14 @@ def work_through(
     """
     chosen = [known[name] for name in run.scenarios]
     shared = [one for one in chosen if not one.fresh]
-    batches = [[one for one in shared if one.nodes == nodes] for nodes in (1, 3)]
+    kinds = ((1, False), (1, True), (3, False))
+    batches = [[one for one in shared if (one.nodes, one.secured) == kind] for kind in kinds]
     batches += [[one] for one in chosen if one.fresh]
     for number in range(1, run.rounds + 1):
         began = time.monotonic()
         for batch in batches:
             for peer in run.peers:
-                if not batch or not can_start(peer, batch[0].nodes):
+                if not batch or not can_start(peer, batch[0].nodes, batch[0].secured):
                     continue
                 while missing := [one for one in batch if not run.has(peer, number, one.name)]:
                     _turn(run, peer, number, missing, path, prepare)
@@ -153,14 +154,15 @@ def _turn(
 
     At least one scenario is done after it, well or badly. RuntimeError where no peer starts.
     """
-    nodes = scenarios[0].nodes
-    say(f"round {number} of {run.rounds}: {name}, {nodes} node{'s' if nodes > 1 else ''}")
+    nodes, secured = scenarios[0].nodes, scenarios[0].secured
+    kind = f"{nodes} node{'s' if nodes > 1 else ''}{', secured' if secured else ''}"
+    say(f"round {number} of {run.rounds}: {name}, {kind}")
     prepare()
-    peer = start_peer(name, nodes)
+    peer = start_peer(name, nodes, secured)
     peer.prepare = prepare
     done = len(run.records)
     try:
-        run.flags[f"{name}, {nodes} nodes" if nodes > 1 else name] = peer.flags
+        run.flags[name if kind == "1 node" else f"{name}, {kind}"] = peer.flags
         if peer.is_jvm and run.warm_up:
             _warm_up(peer, run.warm_up)
         for scenario in scenarios:

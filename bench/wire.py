@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,11 +37,13 @@ _RECEIVE_BYTES = 1 << 20
 
 
 class Wire:
-    """One blocking connection."""
+    """One blocking connection; with `tls` the bytes are encrypted."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, tls: ssl.SSLContext | None = None) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_hostname="127.0.0.1")
         self._buffer = bytearray(_RECEIVE_BYTES)
 
     def close(self) -> None:

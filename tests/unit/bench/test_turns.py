@@ -37,8 +37,8 @@ Measure = Callable[[Peer, float], list[Figure]]
 def log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     events: list[str] = []
 
-    def start(name: str, nodes: int = 1) -> Peer:
-        events.append(f"{name} of {nodes}")
+    def start(name: str, nodes: int = 1, secured: bool = False) -> Peer:
+        events.append(f"{name} of {nodes}{' secured' if secured else ''}")
         return StandIn(name, events)
 
     monkeypatch.setattr(turns, "start_peer", start)
@@ -54,7 +54,21 @@ def test_a_peer_of_one_node_takes_no_part_in_three(log: list[str], tmp_path: Pat
     assert starts == ["ottla of 1", "other=127.0.0.1:9092/7 of 1", "ottla of 3"]
 
 
-def known(log: list[str], *names: str, nodes: int = 1, run: Measure | None = None) -> dict:
+def test_a_secured_peer_is_another_start(log: list[str], tmp_path: Path) -> None:
+    run = run_of(["a", "b"])
+    run.peers = ["ottla", "other=127.0.0.1:9092/7"]
+    work_through(run, known(log, "a") | known(log, "b", secured=True), tmp_path / "run.json")
+    starts = [event for event in log if " of " in event]
+    assert starts == ["ottla of 1", "other=127.0.0.1:9092/7 of 1", "ottla of 1 secured"]
+
+
+def known(
+    log: list[str],
+    *names: str,
+    nodes: int = 1,
+    secured: bool = False,
+    run: Measure | None = None,
+) -> dict:
     def measured(name: str) -> Measure:
         def measure(peer: Peer, _window_s: float) -> list[Figure]:
             log.append(f"{peer.name} {name}")
@@ -63,7 +77,9 @@ def known(log: list[str], *names: str, nodes: int = 1, run: Measure | None = Non
         return measure
 
     return {
-        name: Scenario(name, "g", name, "c", 1, 1, run or measured(name), nodes=nodes)
+        name: Scenario(
+            name, "g", name, "c", 1, 1, run or measured(name), nodes=nodes, secured=secured
+        )
         for name in names
     }
 
@@ -163,7 +179,7 @@ def test_after_a_death_another_start_goes_on(log: list[str], tmp_path: Path) -> 
 def test_a_warm_up_that_fails_does_not_go_on_for_ever(
     log: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def start(name: str, nodes: int = 1) -> Peer:
+    def start(name: str, nodes: int = 1, secured: bool = False) -> Peer:
         peer = StandIn(name, log)
         peer.is_jvm = True
         return peer

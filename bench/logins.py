@@ -1,0 +1,148 @@
+"""Connections with a whole login a second: by a certificate (mTLS 1.3), and by SCRAM-SHA-512.
+
+Each login is a connection of its own, with one ApiVersions behind it. The clients are processes
+(`bench.login_client`), each with one login under way. They share the machine with the broker, and a
+handshake is as much work for a client as for a broker: so broker CPU of a login is what compares
+best, and the client's is told beside it. There is no goal.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from bench.login_client import MTLS, SCRAM
+from bench.peers import ROOT, Peer
+from bench.scenario import (
+    BROKER_CPU,
+    LARGER,
+    RATE,
+    SMALLER,
+    Done,
+    Figure,
+    Run,
+    Scenario,
+    steady,
+)
+from bench.tls import secured_of, warm_up_s
+
+CLIENTS = 4
+WINDOWS_COUNTED = 2
+"""Of a load that became steady (`bench.scenario.steady`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logins:
+    """What a client did in a window."""
+
+    seconds: float
+    cpu_s: float
+    trips: Sequence[float]
+
+
+class LoginClient:
+    """One process of `bench.login_client`, which has connected to nobody yet."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "bench.login_client", *words],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def begin(self, seconds: float) -> None:
+        """Log in for so long; `done` waits for the end."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(f"{seconds}\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # `done` says why
+
+    def done(self) -> Logins:
+        """RuntimeError where a login failed."""
+        assert self._process.stdout is not None and self._process.stderr is not None
+        line = self._process.stdout.readline()
+        if not line:
+            complaint = self._process.stderr.read().strip()
+            raise RuntimeError(f"a client ended: {complaint.rpartition(chr(10))[2]}")
+        return Logins(**json.loads(line))
+
+    def close(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.communicate()
+
+
+@contextmanager
+def login_clients(words: Sequence[str], count: int) -> Iterator[Sequence[LoginClient]]:
+    """So many, imported and waiting."""
+    clients = [LoginClient(words) for _ in range(count)]
+    try:
+        yield clients
+    finally:
+        for client in clients:
+            client.close()
+
+
+def logins(kind: str) -> Run:
+    """Logins by `MTLS` or `SCRAM`."""
+
+    def run(peer: Peer, window_s: float) -> list[Figure]:
+        secured = secured_of(peer)
+        port = secured.mtls_port if kind == MTLS else secured.scram_port
+        words = [kind, str(port), str(secured.authority), str(secured.client)]
+        with login_clients(words, CLIENTS) as clients:
+            return measured_logins(peer, clients, window_s)
+
+    return run
+
+
+def measured_logins(peer: Peer, clients: Sequence[LoginClient], window_s: float) -> list[Figure]:
+    """A unit of the load is a login."""
+    windows: list[list[Logins]] = []
+
+    def load(seconds: float) -> Done:
+        for client in clients:
+            client.begin(seconds)
+        done = [client.done() for client in clients]
+        windows.append(done)
+        trips = [trip for one in done for trip in one.trips]
+        return Done(len(trips), trips, max(one.seconds for one in done))
+
+    load(warm_up_s(peer, window_s))  # at least one each: their imports are behind them then
+    measured = steady(peer, load, window_s)
+    client_cpu = sum(one.cpu_s for window in windows[-WINDOWS_COUNTED:] for one in window)
+    return [
+        Figure(RATE, "logins/s", measured.rate, LARGER),
+        Figure(BROKER_CPU, "ms/login", measured.cpu_per_unit * 1e3, SMALLER),
+        *measured.latencies("ms"),
+        Figure("client CPU a login", "ms", client_cpu / measured.units * 1e3, SMALLER),
+        Figure("client CPU", "% core", 100 * client_cpu / measured.seconds, SMALLER),
+    ]
+
+
+def _scenario(kind: str, title: str) -> Scenario:
+    return Scenario(
+        f"logins-{kind}",
+        "security",
+        title,
+        f"{CLIENTS} Python processes",
+        CLIENTS,
+        1,
+        logins(kind),
+        secured=True,
+    )
+
+
+SCENARIOS = [
+    _scenario(SCRAM, "connections that log in by SCRAM-SHA-512 without TLS"),
+    _scenario(MTLS, "connections that log in by a P-256 certificate, TLS 1.3"),
+]

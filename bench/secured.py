@@ -1,0 +1,89 @@
+"""The secured listeners of a peer, beside its plain one: TLS, mTLS, SCRAM-SHA-512 without TLS.
+
+All peers get the same settings and the same certificates: P-256 keys, signed with SHA-256, TLS 1.3
+alone, so that both sides are bound to the same work. The certificates are those of the tests; they
+are made once a process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import shutil
+import ssl
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+from bench.wire import Wire
+from protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
+from tests.tools.apache_kafka import HOST, free_port
+
+USER = "alice"
+PASSWORD = "alice-secret"
+ITERATIONS = 4096
+SHA_512 = 2
+"""The mechanism's number in AlterUserScramCredentials."""
+
+_LOGIN_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+class Secured:
+    """Ports and files of one peer."""
+
+    def __init__(self) -> None:
+        # Imported here: what measures no TLS needs no library for certificates.
+        certificates = import_module("tests.certificates")
+        self._folder = Path(tempfile.mkdtemp(prefix="ottla-bench-tls-"))
+        self.tls_port, self.mtls_port, self.scram_port = free_port(), free_port(), free_port()
+        self._keystore = self._folder / "keystore.pem"
+        self.authority = self._folder / "authority.pem"
+        self.client = self._folder / "client.pem"
+        server, client = certificates.server(), certificates.client()
+        self._keystore.write_text(server.key_pem() + server.chain_pem)
+        self.authority.write_text(certificates.authority().certificate_pem)
+        self.client.write_text(client.key_pem() + client.chain_pem)
+
+    def properties(self, listeners: str) -> dict[str, str]:
+        """Settings of a node that has these plain listeners as well."""
+        return {
+            "listeners": (
+                f"{listeners},TLS://{HOST}:{self.tls_port},MTLS://{HOST}:{self.mtls_port},"
+                f"SCRAM://{HOST}:{self.scram_port}"
+            ),
+            "listener.security.protocol.map": (
+                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,TLS:SSL,MTLS:SSL,SCRAM:SASL_PLAINTEXT"
+            ),
+            "ssl.enabled.protocols": "TLSv1.3",
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(self._keystore),
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(self.authority),
+            "listener.name.mtls.ssl.client.auth": "required",
+            "listener.name.scram.sasl.enabled.mechanisms": "SCRAM-SHA-512",
+            "listener.name.scram.scram-sha-512.sasl.jaas.config": f"{_LOGIN_MODULE} required;",
+        }
+
+    def context(self) -> ssl.SSLContext:
+        """Of a client without a certificate."""
+        context = ssl.create_default_context(cafile=str(self.authority))
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        return context
+
+    def add_user(self, port: int) -> None:
+        """Make the user who logs in by SCRAM; RuntimeError where the broker refuses."""
+        salt = secrets.token_bytes(16)
+        salted = hashlib.pbkdf2_hmac("sha512", PASSWORD.encode(), salt, ITERATIONS)
+        user = ScramCredentialUpsertion(USER, SHA_512, ITERATIONS, salt, salted)
+        wire = Wire(port)
+        (result,) = wire.ask(AlterUserScramCredentialsRequest([], [user]), 0).results
+        wire.close()
+        if result.error_code:
+            raise RuntimeError(f"the user {USER} is refused: {result.error_message}")
+
+    def close(self) -> None:
+        """Remove its files."""
+        shutil.rmtree(self._folder, ignore_errors=True)
