@@ -18,7 +18,7 @@ from typing import Protocol
 SMALL_SLICE_BYTES = 32 * 1024
 """Up to here, reading and sending beats sendfile, or is level with it."""
 CHUNK_BYTES = 256 * 1024
-"""What is read ahead at once, or read and sent on the copying path."""
+"""What is read ahead at once."""
 PROBE_BYTES = 1024 * 1024
 """What one look at its first and last page speaks for, and what one sendfile may take."""
 

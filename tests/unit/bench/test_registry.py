@@ -5,6 +5,9 @@ from __future__ import annotations
 from bench.registry import all_scenarios
 
 
+NOT_USUAL = ("idle", "transactions", "security")
+
+
 def test_names_lead_to_their_scenarios() -> None:
     found = all_scenarios()
     assert {"start-up", "single-1", "batched-1k-acks-1", "fetch-warm", "rf3-batched"} <= set(found)
@@ -12,8 +15,8 @@ def test_names_lead_to_their_scenarios() -> None:
 
 
 def test_what_has_a_goal_on_one_node_is_in_the_usual_run_and_the_other_way_round() -> None:
-    """But for what looks at idle things, and the same batches by a second client."""
-    found = [one for one in all_scenarios().values() if one.group not in ("idle", "transactions")]
+    """But for what looks at idle things or needs another start, and batches by a second client."""
+    found = [one for one in all_scenarios().values() if one.group not in NOT_USUAL]
     left_out = {one.name for one in found if one.is_for_goals and not one.usual}
     replayed = {"replayed-100-acks-1", "replayed-1k-acks-1", "rf3-replayed"}
     assert left_out == {"rf3-batched", "rf3-trips", *replayed}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from broker.network import file_send
-from broker.network.file_send import ResponseSender
+from broker.network.file_send import COPIED_BYTES, ResponseSender
 from broker.network.file_slice import CHUNK_BYTES, PROBE_BYTES, SMALL_SLICE_BYTES, SliceEnded
 
 
@@ -357,14 +357,36 @@ class Transport:
 
     def __init__(self) -> None:
         self.data = bytearray()
+        self.calls: list[list[int]] = []
+        """The sizes of what each call gave."""
         self.full_at = 1 << 62
         self.sender: ResponseSender | None = None
 
     def write(self, data: bytes) -> None:
-        self.data += data
+        self.writelines([data])
+
+    def writelines(self, parts: list[bytes]) -> None:
+        self.calls.append([len(part) for part in parts])
+        self.data += b"".join(parts)
         if len(self.data) >= self.full_at:
             assert self.sender is not None
             self.sender.transport_paused()
+
+
+def copying(
+    transport: Transport, drained: list[bool], failed: list[Exception], blocking: HeldBlocking
+) -> ResponseSender:
+    """A sender that has no socket of its own."""
+    sender = ResponseSender(
+        asyncio.get_running_loop(),
+        None,
+        transport,  # type: ignore[arg-type]
+        blocking,
+        lambda: drained.append(True),
+        failed.append,
+    )
+    transport.sender = sender
+    return sender
 
 
 async def test_the_copying_path(log: tuple[int, bytes]):
@@ -372,15 +394,7 @@ async def test_the_copying_path(log: tuple[int, bytes]):
     transport = Transport()
     drained: list[bool] = []
     failed: list[Exception] = []
-    sender = ResponseSender(
-        asyncio.get_running_loop(),
-        None,
-        transport,  # type: ignore[arg-type]
-        HeldBlocking(),
-        lambda: drained.append(True),
-        failed.append,
-    )
-    transport.sender = sender
+    sender = copying(transport, drained, failed, HeldBlocking())
     assert sender.send(b"plain")
     transport.full_at = CHUNK_BYTES
     sender.push(b"header")
@@ -395,6 +409,48 @@ async def test_the_copying_path(log: tuple[int, bytes]):
         await asyncio.sleep(0)
     assert transport.data == b"plain" + b"header" + content[3:] + b"end" + b"behind"
     assert not failed
+    sender.close()
+
+
+async def test_the_copying_path_gives_the_transport_pieces_that_it_does_not_join(
+    log: tuple[int, bytes],
+):
+    fd, content = log
+    transport = Transport()
+    sender = copying(transport, [], [], HeldBlocking())
+    assert sender.send_parts([b"head", Slice(fd, 0, 2 * COPIED_BYTES + 40_000)])
+    assert transport.calls == [[4, COPIED_BYTES], [COPIED_BYTES], [40_000]]
+    transport.calls.clear()
+    assert sender.send(content[: COPIED_BYTES + 50_000])  # an answer from memory
+    assert transport.calls == [[COPIED_BYTES], [50_000]]
+    transport.calls.clear()
+    assert sender.send_parts([b"head", Slice(fd, 0, 500), b"tail"])  # one TLS record
+    assert transport.calls == [[508]]
+    assert transport.data.endswith(b"head" + content[:500] + b"tail")
+    sender.close()
+
+
+async def test_the_copying_path_reads_ahead_more_than_it_gives_at_once(
+    log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+):
+    fd, content = log
+    real, warm_until = os.preadv, 0
+
+    def preadv(fd: int, buffers: list[Any], offset: int, flags: int = 0) -> int:
+        nonlocal warm_until
+        if not flags & os.RWF_NOWAIT:
+            warm_until = max(warm_until, offset + sum(map(len, buffers)))
+        elif offset + sum(map(len, buffers)) > warm_until:
+            raise BlockingIOError(errno.EAGAIN, "cold")
+        return real(fd, buffers, offset, flags)
+
+    monkeypatch.setattr(os, "preadv", preadv)
+    transport, blocking = Transport(), HeldBlocking()
+    sender = copying(transport, [], [], blocking)
+    assert not sender.send_parts([b"head", Slice(fd, 0, CHUNK_BYTES)])
+    blocking.run_one()
+    assert not blocking.jobs
+    assert transport.data == b"head" + content[:CHUNK_BYTES]
     sender.close()
 
 
