@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench import burst, fan_out, groups, idle, memory, transactions
+from bench import burst, fan_out, groups, idle, logins, memory, tls, transactions
 from bench.peers import Peer, start_peer
 from bench.scenario import Scenario
 from bench.wire import delete_topics
@@ -15,12 +15,20 @@ from bench.wire import delete_topics
 WINDOW_S = 0.2
 MODULES = (burst, fan_out, groups, idle, memory)
 CHOSEN = [scenario for module in MODULES for scenario in module.SCENARIOS]
+SECURED = [*tls.SCENARIOS, *logins.SCENARIOS]
 CHOSEN += [one for one in transactions.SCENARIOS if one.name == "transactions-confluent-1"]
 
 
 @pytest.fixture(scope="module")
 def peer() -> Iterator[Peer]:
     started = start_peer("ottla")
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def secured_peer() -> Iterator[Peer]:
+    started = start_peer("ottla", secured=True)
     yield started
     started.stop()
 
@@ -35,7 +43,18 @@ def test_a_scenario_gives_its_figures(
     monkeypatch.setattr(groups, "GROUPS_MIN", 3)
     monkeypatch.setattr(memory, "WINDOWS", 5)
     # A transaction may take long where the machine is busy, and one has to end in each window.
-    figures = scenario.run(peer, WINDOW_S if scenario.group != "transactions" else 5 * WINDOW_S)
+    check(scenario, peer, WINDOW_S if scenario.group != "transactions" else 5 * WINDOW_S)
+
+
+@pytest.mark.parametrize("scenario", SECURED, ids=lambda scenario: scenario.name)
+def test_a_scenario_of_secured_listeners_gives_its_figures(
+    scenario: Scenario, secured_peer: Peer
+) -> None:
+    check(scenario, secured_peer, WINDOW_S)
+
+
+def check(scenario: Scenario, peer: Peer, window_s: float) -> None:
+    figures = scenario.run(peer, window_s)
     delete_topics(peer.port)
     names = [figure.name for figure in figures]
     assert len(set(names)) == len(names)

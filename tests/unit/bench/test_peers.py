@@ -18,6 +18,8 @@ def test_which_peers_there_are(tmp_path: Path) -> None:
         assert can_start(name, 3)
     assert can_start("other=127.0.0.1:9092", 1)
     assert not can_start("other=127.0.0.1:9092", 3)
+    assert can_start("kafka", 1, True)
+    assert not can_start("other=127.0.0.1:9092", 1, True)
 
 
 @pytest.mark.parametrize("name", ["otla", "kafka@/tmp", "ottla@/nowhere"])

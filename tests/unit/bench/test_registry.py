@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bench.registry import all_scenarios
 
-
 NOT_USUAL = ("idle", "transactions", "security")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from contextlib import suppress
 from dataclasses import replace
+from inspect import ismethod
 
 import pytest
 
@@ -71,3 +72,18 @@ def test_nothing_is_told_where_it_succeeds() -> None:
     run(server, client)
     assert server.version() == "TLSv1.3"
     assert sent == []
+
+
+def test_bytes_go_past_the_methods_of_python() -> None:
+    server, client = halves("none", None)
+    run(server, client)
+    client.write(b"question")
+    buffer = bytearray(20)
+    assert server.read(3, memoryview(buffer)) == 3
+    assert server.pending() == 5
+    assert server.read(20, memoryview(buffer)[3:]) == 5
+    assert buffer == b"question".ljust(20, b"\0")
+    assert server.write(memoryview(b"answer")) == 6
+    assert client.read() == b"answer"
+    assert not [one for one in (server.read, server.write, server.pending) if ismethod(one)]
+    assert ismethod(client.read)
