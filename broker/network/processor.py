@@ -86,7 +86,7 @@ class Processor:
         self._on_closed = on_closed
         self._numbers = itertools.count()
         self._connections: dict[Connection, None] = {}
-        self._opening: dict[asyncio.Task[None], None] = {}
+        self._opening: dict[asyncio.Task[None], tuple[socket.socket, str]] = {}
         self._held_sockets = 0
         self._stopping = False
         self._idle_s = config.connections_max_idle_ms / 1000.0
@@ -114,7 +114,7 @@ class Processor:
         self._held_sockets += 1
         self._emptied.clear()
         task = self.loop.create_task(self._open(sock, client_host, client_port))
-        self._opening[task] = None
+        self._opening[task] = sock, client_host
         task.add_done_callback(self._opened)
 
     @property
@@ -128,8 +128,11 @@ class Processor:
         return min(open_ones, key=lambda c: c.last_active_s, default=None)
 
     def shut_down(self) -> None:
-        """Close each connection as soon as its request under way is answered."""
+        """Close each connection as soon as its request under way is answered; those whose TLS
+        handshake is under way, or waits for its turn, at once."""
         self._stopping = True
+        for task in list(self._opening):
+            task.cancel()
         for connection in list(self._connections):
             connection.shut_down()
 
@@ -166,8 +169,7 @@ class Processor:
             # Not opened: nobody else will close this socket or give back its place.
             self._not_opened(name, client_host, error)
             if connection is None or connection not in self._connections:
-                sock.close()
-                self._count_out(client_host)
+                self._drop(sock, client_host)
 
     async def _begin(self, make: Callable[[], Connection], sock: socket.socket) -> None:
         guard = self._listener.guard
@@ -193,11 +195,17 @@ class Processor:
             self._logins_told.failure(name, client_host, "TLS", reason)
 
     def _opened(self, task: asyncio.Task[None]) -> None:
-        del self._opening[task]
-        if not task.cancelled() and (error := task.exception()) is not None:
+        sock, client_host = self._opening.pop(task)
+        if task.cancelled():  # before its first step
+            self._drop(sock, client_host)
+        elif (error := task.exception()) is not None:
             self.loop.call_exception_handler(
                 {"message": "opening a connection failed", "exception": error}
             )
+
+    def _drop(self, sock: socket.socket, client_host: str) -> None:
+        sock.close()
+        self._count_out(client_host)
 
     def _new_connection(
         self, sock: socket.socket, name: str, client_host: str, client_port: int

@@ -165,3 +165,19 @@ async def test_a_handshake_that_the_peer_ends_or_never_ends_is_told(
     await until(lambda: door.logins.failed == 2)
     assert "(SSL handshake failed: not done in time)" in caplog.messages[-1]
     silent.close()
+
+
+async def test_a_stop_waits_for_no_handshake_under_way_or_in_line(rig: Rig) -> None:
+    server = await serve(rig, guard(), ottla_tls_handshakes_max=2)
+    silent = [await asyncio.open_connection("127.0.0.1", server.ports["SSL"]) for _ in range(5)]
+    async with asyncio.timeout(CLIENT_DEADLINE_S):
+        while server.connection_count < 5:
+            await asyncio.sleep(0)
+    began_s = time.monotonic()
+    await server.stop(CLIENT_DEADLINE_S)
+    assert time.monotonic() - began_s < CLIENT_DEADLINE_S / 2
+    assert server.connection_count == 0
+    for reader, writer in silent:
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await reader.readexactly(1)
+        writer.close()
