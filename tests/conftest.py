@@ -43,6 +43,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run the compatibility tests against Apache Kafka, to check what they expect",
     )
     parser.addoption(
+        "--hostile-times",
+        type=int,
+        default=1,
+        metavar="N",
+        help="the tests of hostile clients before a login send N times as much",
+    )
+    parser.addoption(
         "--whole-data",
         action="store_true",
         help="all tables of the public data set through the pipeline, not the first days of one",

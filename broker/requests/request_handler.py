@@ -253,9 +253,11 @@ class RequestHandler:
     def refusal(self, api_key: int, request: Any, error: ErrorCode) -> Any:
         """The response that says `error` for all of `request`.
 
-        Raises ProtocolError for an API whose response cannot say it.
+        Raises ProtocolError for an API that is not served, or whose response cannot say it.
         """
-        api = self.apis[api_key]
+        api = self.apis.get(api_key)
+        if api is None:
+            raise ProtocolError(f"API key {api_key} is not served")
         if api.refuse is not None:
             return api.refuse(request, error)
         response = messages_of(api.key).response()

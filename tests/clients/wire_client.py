@@ -1,15 +1,21 @@
 """A Kafka client of one connection that sends exactly the request it is given, and waits.
 
 For comparing brokers answer by answer: any API, any version, with the generated message classes.
-Blocking sockets; a request can be sent without waiting (`send`) and its answer taken later.
+Blocking sockets; a request can be sent without waiting (`send`) and its answer taken later. Over
+TLS with a context of it; `log_in` is SASL's part.
 """
 
 from __future__ import annotations
 
+import secrets
 import socket
+import ssl
 import struct
 from typing import Any
 
+from broker.config.security_settings import JaasEntry, MechanismSettings, Secret
+from broker.security.sasl.client_authenticator import SaslClient
+from broker.security.sasl.mechanism_factory import client_mechanism
 from protocol.api_keys import ApiKey, messages_of
 from protocol.messages.headers import RequestHeader, ResponseHeader
 from protocol.primitives import MessageBuffer
@@ -24,24 +30,43 @@ class WireClient:
         client_id: str | None = "wire",
         host: str = "127.0.0.1",
         timeout_s: float = 15,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self._client_id = client_id
         self._socket = socket.create_connection((host, port), timeout=timeout_s)
+        if tls is not None:
+            self._socket = tls.wrap_socket(self._socket, server_hostname="localhost")
         self._correlation = 0
         self._sent: list[tuple[int, Any, int]] = []
+
+    def log_in(self, mechanism: str, name: str, password: str) -> None:
+        """By SASL. SaslRefused where the broker does not let us in."""
+        options = {"username": Secret(name), "password": Secret(password)}
+        settings = MechanismSettings(mechanism, JaasEntry("", options))
+        new_login = client_mechanism(settings, lambda: secrets.token_hex(16))
+        login = SaslClient(mechanism, new_login(), self._client_id or "", self._next_correlation)
+        frame: bytes | None = login.begin()
+        while frame is not None:
+            self._socket.sendall(frame)
+            (size,) = struct.unpack(">i", self._read(4))
+            frame = login.received(memoryview(self._read(size)))
+
+    def _next_correlation(self) -> int:
+        self._correlation += 1
+        return self._correlation
 
     def send(self, request: Any, version: int) -> None:
         """Send `request`; its answer is the next that `receive` gives."""
         messages = messages_of(ApiKey(request.API_KEY))
-        self._correlation += 1
+        correlation = self._next_correlation()
         out = MessageBuffer()
         flexible = version >= request.FLEXIBLE_FROM
-        header = RequestHeader(request.API_KEY, version, self._correlation, self._client_id)
+        header = RequestHeader(request.API_KEY, version, correlation, self._client_id)
         header.write(out, 2 if flexible else 1)
         request.write(out, version)
         frame = out.joined()
         self._socket.sendall(struct.pack(">i", len(frame)) + frame)
-        self._sent.append((self._correlation, messages.response, version))
+        self._sent.append((correlation, messages.response, version))
 
     def receive(self) -> Any:
         """The answer to the oldest request that was sent and not answered yet."""

@@ -132,6 +132,12 @@ def test_a_bug_in_an_api_without_a_way_to_say_so_closes_the_connection() -> None
         server.send(ListOffsetsRequest(), 1)
 
 
+def test_an_api_that_is_not_served_has_no_refusal() -> None:
+    """A peer may ask for it before it has logged in."""
+    with pytest.raises(ProtocolError, match="52"):
+        Server().handler.refusal(ApiKey.VOTE, None, ErrorCode.ILLEGAL_SASL_STATE)
+
+
 def test_a_broken_invariant_goes_on_to_stop_the_process() -> None:
     server = Server()
 

@@ -1,0 +1,81 @@
+"""A broker with secured listeners that hostile clients come to, and what is held against each test.
+
+After a test nobody was let in but the bystander, and it saw no error and no delay; the log has no
+stack trace and no secret; memory and descriptors are back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.chaos.secured.bystander import Bystander
+from tests.chaos.secured.secured_broker import PASSWORD, SecuredBroker
+
+LOGIN_P99_MS = 500.0
+"""Of an innocent client, on two cores that the attackers and other tests share."""
+GROWTH_BYTES_MAX = 64 * 1024 * 1024
+BACK_WITHIN_S = 15.0
+KEPT_DESCRIPTORS = 3
+"""Of the bystander and of the metrics, which come and go."""
+
+
+class Siege:
+    """What a test is given."""
+
+    def __init__(self, broker: SecuredBroker, times: int) -> None:
+        self.broker = broker
+        self.ports = broker.ports
+        self.times = times
+        """How often a test is to do what it does, by `--hostile-times`."""
+        self.let_in = 0
+        """Logins that the test itself makes, rightly."""
+        self._log_began = broker.log_file.stat().st_size
+
+    def logged(self) -> str:
+        """What the broker has logged since the test began."""
+        with open(self.broker.log_file, errors="replace") as log:
+            log.seek(self._log_began)
+            return log.read()
+
+
+@pytest.fixture(scope="package")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    with SecuredBroker(tmp_path_factory.mktemp("stores")) as process:
+        process.add_users()
+        yield process
+        assert process.stop() == 0, process.output()
+
+
+@pytest.fixture(scope="package")
+def bystander(
+    broker: SecuredBroker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Bystander]:
+    with Bystander(tmp_path_factory.mktemp("bystander"), broker.ports) as client:
+        yield client
+
+
+@pytest.fixture
+def siege(
+    broker: SecuredBroker, bystander: Bystander, request: pytest.FixtureRequest
+) -> Iterator[Siege]:
+    descriptors, resident = broker.descriptors, broker.resident_bytes
+    let_in = broker.logins()
+    it = Siege(broker, request.config.getoption("--hostile-times"))
+    bystander.begin()
+    yield it
+    assert broker.running, broker.output()
+    seen = bystander.end()
+    logged = it.logged()
+    assert "Traceback" not in logged, logged[-4000:]
+    assert PASSWORD not in logged
+    assert broker.logins() - let_in == seen.logins + it.let_in
+    assert seen.login_p99_ms < LOGIN_P99_MS, seen
+    assert seen.produce_p99_ms < LOGIN_P99_MS, seen
+    deadline = time.monotonic() + BACK_WITHIN_S
+    while broker.descriptors > descriptors + KEPT_DESCRIPTORS:
+        assert time.monotonic() < deadline, f"{descriptors} before, {broker.descriptors} after"
+        time.sleep(0.05)
+    assert broker.resident_bytes - resident < GROWTH_BYTES_MAX
