@@ -69,6 +69,8 @@ class SecuredBroker(BrokerProcess):
             "ssl.truststore.location": str(folder / "truststore.pem"),
             "listener.name.required.ssl.client.auth": "required",
             "listener.name.requested.ssl.client.auth": "requested",
+            # Else the system lets those wait for a second who come a hundred at once.
+            "socket.listen.backlog.size": "1024",
             "connection.failed.authentication.delay.ms": str(REFUSAL_DELAY_MS),
             "ottla.authentication.timeout.ms": str(LOGIN_TIMEOUT_MS),
             "ottla.metrics.port": str(self._metrics_port),
