@@ -14,8 +14,9 @@ import pytest
 from tests.chaos.secured.bystander import Bystander
 from tests.chaos.secured.secured_broker import PASSWORD, SecuredBroker
 
-LOGIN_P99_MS = 500.0
-"""Of an innocent client, on two cores that the attackers and other tests share."""
+P95_MS, LONGEST_MS = 500.0, 3_000.0
+"""Of an innocent client's logins, and of its round trips, on two cores that the attackers and other
+tests share."""
 GROWTH_BYTES_MAX = 64 * 1024 * 1024
 BACK_WITHIN_S = 15.0
 KEPT_DESCRIPTORS = 3
@@ -72,8 +73,8 @@ def siege(
     assert "Traceback" not in logged, logged[-4000:]
     assert PASSWORD not in logged
     assert broker.logins() - let_in == seen.logins + it.let_in
-    assert seen.login_p99_ms < LOGIN_P99_MS, seen
-    assert seen.produce_p99_ms < LOGIN_P99_MS, seen
+    assert max(seen.login_p95_ms, seen.produce_p95_ms) < P95_MS, seen
+    assert max(seen.login_longest_ms, seen.produce_longest_ms) < LONGEST_MS, seen
     deadline = time.monotonic() + BACK_WITHIN_S
     while broker.descriptors > descriptors + KEPT_DESCRIPTORS:
         assert time.monotonic() < deadline, f"{descriptors} before, {broker.descriptors} after"

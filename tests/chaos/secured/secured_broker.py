@@ -20,12 +20,12 @@ from pathlib import Path
 import psutil
 
 from broker.security.tls.contexts import client_context
+from controller.metadata.scram_credential import SCRAM_MECHANISMS, salted_password
 from ottla.testing.broker_process import HOST, BrokerProcess, free_port
 from protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
 )
-from controller.metadata.scram_credential import SCRAM_MECHANISMS, salted_password
 from tests import certificates
 from tests.clients.wire_client import WireClient
 

@@ -1,4 +1,4 @@
-"""X1: every API before it is known who is there, twenty thousand frames over two thousand connections.
+"""X1: every API before it is known who is there, 20,000 frames over 2,000 connections.
 
 Behind the first frame that does not belong come nine more: none of them is looked at. What is
 answered is what Apache Kafka answers: ApiVersions once, SaslHandshake, then one refusal in the
@@ -167,7 +167,7 @@ def test_nothing_is_handled_without_a_certificate(siege: Siege) -> None:
     before, there = handled(siege), topics(siege)
     rng = random.Random(36)
     every = pool(rng)
-    sent = [b"".join(one.data for one in rng.choices(every, k=FRAMES)) for _ in range(100)]
+    sent = [b"".join(one.data for one in rng.choices(every, k=FRAMES)) for _ in range(40)]
     for identity in (None, certificates.wrong("self-signed")):
         assert set(storm(siege.ports["REQUIRED"], sent, tls_of(identity))) == {b""}
     assert handled(siege) == before

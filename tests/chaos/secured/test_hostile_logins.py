@@ -178,7 +178,9 @@ def test_a_nonce_of_the_server_is_never_given_twice(siege: Siege) -> None:
     assert len(seen) == 300
 
 
-@pytest.mark.parametrize("mechanism", ["OAUTHBEARER", "GSSAPI", "plain", "ANONYMOUS", "", "x" * 300])
+@pytest.mark.parametrize(
+    "mechanism", ["OAUTHBEARER", "GSSAPI", "plain", "ANONYMOUS", "", "x" * 300]
+)
 def test_mechanisms_that_are_not_enabled(siege: Siege, mechanism: str) -> None:
     """Behind them a token without a signature, and one of PLAIN."""
     unsigned = b"n,,\1auth=Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSJ9.\1\1"

@@ -15,7 +15,6 @@ from tests.chaos.secured.conftest import Siege
 from tests.chaos.secured.secured_broker import tls_of
 from tests.chaos.witness import frame, request_head
 
-
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 

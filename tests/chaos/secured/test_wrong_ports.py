@@ -20,10 +20,12 @@ from tests.chaos.witness import Hostile, frame, request_head
 TLS_PORTS = ("REQUIRED", "REQUESTED", "BOTH")
 PLAIN_PORTS = ("PLAINTEXT", "SASL")
 ENDS_WITHIN_S = 5.0
-HELLO_OF_TLS_1_0 = bytes.fromhex("160301002f0100002b0301") + bytes(32) + bytes.fromhex(
-    "000004002f000a0100"
+HELLO_OF_TLS_1_0 = (
+    bytes.fromhex("160301002f0100002b0301") + bytes(32) + bytes.fromhex("000004002f000a0100")
 )
-HELLO_OF_SSL_2 = bytes.fromhex("802e0100020015000000100100800200800300800400800500800600400700c0") + bytes(16)
+HELLO_OF_SSL_2 = bytes.fromhex(
+    "802e0100020015000000100100800200800300800400800500800600400700c0"
+) + bytes(16)
 
 
 def all_of(port: int, data: bytes) -> bytes:
