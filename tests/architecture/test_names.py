@@ -157,6 +157,7 @@ DOCUMENTS = (
     "docs/operations.md",
     "docs/performance.md",
     "docs/pipeline.md",
+    "docs/security.md",
 )
 ENDS = ("", ".py")
 FOLDERS = (*PACKAGES, "ottla", PIPELINE, "tests", "conf", "bench", "docs")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 from tests.architecture.sources import ROOT
 
@@ -45,6 +46,21 @@ def test_a_node_without_security_loads_nothing_of_it() -> None:
     loaded = loaded_by(f"import broker.process.server; {made}")
     secured = ("broker.config.security", "broker.config.tls_and_sasl", "cryptography", "jwt")
     assert [name for name in secured if name in loaded] == []
+
+
+def test_a_node_without_security_serves_and_stops_without_any_of_it(tmp_path: Path) -> None:
+    """`ssl` itself is not among them: asyncio loads it, in every program."""
+    loaded = loaded_by(
+        "import os, signal; from broker.config.file import load_config; "
+        "from broker.process.server import run; "
+        f"keys = ('listeners=PLAINTEXT://localhost:0', 'log.dirs={tmp_path / 'data'}'); "
+        "stop = lambda _: os.kill(os.getpid(), signal.SIGTERM); "
+        "run(load_config(None, keys), on_ready=stop)"
+    )
+    assert "broker.node.node" in loaded
+    rooms = ("broker.security.tls", "broker.security.sasl", "broker.config.security")
+    secured = (*rooms, "broker.config.tls_and_sasl", "cryptography", "jwt")
+    assert [name for name in loaded if name.startswith(secured)] == []
 
 
 def test_a_wrong_command_loads_no_broker() -> None:
