@@ -19,7 +19,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import random
 import socket
 import time
 from collections import deque
@@ -233,7 +232,10 @@ class SocketChannel:
         """When to log in again; None: never."""
         if not login.lifetime_ms:
             return None
-        part = random.uniform(*_RENEWED_AT)  # noqa: S311 - not a secret
+        # Imported here: a node without security starts without it, and the hashes that it loads.
+        from random import uniform
+
+        part = uniform(*_RENEWED_AT)  # noqa: S311 - not a secret
         return self._clock_s() + login.lifetime_ms / 1000.0 * part
 
     async def _open(self) -> _Connection:

@@ -18,6 +18,7 @@ NEVER_AT_START = (
     "numpy",
     "prometheus_client",
     "pytest",
+    "random",
     "shutil",
     "unittest",
     "urllib.request",
