@@ -19,9 +19,10 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
+from broker.command.cluster_folder import open_folder
 from broker.config.properties import parse_properties
 from tests.tools.free_ports import free_base
-from tests.tools.java_tools import PROJECT_DIR
+from tests.tools.java_tools import PROJECT_DIR, java_command
 
 DEADLINE_S = 60
 
@@ -250,3 +251,25 @@ def test_a_secured_cluster_lets_in_who_has_its_files(
         (password,) = re.findall(r'password="([^"]*)"', (folder / user).read_text())
         assert password not in told_all
     assert "Traceback" not in told_all
+
+
+@pytest.mark.java
+@pytest.mark.timeout(120)
+def test_apache_kafka_starts_on_a_secured_folder(tmp_path: Path) -> None:
+    """Its keys, certificates and users are Kafka's own, so Kafka makes the same node of them."""
+    folder, base = tmp_path / "cluster", free_base()
+    open_folder(str(folder), 1, base, secure=True)
+    with (tmp_path / "kafka.log").open("wb") as log:
+        kafka = subprocess.Popen(
+            java_command("kafka.Kafka", str(folder / "broker-1.properties")),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        file = folder / "client.properties"
+        told = wait_for_status(f"localhost:{base}", 0, "--command-config", str(file))
+        assert [broker["node_id"] for broker in told["brokers"]] == [1]
+        produce(f"localhost:{base}", [b"one"], **login_of(file))
+    finally:
+        kafka.terminate()
+        kafka.wait(DEADLINE_S)
