@@ -50,6 +50,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the tests of hostile clients before a login send N times as much",
     )
     parser.addoption(
+        "--secured",
+        action="store_true",
+        help="the tests of clusters that can do either, on one with TLS and logins",
+    )
+    parser.addoption(
         "--whole-data",
         action="store_true",
         help="all tables of the public data set through the pipeline, not the first days of one",

@@ -25,6 +25,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None, help="of schedule and load")
     parser.add_argument("--runs", type=int, default=1, help="so many, with seeds one after another")
     parser.add_argument("--peer", choices=(OTTLA, KAFKA), default=OTTLA)
+    parser.add_argument(
+        "--secure", action="store_true", help="TLS and logins, for clients and between nodes"
+    )
     parser.add_argument("--mode", choices=("raw", "confluent"), default="raw")
     parser.add_argument("--kinds", default=None, help="these faults in this order, by commas")
     parser.add_argument("--keep", type=Path, default=None, help="where a run that fails leaves all")
@@ -44,6 +47,7 @@ def main() -> int:
             kinds=options.kinds.split(",") if options.kinds else None,
             folder=options.keep,
             keep_always=options.keep_always,
+            secured=options.secure,
             least_faults=KINDS_IN_A_LONG_RUN if options.seconds >= 300 else 0,
         )
         print(f"seed {seed}, commit {commit_of_sources()}, {options.peer}", flush=True)

@@ -34,7 +34,7 @@ class ClusterView:
 
     def _client(self) -> RawClient:
         addresses = {
-            node.node_id: (HOST, node.client_door)
+            node.node_id: (HOST, node.client_door, self._cluster.login)
             for node in self._cluster.brokers
             if node.running and not node.paused
         }

@@ -29,11 +29,14 @@ _numbers = itertools.count(-1, -1)
 
 
 class ConfluentProducer(Worker):
-    """An idempotent producer; now and then it is thrown away with all that it has not sent."""
+    """An idempotent producer; now and then it is thrown away with all that it has not sent.
 
-    def __init__(self, name: str, shared: Shared, bootstrap: str) -> None:
+    `way`: the keys by which it reaches the cluster.
+    """
+
+    def __init__(self, name: str, shared: Shared, way: dict[str, str]) -> None:
         super().__init__(name, shared)
-        self._bootstrap = bootstrap
+        self._way = way
         self._open: dict[int, Send] = {}
         self._renew()
 
@@ -42,7 +45,7 @@ class ConfluentProducer(Worker):
         self._sequences: dict[str, int] = defaultdict(int)
         self._producer = Producer(
             {
-                "bootstrap.servers": self._bootstrap,
+                **self._way,
                 "enable.idempotence": True,
                 "message.timeout.ms": DELIVERY_MS,
                 "linger.ms": 2,
@@ -104,13 +107,13 @@ class ConfluentProducer(Worker):
 class ConfluentReader(Worker):
     """A consumer that is given keys and positions, and other ones after a while."""
 
-    def __init__(self, name: str, shared: Shared, bootstrap: str) -> None:
+    def __init__(self, name: str, shared: Shared, way: dict[str, str]) -> None:
         super().__init__(name, shared)
         self._session = 0
         self._positions: dict[str, int] = {}
         self._consumer = Consumer(
             {
-                "bootstrap.servers": bootstrap,
+                **way,
                 "group.id": f"nobody-{name}",
                 "enable.auto.commit": False,
                 "auto.offset.reset": "error",

@@ -29,6 +29,7 @@ from tests.chaos.history import History
 from tests.chaos.raw_client import Hung, NotSent, RawClient, batch_of, key_of
 from tests.chaos.stock_producers import STOCK, StockProducer
 from tests.tools.cluster_processes import HOST, KAFKA, OTTLA, ClusterProcesses
+from tests.tools.cluster_security import ClusterLogin
 from tests.tools.link_proxy import CLIENT
 
 PARTITIONS = 6
@@ -53,10 +54,17 @@ class RawProducer(StockProducer):
 
     client = "raw"
 
-    def __init__(self, bootstrap: str, topic: str, partitions: int, first_value: int) -> None:
-        super().__init__(bootstrap, topic, partitions, first_value)
+    def __init__(
+        self,
+        bootstrap: str,
+        topic: str,
+        partitions: int,
+        first_value: int,
+        login: ClusterLogin | None = None,
+    ) -> None:
+        super().__init__(bootstrap, topic, partitions, first_value, login)
         ports = [int(address.rpartition(":")[2]) for address in bootstrap.split(",")]
-        self._addresses = {index + 1: (HOST, port) for index, port in enumerate(ports)}
+        self._addresses = {index + 1: (HOST, port, login) for index, port in enumerate(ports)}
 
     def produce_until_stopped(self) -> None:
         asyncio.run(self._produce())
@@ -137,7 +145,8 @@ def measure(
         topic = f"gap-{number}-{maker.client}"
         leaders |= view.create_topic(topic, PARTITIONS, min_insync_replicas="2")
         first_value = (number * len(CASES) + offset) * 1_000_000
-        producers.append(maker(cluster.bootstrap, topic, PARTITIONS, first_value))
+        where = (cluster.bootstrap, topic, PARTITIONS, first_value)
+        producers.append(maker(*where, cluster.login))
     victim = _victim(view, case, leaders)
     for producer in producers:
         producer.start()

@@ -34,6 +34,7 @@ from protocol.messages.produce import PartitionProduceData, ProduceRequest, Topi
 from protocol.record_batch import iterate_batches
 from protocol.records import Record, iterate_records
 from tests.batches import build_batch
+from tests.tools.cluster_security import ClusterLogin
 
 ANSWER_TIMEOUT_S = 8.0
 CONNECT_TIMEOUT_S = 3.0
@@ -46,7 +47,8 @@ UNCOMMITTED, COMMITTED = 0, 1
 """Isolation levels on the wire."""
 METADATA_TOPIC = "__cluster_metadata"
 
-Address = tuple[str, int]
+Address = tuple[str, int] | tuple[str, int, ClusterLogin | None]
+"""Host, port, and how to log in there."""
 
 
 class NotSent(Exception):
@@ -83,10 +85,8 @@ class Connection:
         """The answer. NotSent, Hung or Silent without one."""
         if self._streams is None:
             try:
-                self._streams = await asyncio.wait_for(
-                    asyncio.open_connection(*self.address), CONNECT_TIMEOUT_S
-                )
-            except (OSError, TimeoutError) as error:
+                self._streams = await asyncio.wait_for(self._connect(), CONNECT_TIMEOUT_S)
+            except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
                 raise NotSent(str(error)) from error
         reader, writer = self._streams
         self._correlation += 1
@@ -108,6 +108,19 @@ class Connection:
         correlation, answer = decode_response(ApiKey(request.API_KEY), memoryview(frame), version)
         assert correlation == self._correlation
         return answer
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        host, port, *logins = self.address
+        login = logins[0] if logins else None
+        if login is None:
+            return await asyncio.open_connection(host, port)
+        streams = await asyncio.open_connection(host, port, ssl=login.tls, server_hostname=host)
+        try:
+            await login.log_in(*streams)
+        except BaseException:
+            streams[1].transport.abort()
+            raise
+        return streams
 
     def close(self) -> None:
         if self._streams is not None:

@@ -114,6 +114,7 @@ class ChaosRun:
         transactional: int = 4,
         least_faults: int = 0,
         keep_always: bool = False,
+        secured: bool = False,
     ) -> None:
         self._seconds = seconds
         self._seed = seed
@@ -123,7 +124,9 @@ class ChaosRun:
         self._least_faults = least_faults
         self._keep_always = keep_always
         properties = PROPERTIES if peer == OTTLA else {**PROPERTIES, **KAFKA_PROPERTIES}
-        self._cluster = ClusterProcesses(3, peer=peer, properties=properties, proxied=True)
+        self._cluster = ClusterProcesses(
+            3, peer=peer, properties=properties, secured=secured, proxied=True
+        )
         self.verdict = Verdict(seed, peer, mode, seconds)
         self._rss: dict[int, float] = {}
 
@@ -164,7 +167,8 @@ class ChaosRun:
     async def _load(self) -> object:
         # Blocking calls of clients must not keep the nemesis waiting.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(32))
-        addresses = {n.node_id: (HOST, n.client_door) for n in self._cluster.brokers}
+        login = self._cluster.login
+        addresses = {n.node_id: (HOST, n.client_door, login) for n in self._cluster.brokers}
         keys = [key_of(topic, p) for topic, count in TOPICS.items() for p in range(count)]
         shared = self._shared = Shared(addresses, keys, self._seed)
         client = RawClient("runner", addresses, shared.rng("runner"))
@@ -199,9 +203,11 @@ class ChaosRun:
         if self.verdict.mode == "confluent":
             from tests.chaos.confluent_load import ConfluentProducer, ConfluentReader
 
-            bootstrap = self._cluster.bootstrap
-            workers += [ConfluentProducer(f"p{n}", shared, bootstrap) for n in range(producers)]
-            workers += [ConfluentReader(f"c{n}", shared, bootstrap) for n in range(readers)]
+            login = self._cluster.login
+            way = {"bootstrap.servers": self._cluster.bootstrap}
+            way |= {} if login is None else login.of_librdkafka()
+            workers += [ConfluentProducer(f"p{n}", shared, way) for n in range(producers)]
+            workers += [ConfluentReader(f"c{n}", shared, way) for n in range(readers)]
         else:
             workers += [Producer(f"p{n}", shared) for n in range(producers)]
             workers += [Reader(f"c{n}", shared) for n in range(readers)]

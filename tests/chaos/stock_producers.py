@@ -14,6 +14,7 @@ from collections import defaultdict
 from typing import Any
 
 from tests.chaos.history import OK, History, Send
+from tests.tools.cluster_security import ClusterLogin
 
 PACE_S = 0.01
 FLUSH_S = 60
@@ -24,9 +25,17 @@ class StockProducer(threading.Thread):
 
     client = ""
 
-    def __init__(self, bootstrap: str, topic: str, partitions: int, first_value: int) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        topic: str,
+        partitions: int,
+        first_value: int,
+        login: ClusterLogin | None = None,
+    ) -> None:
         super().__init__(name=self.client, daemon=True)
         self.bootstrap = bootstrap
+        self.login = login
         self.topic = topic
         self.partitions = partitions
         self.first_value = first_value
@@ -105,6 +114,7 @@ class Confluent(StockProducer):
         producer = Producer(
             {
                 "bootstrap.servers": self.bootstrap,
+                **({} if self.login is None else self.login.of_librdkafka()),
                 "enable.idempotence": True,
                 "error_cb": lambda _: None,
                 "log_level": 0,
@@ -136,7 +146,10 @@ class KafkaPython(StockProducer):
         from kafka import KafkaProducer
 
         producer = KafkaProducer(
-            bootstrap_servers=self.bootstrap.split(","), acks="all", enable_idempotence=True
+            bootstrap_servers=self.bootstrap.split(","),
+            acks="all",
+            enable_idempotence=True,
+            **({} if self.login is None else self.login.of_python_clients()),
         )
         while not self._stopping.is_set():
             value, partition = self.next_value()
@@ -161,7 +174,11 @@ class AioKafka(StockProducer):
     async def _produce(self) -> None:
         from aiokafka import AIOKafkaProducer
 
-        producer = AIOKafkaProducer(bootstrap_servers=self.bootstrap, enable_idempotence=True)
+        producer = AIOKafkaProducer(
+            bootstrap_servers=self.bootstrap,
+            enable_idempotence=True,
+            **({} if self.login is None else self.login.of_python_clients()),
+        )
         await producer.start()
         try:
             while not self._stopping.is_set():

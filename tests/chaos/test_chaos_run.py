@@ -12,12 +12,26 @@ KINDS = ["kill-leader", "cut-from-clients-too", "pause-controller"]
 
 
 @pytest.mark.timeout(240)
-def test_a_short_run_is_clean(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("secured", "seconds", "kinds"),
+    [(False, 38, KINDS), (True, 18, ["kill-controller"])],
+    ids=["plain", "secured"],
+)
+def test_a_short_run_is_clean(
+    tmp_path: Path, secured: bool, seconds: int, kinds: list[str]
+) -> None:
     run = ChaosRun(
-        seconds=38, seed=4, kinds=KINDS, folder=tmp_path, producers=4, readers=3, members=3
+        seconds=seconds,
+        seed=4,
+        kinds=kinds,
+        folder=tmp_path,
+        producers=4,
+        readers=3,
+        members=3,
+        secured=secured,
     )
     verdict = run.run()
     print(verdict.to_json())
     assert verdict.anomalies == {}
     assert verdict.invalid == []
-    assert sorted(verdict.faults) == sorted(KINDS)
+    assert sorted(verdict.faults) == sorted(kinds)

@@ -26,8 +26,9 @@ SESSION_S = 9
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[ClusterProcesses]:
-    with ClusterProcesses(3, proxied=True) as running:
+def cluster(request: pytest.FixtureRequest) -> Iterator[ClusterProcesses]:
+    secured = request.config.getoption("--secured")
+    with ClusterProcesses(3, secured=secured, proxied=True) as running:
         yield running
         assert running.unexpected_deaths() == []
         assert [logged_faults(node.log_text()) for node in running.nodes.values()] == [[], [], []]
@@ -55,7 +56,7 @@ def test_leader_chase(cluster: ClusterProcesses) -> None:
     topic = "chase"
     key = f"{topic}-0"
     view.create_topic(topic, 1, min_insync_replicas="2")
-    producer = Confluent(cluster.bootstrap, topic, 1, 10**9)
+    producer = Confluent(cluster.bootstrap, topic, 1, 10**9, cluster.login)
     producer.start()
     for _ in range(5):
         acknowledged = producer.acknowledged()

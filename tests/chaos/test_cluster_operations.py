@@ -29,11 +29,12 @@ from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProto
 from tests.chaos.checker import check
 from tests.chaos.cluster_view import ClusterView
 from tests.chaos.history import History
-from tests.chaos.raw_client import Connection, Hung, NotSent, RawClient
+from tests.chaos.raw_client import Address, Connection, Hung, NotSent, RawClient
 from tests.chaos.replicas import logged_faults
 from tests.chaos.stock_producers import STOCK, Confluent, StockProducer
 from tests.clients.wire_client import WireClient
-from tests.tools.cluster_processes import HOST, ClusterProcesses
+from tests.tools.cluster_processes import HOST, ClusterProcesses, NodeProcess
+from tests.tools.cluster_security import MECHANISM, PASSWORD, USER
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -44,18 +45,28 @@ PROPERTIES = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partit
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[ClusterProcesses]:
-    with ClusterProcesses(3, properties=PROPERTIES) as running:
+def cluster(request: pytest.FixtureRequest) -> Iterator[ClusterProcesses]:
+    secured = request.config.getoption("--secured")
+    with ClusterProcesses(3, properties=PROPERTIES, secured=secured) as running:
         yield running
         assert running.unexpected_deaths() == []
         faults = [logged_faults(node.log_text()) for node in running.nodes.values()]
         assert not any(faults), faults
 
 
+def wire_client(cluster: ClusterProcesses, node: NodeProcess) -> WireClient:
+    """Logged in, where that is asked."""
+    if cluster.login is None:
+        return WireClient(node.client_door)
+    client = WireClient(node.client_door, tls=cluster.login.tls)
+    client.log_in(MECHANISM, USER, PASSWORD)
+    return client
+
+
 class Member(threading.Thread):
     """A confluent-kafka consumer in a group, its assignments counted."""
 
-    def __init__(self, bootstrap: str, topics: list[str], group: str) -> None:
+    def __init__(self, cluster: ClusterProcesses, topics: list[str], group: str) -> None:
         super().__init__(daemon=True)
         self.values: dict[str, list[int]] = {topic: [] for topic in topics}
         self.assignments = 0
@@ -66,7 +77,8 @@ class Member(threading.Thread):
         self._stopping = threading.Event()
         self._consumer = Consumer(
             {
-                "bootstrap.servers": bootstrap,
+                "bootstrap.servers": cluster.bootstrap,
+                **({} if cluster.login is None else cluster.login.of_librdkafka()),
                 "group.id": group,
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
@@ -157,8 +169,8 @@ def test_one_node_after_the_other_is_restarted_under_stock_clients(
     for number, maker in enumerate(STOCK):
         topic = f"roll-{maker.client}"
         view.create_topic(topic, PARTITIONS, min_insync_replicas="2")
-        producers.append(maker(cluster.bootstrap, topic, PARTITIONS, number * 10**6))
-    member = Member(cluster.bootstrap, [producer.topic for producer in producers], "roll")
+        producers.append(maker(cluster.bootstrap, topic, PARTITIONS, number * 10**6, cluster.login))
+    member = Member(cluster, [producer.topic for producer in producers], "roll")
     for one in (*producers, member):
         one.start()
     progress(producers, 50)
@@ -190,7 +202,7 @@ def move(cluster: ClusterProcesses, topic: str, replicas: dict[int, list[int]]) 
     """Reassign partitions; taken when the answer says so."""
     parts = [ReassignablePartition(number, to) for number, to in replicas.items()]
     request = AlterPartitionReassignmentsRequest(10_000, topics=[ReassignableTopic(topic, parts)])
-    with WireClient(cluster.brokers[0].client_door) as client:
+    with wire_client(cluster, cluster.brokers[0]) as client:
         answer = client.call(request, 0)
     codes = {part.error_code for answered in answer.responses for part in answered.partitions}
     assert (answer.error_code, codes) == (0, {0}), answer
@@ -200,8 +212,8 @@ def test_a_fourth_broker_joins_and_takes_partitions_over(cluster: ClusterProcess
     view = ClusterView(cluster)
     topic = "growing"
     view.create_topic(topic, PARTITIONS, min_insync_replicas="2")
-    producer = Confluent(cluster.bootstrap, topic, PARTITIONS, 10**8)
-    member = Member(cluster.bootstrap, [topic], "growing")
+    producer = Confluent(cluster.bootstrap, topic, PARTITIONS, 10**8, cluster.login)
+    member = Member(cluster, [topic], "growing")
     producer.start()
     member.start()
     progress([producer], 100)
@@ -239,7 +251,7 @@ def test_a_fourth_broker_joins_and_takes_partitions_over(cluster: ClusterProcess
     del cluster.nodes[fourth.node_id]
 
 
-async def storm(node_port: int, group: str, seconds: float, clients: int) -> int:
+async def storm(address: Address, group: str, seconds: float, clients: int) -> int:
     """Clients that connect, join a group and hang up, over and over; how many joined."""
     deadline = time.monotonic() + seconds
     joined = 0
@@ -248,7 +260,7 @@ async def storm(node_port: int, group: str, seconds: float, clients: int) -> int
         nonlocal joined
         rng = random.Random(number)
         while time.monotonic() < deadline:
-            connection = Connection((HOST, node_port), f"storm-{number}")
+            connection = Connection(address, f"storm-{number}")
             protocols = [JoinGroupRequestProtocol("any", b"")]
             request = JoinGroupRequest(group, 6_000, 6_000, "", None, "storm", protocols)
             try:
@@ -271,11 +283,12 @@ def test_a_storm_of_joins_ends(cluster: ClusterProcesses) -> None:
     assert coordinator.process is not None
     process = psutil.Process(coordinator.process.pid)
     before = process.memory_info().rss
-    attempts = asyncio.run(storm(coordinator.client_door, group, 4, 100))
+    address = (HOST, coordinator.client_door, cluster.login)
+    attempts = asyncio.run(storm(address, group, 4, 100))
     assert attempts > 100
     assert process.memory_info().rss - before < 64_000_000
     deadline = time.monotonic() + 40
-    with WireClient(coordinator.client_door) as client:
+    with wire_client(cluster, coordinator) as client:
         while True:
             described = client.call(DescribeGroupsRequest([group]), 4).groups[0]
             if described.group_state in ("Empty", "Dead") and not described.members:
@@ -292,7 +305,7 @@ def test_every_answer_names_the_same_leaders(cluster: ClusterProcesses) -> None:
         answers = []
         for node in cluster.brokers:
             if node.running:
-                addresses = {node.node_id: (HOST, node.client_door)}
+                addresses = {node.node_id: (HOST, node.client_door, cluster.login)}
                 client = RawClient("same", addresses, random.Random(1))
                 await client.metadata(node.node_id)
                 answers.append(dict(client.leaders))

@@ -11,6 +11,7 @@ import contextlib
 import shutil
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import tempfile
@@ -58,10 +59,13 @@ def free_port() -> int:
         return port
 
 
-def answers_api_versions(port: int, timeout_s: float = 1.0) -> bool:
+def answers_api_versions(
+    port: int, timeout_s: float = 1.0, tls: ssl.SSLContext | None = None
+) -> bool:
     """Whether something on `port` of 127.0.0.1 answers a Kafka ApiVersions request."""
     try:
-        with socket.create_connection((HOST, port), timeout=timeout_s) as connection:
+        plain = socket.create_connection((HOST, port), timeout=timeout_s)
+        with plain if tls is None else tls.wrap_socket(plain, server_hostname=HOST) as connection:
             connection.sendall(_API_VERSIONS)
             answer = connection.recv(8)
             return len(answer) == 8 and answer[4:] == b"\0\0\0\1"

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import TracebackType
 
 from tests.tools.apache_kafka import HOST, answers_api_versions, fresh_id
+from tests.tools.cluster_security import CLIENTS, ClusterLogin, ClusterSecurity
 from tests.tools.java_tools import FAST_START, JAVA_DIR, java_home_bin, kafka_classpath, run_tool
 from tests.tools.link_proxy import LinkProxy, lasting_port
 
@@ -93,6 +94,7 @@ class ClusterProcesses:
     `peer`        "ottla" or "kafka"
     `nodes`       how many; `roles` names each one's, combined where it is shorter
     `properties`  server keys for all nodes; they win over everything set here
+    `secured`     SASL_SSL for clients and between brokers, TLS with certificates for controllers
     `proxied`     put `links` between clients and nodes and among nodes
     `heap`        -Xms and -Xmx of an Apache Kafka node
     `folder`      where files lie; a temporary one, removed by `close()`, where it is None
@@ -106,6 +108,7 @@ class ClusterProcesses:
         peer: str = OTTLA,
         roles: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
+        secured: bool = False,
         proxied: bool = False,
         heap: str = "320m",
         jvm_options: Sequence[str] = FAST_START,
@@ -116,13 +119,20 @@ class ClusterProcesses:
         self.peer = peer
         self._checkout = checkout
         self._properties = dict(properties or {})
+        self._clients = "PLAINTEXT"
         self._jvm = [*(o for o in jvm_options if not o.startswith("-Xm"))]
         self._jvm += [f"-Xms{heap}", f"-Xmx{heap}"]
         self._keeps_folder = folder is not None
         self._folder = folder or Path(tempfile.mkdtemp(prefix=f"{peer}-cluster-"))
         self._start_timeout_s = start_timeout_s
+        self.login: ClusterLogin | None = None
+        """How clients come to be let in, where that is asked."""
+        if secured:
+            security = ClusterSecurity(self._folder)
+            self.login, self._clients = security.login, CLIENTS
+            self._properties = {**security.properties(), **self._properties}
         self.cluster_id = fresh_id()
-        self.links = LinkProxy(self._pid_of) if proxied else None
+        self.links = LinkProxy(self._pid_of, opaque=secured) if proxied else None
         self.nodes: dict[int, NodeProcess] = {}
         padded = [*roles, *[COMBINED] * (nodes - len(roles))]
         for node_id in range(1, nodes + 1):
@@ -178,7 +188,8 @@ class ClusterProcesses:
         node = self.nodes[node_id]
         port = node.client_port if node.is_broker else node.controller_port
         deadline = time.monotonic() + self._start_timeout_s
-        while not answers_api_versions(port):
+        tls = None if self.login is None else self.login.tls
+        while not answers_api_versions(port, tls=tls):
             if not node.running:
                 raise RuntimeError(f"node {node_id} ended at start:\n{node.log_text()[-4000:]}")
             if time.monotonic() > deadline:
@@ -306,11 +317,11 @@ class ClusterProcesses:
         listeners, advertised = [], []
         if node.is_broker:
             listeners += [
-                f"PLAINTEXT://{HOST}:{node.client_port}",
+                f"{self._clients}://{HOST}:{node.client_port}",
                 f"INTERNAL://{HOST}:{node.internal_port}",
             ]
             advertised += [
-                f"PLAINTEXT://{HOST}:{node.client_door}",
+                f"{self._clients}://{HOST}:{node.client_door}",
                 f"INTERNAL://{HOST}:{node.internal_door}",
             ]
         if node.is_controller:

@@ -94,8 +94,10 @@ async def _accepts_end() -> None:
 class LinkProxy:
     """`door(node, port)` gives the port to reach `port` of `node` by."""
 
-    def __init__(self, pid_of: Callable[[int], int | None]) -> None:
+    def __init__(self, pid_of: Callable[[int], int | None], *, opaque: bool = False) -> None:
+        """`opaque`: nobody can see what goes over the links."""
         self._pid_of = pid_of
+        self._opaque = opaque
         self._doors: list[_Door] = []
         self._cut: set[Link] = set()
         self._delay_s: dict[Link, float] = {}
@@ -116,7 +118,8 @@ class LinkProxy:
         self._call(self._change(lambda: self._delay_s.update({link: seconds})))
 
     def hold_produce(self, node: int) -> None:
-        """Produce requests of clients to `node` stay on their way, until `mend`."""
+        """Produce requests of clients to `node` stay on their way, until `mend`; all that they
+        send, where nobody can see what it is."""
         self._call(self._change(lambda: self._held.add(node)))
 
     def mend(self) -> None:
@@ -268,7 +271,10 @@ class LinkProxy:
     def _stops(self, link: Link, chunk: bytes) -> bool:
         if link in self._cut:
             return True
-        if link[0] == CLIENT and link[1] in self._held and len(chunk) >= 8:
+        held = link[0] == CLIENT and link[1] in self._held
+        if held and self._opaque:
+            return True
+        if held and len(chunk) >= 8:
             size, api_key = struct.unpack_from(">ih", chunk)
             return api_key == PRODUCE and size > 60
         return False
