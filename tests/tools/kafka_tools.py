@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from types import TracebackType
 
-from tests.tools.java_tools import TOOLS, java_command, program_classpath
+from tests.tools.java_tools import FAST_START, TOOLS, java_command, program_classpath
 
 CONSUME_TIMEOUT_MS = "15000"
 """`--timeout-ms` of a console consumer: how long it waits for the next record."""
@@ -34,10 +34,11 @@ class ToolResult:
 class KafkaTools:
     """The tools by script name against one broker."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, jvm: tuple[str, ...] = FAST_START) -> None:
+        """`jvm`: what `java` is told."""
         self.bootstrap = bootstrap
         self._process = subprocess.Popen(
-            java_command("ToolRunner", classpath=program_classpath()),
+            java_command("ToolRunner", classpath=program_classpath(), jvm=jvm),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -181,6 +181,23 @@ def _url(way: Way) -> str:
     return way.token_file.as_uri()
 
 
+# --- franz-go ------------------------------------------------------------------------------------
+
+
+def franz_go(way: Way) -> dict[str, Any]:
+    """For the program of `tests/go/franz`, as its `way.go` reads it."""
+    return _given(
+        {
+            "mechanism": way.mechanism,
+            "user": way.user,
+            "password": way.password,
+            "token": way.token if way.token_file is not None else None,
+            "authority": _path(way.authority),
+            "certificate": _path(way.certificate),
+        }
+    )
+
+
 # --- all -----------------------------------------------------------------------------------------
 
 

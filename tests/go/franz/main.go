@@ -1,8 +1,8 @@
-// A round trip of the franz-go client: franz <bootstrap> [records].
+// A round trip of the franz-go client: franz <bootstrap> [records] [way.json].
 //
 // Creates a topic of three partitions, produces with acks=all (idempotent), consumes in a group,
-// commits, and lets a second member go on from the commit. Prints one line of JSON and exits 0, or
-// one line of what went wrong and exits 1.
+// commits, and lets a second member go on from the commit. By a way (way.go) it also makes two
+// transactions. Prints one line of JSON and exits 0, or one line of what went wrong and exits 1.
 package main
 
 import (
@@ -27,6 +27,7 @@ type run struct {
 	bootstrap string
 	topic     string
 	group     string
+	way       []kgo.Opt
 }
 
 func main() {
@@ -42,7 +43,7 @@ func main() {
 
 func roundTrip(ctx context.Context, args []string) (map[string]any, error) {
 	if len(args) < 1 {
-		return nil, errors.New("usage: franz <bootstrap> [records]")
+		return nil, errors.New("usage: franz <bootstrap> [records] [way.json]")
 	}
 	count := 1000
 	if len(args) > 1 {
@@ -53,8 +54,14 @@ func roundTrip(ctx context.Context, args []string) (map[string]any, error) {
 	}
 	topic := fmt.Sprintf("franz-%d", time.Now().UnixNano())
 	r := run{bootstrap: args[0], topic: topic, group: topic + "-group"}
+	if len(args) > 2 {
+		var err error
+		if r.way, err = wayOf(args[2]); err != nil {
+			return nil, err
+		}
+	}
 
-	client, err := kgo.NewClient(kgo.SeedBrokers(r.bootstrap))
+	client, err := r.client()
 	if err != nil {
 		return nil, err
 	}
@@ -78,12 +85,22 @@ func roundTrip(ctx context.Context, args []string) (map[string]any, error) {
 	if committed != int64(count+10) {
 		return nil, fmt.Errorf("committed %d of %d", committed, count+10)
 	}
+	if r.way != nil {
+		if err := r.transactions(ctx, admin); err != nil {
+			return nil, fmt.Errorf("transactions: %w", err)
+		}
+	}
 	if err := r.clean(ctx, admin); err != nil {
 		return nil, err
 	}
 	return map[string]any{
 		"client": "franz-go", "records": count + 10, "committed": committed,
 	}, nil
+}
+
+func (r run) client(options ...kgo.Opt) (*kgo.Client, error) {
+	options = append(options, kgo.SeedBrokers(r.bootstrap))
+	return kgo.NewClient(append(options, r.way...)...)
 }
 
 func key(i int) []byte {
@@ -98,8 +115,7 @@ func value(i int) []byte {
 }
 
 func (r run) produce(ctx context.Context, from, number int) error {
-	client, err := kgo.NewClient(
-		kgo.SeedBrokers(r.bootstrap),
+	client, err := r.client(
 		kgo.DefaultProduceTopic(r.topic),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchCompression(kgo.SnappyCompression()),
@@ -130,8 +146,7 @@ func (r run) produce(ctx context.Context, from, number int) error {
 }
 
 func (r run) consume(ctx context.Context, from, number int) error {
-	client, err := kgo.NewClient(
-		kgo.SeedBrokers(r.bootstrap),
+	client, err := r.client(
 		kgo.ConsumerGroup(r.group),
 		kgo.ConsumeTopics(r.topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),

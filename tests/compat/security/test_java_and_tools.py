@@ -1,0 +1,111 @@
+"""Java's client over TLS and SASL, and Kafka's own tools with `--command-config`.
+
+    client         SSL   SASL_SSL                     SASL_PLAINTEXT
+    Java           mTLS  SCRAM-SHA-512, OAUTHBEARER   PLAIN, SCRAM-SHA-256
+    Kafka's tools  mTLS  PLAIN, SCRAM-SHA-256         SCRAM-SHA-512, OAUTHBEARER
+
+The client makes its round trips (a transaction, and a group that reads it) in one JVM, and the
+tools run in one JVM too: a topic is created and described, altered, written and read.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.compat.security.secured_broker import SecuredBroker
+from tests.compat.security.ways import (
+    OAUTHBEARER,
+    PLAIN,
+    SASL_PLAINTEXT,
+    SASL_SSL,
+    SHA_256,
+    SHA_512,
+    SSL,
+    java_permission,
+    java_properties,
+)
+from tests.tools.java_tools import FAST_START, java_command, program_classpath
+from tests.tools.kafka_tools import CONSUME_TIMEOUT_MS, KafkaTools, ToolResult
+
+pytestmark = pytest.mark.java
+
+JAVA = (
+    (SSL, ""),
+    (SASL_SSL, SHA_512),
+    (SASL_SSL, OAUTHBEARER),
+    (SASL_PLAINTEXT, PLAIN),
+    (SASL_PLAINTEXT, SHA_256),
+)
+TOOLS = (
+    (SSL, ""),
+    (SASL_SSL, PLAIN),
+    (SASL_SSL, SHA_256),
+    (SASL_PLAINTEXT, SHA_512),
+    (SASL_PLAINTEXT, OAUTHBEARER),
+)
+RECORDS = 30
+
+
+def jvm(secured: SecuredBroker) -> tuple[str, ...]:
+    return (*FAST_START, *java_permission(secured.way(SASL_SSL, OAUTHBEARER)))
+
+
+def test_the_java_client(secured: SecuredBroker, tmp_path: Path) -> None:
+    files = [java_properties(secured.way(*pair), tmp_path) for pair in JAVA]
+    command = java_command(
+        "SecuredRoundTrip", *map(str, files), classpath=program_classpath(), jvm=jvm(secured)
+    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    outcomes = dict(zip(map(str, JAVA), done.stdout.splitlines(), strict=False))
+    assert outcomes == {str(pair): "ok 50" for pair in JAVA}, done.stderr
+
+
+@pytest.fixture(scope="module")
+def tools(secured: SecuredBroker) -> Iterator[KafkaTools]:
+    """Kafka's command-line tools in one JVM."""
+    with KafkaTools("", jvm(secured)) as running:
+        yield running
+
+
+@pytest.mark.parametrize(("protocol", "mechanism"), TOOLS)
+def test_kafkas_tools(
+    secured: SecuredBroker, tools: KafkaTools, tmp_path: Path, protocol: str, mechanism: str
+) -> None:
+    way = secured.way(protocol, mechanism)
+    settings = ("--command-config", str(java_properties(way, tmp_path)))
+    name = f"tools-{uuid.uuid4()}"
+    topic = ("--topic", name)
+
+    def run(tool: str, *arguments: str, stdin: str = "") -> ToolResult:
+        server = ("--bootstrap-server", way.servers)
+        done = tools.run(tool, *server, *settings, *arguments, stdin=stdin)
+        assert done.exit == 0, done
+        return done
+
+    assert run("kafka-topics", "--create", *topic).lines == [f"Created topic {name}."]
+    entity = ("--entity-type", "topics", "--entity-name", name)
+    run("kafka-configs", "--alter", *entity, "--add-config", "retention.ms=1000000")
+    assert "retention.ms=1000000" in run("kafka-topics", "--describe", *topic).stdout
+    values = [f"value {i}" for i in range(RECORDS)]
+    run("kafka-console-producer", *topic, stdin="".join(f"{value}\n" for value in values))
+    read = run(
+        "kafka-console-consumer",
+        *(*topic, "--group", name, "--from-beginning", "--max-messages", str(RECORDS)),
+        *("--timeout-ms", CONSUME_TIMEOUT_MS),
+    )
+    assert read.lines == values
+
+
+def test_a_tool_that_is_not_let_in_says_why(
+    secured: SecuredBroker, tools: KafkaTools, tmp_path: Path
+) -> None:
+    way = secured.way(SASL_SSL, SHA_256, password="guess")
+    settings = ("--command-config", str(java_properties(way, tmp_path)))
+    done = tools.run("kafka-topics", "--bootstrap-server", way.servers, *settings, "--list")
+    assert done.exit == 1
+    assert "invalid credentials with SASL mechanism SCRAM-SHA-256" in done.stdout + done.stderr
