@@ -104,7 +104,7 @@ $ KGO_SEEDS=127.0.0.1:9092 KGO_TEST_RF=1 KGO_TEST_RECORDS=20000 go test ./pkg/kg
         passed=111,
         skipped=6,
         when="2026-11-25",
-        note="Skipped: share groups and SCRAM, which are not supported yet.",
+        note="Skipped: share groups, which are not supported yet, and SCRAM, which was not then.",
     ),
     Suite(
         name="librdkafka, its own runner",
