@@ -42,6 +42,8 @@ from storage.ports import Blocking
 _log = logging.getLogger(f"ottla.{__name__}")
 
 _RELEASE_AFTER_S = 10.0
+_TLS_GOODBYE_S = 1.0
+"""A peer that does not read does not answer the end of TLS either: a stop does not wait for it."""
 _TICKS = 32
 
 
@@ -181,7 +183,11 @@ class Processor:
             try:
                 guard.tell_alerts_by(sock.send)
                 await self.loop.connect_accepted_socket(
-                    make, sock, ssl=guard.tls_context, ssl_handshake_timeout=self._login_s
+                    make,
+                    sock,
+                    ssl=guard.tls_context,
+                    ssl_handshake_timeout=self._login_s,
+                    ssl_shutdown_timeout=_TLS_GOODBYE_S,
                 )
             finally:
                 self._handshakes.ended()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 import time
 from dataclasses import replace
@@ -142,6 +143,15 @@ async def test_more_handshakes_than_may_be_under_way_wait(rig: Rig) -> None:
     clients = await asyncio.gather(*(connect(server, rig) for _ in range(20)))
     answers = await asyncio.gather(*(client.ask(b"x") for client in clients))
     assert answers == [b"x"] * 20
+
+
+async def test_a_stop_does_not_wait_for_one_that_does_not_read(rig: Rig) -> None:
+    server = await serve(rig, guard())
+    plain = socket.create_connection(("127.0.0.1", server.ports["SSL"]))
+    with await asyncio.to_thread(context().wrap_socket, plain, server_hostname="localhost"):
+        await until(lambda: server.connection_count == 1)
+        async with asyncio.timeout(CLIENT_DEADLINE_S):
+            await server.stop(30.0)
 
 
 async def test_a_stop_ends_open_connections_and_handshakes(rig: Rig) -> None:
