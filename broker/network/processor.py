@@ -189,6 +189,10 @@ class Processor:
                     ssl_handshake_timeout=self._login_s,
                     ssl_shutdown_timeout=_TLS_GOODBYE_S,
                 )
+            except asyncio.CancelledError:
+                if self._handshakes.makes_way():
+                    raise TimeoutError("not done while others waited for its place") from None
+                raise
             finally:
                 self._handshakes.ended()
 
@@ -352,5 +356,5 @@ class Processor:
 def _why(error: BaseException) -> str:
     """Why there was no TLS handshake, on one line. A loop's errors have no text of their own."""
     if isinstance(error, TimeoutError):
-        return "not done in time"
+        return str(error) or "not done in time"
     return getattr(error, "reason", None) or str(error) or "the peer has closed the connection"

@@ -138,6 +138,20 @@ async def test_half_a_handshake_holds_nobody_up_and_ends_in_time(rig: Rig) -> No
     assert server.connection_count == 1
 
 
+async def test_silent_peers_make_way_for_one_that_waits(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = await serve(rig, guard(), ottla_tls_handshakes_max=3)
+    for processor in server.processors:
+        processor._handshakes._patience_s = 0.1
+    silent = [await asyncio.open_connection("127.0.0.1", server.ports["SSL"]) for _ in range(6)]
+    client = await connect(server, rig)
+    assert await client.ask(b"x") == b"x"
+    assert "not done while others waited for its place" in caplog.text
+    for _, writer in silent:
+        writer.close()
+
+
 async def test_more_handshakes_than_may_be_under_way_wait(rig: Rig) -> None:
     server = await serve(rig, guard(), ottla_tls_handshakes_max=2)
     clients = await asyncio.gather(*(connect(server, rig) for _ in range(20)))
