@@ -12,7 +12,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from broker.network.busy_poll import REQUEST_BYTES, BusyPoll
 from broker.network.connection_state import (
@@ -24,7 +24,6 @@ from broker.network.connection_state import (
     Step,
 )
 from broker.network.file_send import ResponseSender
-from broker.network.login import Login, Refusal
 from broker.network.request_channel import (
     ConnectionContext,
     RequestChannel,
@@ -33,10 +32,12 @@ from broker.network.request_channel import (
 )
 from broker.network.request_memory import RequestMemory
 from broker.requests.context import Answer, Expected
-from broker.security.listener_guard import ListenerGuard
 from protocol.errors import ProtocolError
 from protocol.frames.framing import FrameReader, FrameSizeError
 from storage.ports import Blocking
+
+if TYPE_CHECKING:
+    from broker.network.login import Login, Refusal
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -75,14 +76,14 @@ class Connection(asyncio.BufferedProtocol):
         context: ConnectionContext,
         reader: FrameReader,
         sock: socket.socket | None,
-        guard: ListenerGuard | None = None,
+        login: Login | None = None,
     ) -> None:
-        """`sock` is the transport's own socket; None for TLS, whose bytes go through it. `guard`
+        """`sock` is the transport's own socket; None for TLS, whose bytes go through it. `login`
         where it is asked who is there."""
         self.context = context
         self.reader = reader
-        self.login = None if guard is None else Login(guard, context, channel, reader, _wall_ms)
-        asks_first = self.login is not None and self.login.by_sasl
+        self.login = login
+        asks_first = login is not None and login.by_sasl
         self.core = ConnectionCore(reader, channel, AUTHENTICATING if asks_first else READY)
         # The transport asks for a buffer before each read: without a call between.
         self.get_buffer = reader.get_buffer  # type: ignore[method-assign, assignment]
@@ -275,7 +276,7 @@ class Connection(asyncio.BufferedProtocol):
         if isinstance(error, FrameSizeError) and error.begins_tls and self.socket is not None:
             how, reason = _TLS, _NO_TLS % context.security_protocol
         if self.core.state is AUTHENTICATING and self.login is not None:
-            self._refuse(self.login, Refusal(reason, how=how))
+            self._refuse(self.login, self.login.refusal(reason, how))
             return
         if how:
             context.refused(how, reason)
@@ -317,7 +318,7 @@ class Connection(asyncio.BufferedProtocol):
     def _check(self, login: Login, frame: memoryview) -> None:
         """A frame of one who logs in by SASL."""
         said = login.check(frame)
-        if isinstance(said, Refusal):
+        if not isinstance(said, bytes):
             self._refuse(login, said)
             return
         if said:
@@ -335,11 +336,11 @@ class Connection(asyncio.BufferedProtocol):
                 raise ProtocolError("its login has ended, and it has not logged in again")
             return False
         said = login.check(frame)
-        if isinstance(said, Refusal):
-            self._refuse(login, said)
-        else:
+        if isinstance(said, bytes):
             self._may_expire = login.may_expire
             self.answer(said)
+        else:
+            self._refuse(login, said)
         return True
 
     def _identify(self, login: Login) -> None:
@@ -452,10 +453,6 @@ class Connection(asyncio.BufferedProtocol):
     def _let_go(self) -> None:
         self.context.ended()
         self._owner.memory.forget(self._memory_granted)
-
-
-def _wall_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 _DO: dict[Step, Callable[[Connection], object]] = {

@@ -9,10 +9,13 @@ import asyncio
 import errno
 import socket
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from broker.config.values import BrokerConfig
 from broker.network.connection_quotas import UNLIMITED
-from broker.security.listener_guard import ListenerGuard
+
+if TYPE_CHECKING:
+    from broker.security.listener_guard import ListenerGuard
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,10 @@ class Login:
             reader.limit(self._authenticator.frame_bytes_max)
         self.complete = False
 
+    def refusal(self, reason: str, how: str) -> Refusal:
+        """For what is no frame of a login; `how`: see `Refusal`."""
+        return Refusal(reason, how=how)
+
     @property
     def by_sasl(self) -> bool:
         """Whether its first frames are the authenticator's."""

@@ -232,8 +232,13 @@ class Processor:
             self._request_max_bytes, self._scratch, self._frame_memory, frame_buffer
         )
         guard = self._listener.guard
-        plain = sock if guard is None or guard.tls_context is None else None
-        return Connection(self, self._channel, context, reader, plain, guard)
+        if guard is None:
+            return Connection(self, self._channel, context, reader, sock)
+        from broker.network.login import Login  # not loaded where nobody is asked who it is
+
+        login = Login(guard, context, self._channel, reader, _wall_ms)
+        plain = sock if guard.tls_context is None else None
+        return Connection(self, self._channel, context, reader, plain, login)
 
     # --- called by connections -----------------------------------------------------------------
 
@@ -351,6 +356,10 @@ class Processor:
             return max(due, now + _RELEASE_AFTER_S / _TICKS)
         connection.reader.release()
         return None
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _why(error: BaseException) -> str:

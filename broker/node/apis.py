@@ -22,7 +22,6 @@ from broker.apis.metadata import MetadataApi
 from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from broker.apis.produce.api import ProduceApi
 from broker.apis.produce.transactional import TransactionalProduce
-from broker.apis.sasl import SaslApi
 from broker.node.parts import BrokerParts
 from broker.requests.context import Api
 from controller.settings import DEFAULT_FEATURES
@@ -56,6 +55,9 @@ ADMIN_KEYS = (
     ApiKey.LIST_GROUPS,
     ApiKey.DELETE_GROUPS,
 )
+
+# Loaded with the first login that is out of place (`sasl_apis`).
+SASL_KEYS = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
 
 # Loaded with the first transaction (`transaction_apis`).
 TRANSACTION_KEYS = (
@@ -106,7 +108,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
         GroupOffsetsApi(metadata, groups),
         DeferredApis(TRANSACTION_KEYS, partial(transaction_apis, parts)),
         DeferredApis(ADMIN_KEYS, partial(admin_apis, parts)),
-        SaslApi(),
+        DeferredApis(SASL_KEYS, sasl_apis),
         ApiVersionsApi(metadata, served, DEFAULT_FEATURES, lambda: controller.kraft_version),
     ]
     return _all(families)
@@ -124,6 +126,13 @@ def _transactional_produce(parts: BrokerParts) -> TransactionalProduce:
         config.add_partitions_to_txn_retry_backoff_ms,
         min(config.add_partitions_to_txn_retry_backoff_max_ms, config.request_timeout_ms),
     )
+
+
+def sasl_apis() -> list[Api]:
+    """The APIs of `SASL_KEYS`, whose modules are loaded here."""
+    from broker.apis.sasl import SaslApi
+
+    return SaslApi().apis()
 
 
 def transaction_apis(parts: BrokerParts) -> list[Api]:
