@@ -159,9 +159,10 @@ class AlterConfigsApis:
             return self._loggers_fault(name, resource.configs)
         if kind == ResourceType.BROKER:
             fault = self._broker_name_fault(name) or _operations_fault(resource.configs)
+            if fault is not None:  # its lists cannot be combined
+                return fault
             set_now = [one.name for one in resource.configs if one.config_operation == _SET]
-            after = self._after(name, resource.configs)
-            return fault or self._broker_fault(name, after, set_now)
+            return self._broker_fault(name, self._after(name, resource.configs), set_now)
         return None
 
     def _after(

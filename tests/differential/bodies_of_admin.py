@@ -194,6 +194,16 @@ def api_versions(rng: random.Random, version: int) -> Made:
     }, None
 
 
+def sasl_handshake(rng: random.Random, version: int) -> Made:
+    """On a listener without SASL."""
+    return {"mechanism": rng.choice(("PLAIN", "SCRAM-SHA-512", "", "x"))}, None
+
+
+def sasl_authenticate(rng: random.Random, version: int) -> Made:
+    """The same."""
+    return {"auth_bytes": {"$hex": rng.choice(("", "00610062", "ff" * 40))}}, None
+
+
 BODIES = {
     "DESCRIBE_CONFIGS": describe_configs,
     "ALTER_CONFIGS": alter_configs,
@@ -212,4 +222,6 @@ BODIES = {
     "DESCRIBE_USER_SCRAM_CREDENTIALS": describe_user_scram_credentials,
     "DESCRIBE_CLIENT_QUOTAS": describe_client_quotas,
     "API_VERSIONS": api_versions,
+    "SASL_HANDSHAKE": sasl_handshake,
+    "SASL_AUTHENTICATE": sasl_authenticate,
 }

@@ -224,6 +224,10 @@ def test_only_lists_are_appended_to(server: Server) -> None:
     assert message == "Config value append is not allowed for config key: log.retention.ms"
     error, message = server.change_one(BROKER, "1", ("log.retention.ms", 7, "5"))
     assert (error, message) == (INVALID, "Unknown operations type 7")
+    for unknown in ("", "nonsense", "listener.name.x.ssl.keystore.location"):
+        error, message = server.change_one(BROKER, "1", (unknown, SUBTRACT, "5"))
+        assert error == ErrorCode.INVALID_CONFIG
+        assert message == f"Config value subtract is not allowed for config key: {unknown}"
 
 
 def test_a_deleted_broker_key_stays_deleted(server: Server) -> None:

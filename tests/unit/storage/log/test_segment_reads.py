@@ -37,7 +37,7 @@ def test_recent_batches_are_bounded_and_older_ones_are_found_on_disk() -> None:
     segment = segment_in(MemoryFilesystem())
     count = 2 * RECENT_BATCHES_MAX + 100
     fill(segment, [1] * count)
-    assert len(segment._recent) <= 2 * RECENT_BATCHES_MAX
+    assert len(segment._recent.lasts) <= 2 * RECENT_BATCHES_MAX
     size = segment.size // count
     places = [segment.locate(offset) for offset in range(count)]
     assert places == [(offset * size, size) for offset in range(count)]
