@@ -10,6 +10,11 @@ SERVER = ("broker", "controller", "pipeline", "protocol", "storage")
 
 packages = find_namespace_packages(include=[f"{name}*" for name in SERVER])
 setup(
-    packages=["ottla", "ottla.testing", *(f"ottla._server.{name}" for name in packages)],
+    packages=[
+        "ottla",
+        "ottla.plugins",
+        "ottla.testing",
+        *(f"ottla._server.{name}" for name in packages),
+    ],
     package_dir={f"ottla._server.{name}": name for name in SERVER},
 )

@@ -1,6 +1,7 @@
 """Every key of a server's configuration.
 
-`BROKER_CONFIG_DEF` holds Kafka's keys and, under the prefix `ottla.`, a few of our own. It sets no
+`BROKER_CONFIG_DEF` holds Kafka's keys, those of its `StandardAuthorizer`, and, under the prefix
+`ottla.`, a few of our own. It sets no
 value and checks none.
 """
 
@@ -12,7 +13,10 @@ from storage.config_def import ConfigDef, ConfigKey
 
 _KAFKA = ConfigDef.from_package("broker", "broker-configs.json")
 OTTLA_CONFIG_DEF = ConfigDef.from_package("broker", "ottla-configs.json")
-BROKER_CONFIG_DEF = ConfigDef([*_KAFKA.values(), *OTTLA_CONFIG_DEF.values()])
+_OF_AUTHORIZER = ConfigDef.from_package("broker", "authorizer-configs.json")
+BROKER_CONFIG_DEF = ConfigDef(
+    [*_KAFKA.values(), *_OF_AUTHORIZER.values(), *OTTLA_CONFIG_DEF.values()]
+)
 GROUP_CONFIG_DEF = ConfigDef.from_package("broker", "group-configs.json")
 
 # Bytes a second; dynamic configs of brokers only, so not among the keys of a file (`QuotaConfig`).

@@ -21,7 +21,6 @@ from storage.log_config import SYNONYMS
 # Prefix or whole name → why it is refused.
 _REFUSED: dict[str, str] = {
     "delegation.token.": "delegation tokens are not supported yet",
-    "authorizer.class.name": "authorization is not supported yet",
     "principal.builder.class": "Java classes cannot be loaded",
     "sasl.client.callback.handler.class": "Java classes cannot be loaded",
     "sasl.oauthbearer.jwt.retriever.class": "Java classes cannot be loaded",

@@ -209,6 +209,9 @@ class BrokerConfig(NamedTuple):
     transaction_state_log_segment_bytes: int
     transactional_id_expiration_ms: int
     unclean_leader_election_interval_ms: int
+    allow_everyone_if_no_acl_found: bool
+    authorizer_class_name: str
+    super_users: str
     ottla_authentication_failures_logged_per_second: int
     ottla_authentication_timeout_ms: int
     ottla_log_format: str

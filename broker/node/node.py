@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from broker.config.endpoints import EndPoint
 from broker.config.values import BrokerConfig
 from broker.node.apis import assemble
+from broker.node.authorization import authorize
 from broker.node.broker_server import BrokerServer, Started
 from broker.node.parts import broker_parts
 from broker.node.shared_server import NodePorts, SharedServer
@@ -54,6 +55,8 @@ class Node:
             from broker.node.controller_server import ControllerServer
 
             self.controller_server = ControllerServer(self.shared)
+        served = (self.broker, self.controller_server)
+        authorize(shared, [one.requests for one in served if one is not None])
 
     @property
     def image(self) -> MetadataImage:

@@ -33,6 +33,7 @@ from broker.requests.context import RequestContext, Respond
 from broker.requests.request_handler import RequestHandler
 from broker.verification.append_verification import AppendVerification
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
+from protocol.rights import UNLIMITED
 from storage.cleaning.log_cleaner import LogCleaner
 
 # For a registration or heartbeat, a controller that does not answer for longer is another one soon.
@@ -161,6 +162,7 @@ def _ask_itself(
         "",
         config.inter_broker_listener_name,
         "",
+        UNLIMITED,
     )
     requests.apis[key].handle(context, request, respond)
 

@@ -22,6 +22,7 @@ from broker.apis.envelope import tells_not_controller, unwrap, wrap
 from broker.requests.context import Handle, RequestContext, Respond
 from controller.raft.raft_client import RaftClient
 from protocol.errors import ErrorCode, ProtocolError
+from protocol.rights import UNLIMITED
 from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
 
 RETRY_BACKOFF_MS = 50
@@ -81,7 +82,9 @@ class NodeToController:
         """Send this node's own request in its latest version; `respond(None)` where no answer came
         in time."""
         node = f"node-{self._address.node_id}"
-        context = RequestContext(request.API_KEY, request.MAX_VERSION, 0, node, "", "", node)
+        context = RequestContext(
+            request.API_KEY, request.MAX_VERSION, 0, node, "", "", node, UNLIMITED
+        )
         _Errand(self, context, request, request, respond).go()
 
     def forward(self, context: RequestContext, request: Any, respond: Respond) -> None:

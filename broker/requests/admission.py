@@ -1,25 +1,17 @@
-"""What is asked before a request is handled: whether its client may ask that at all.
+"""What a request's sender may do, and for how long that holds.
 
 Owns the epoch of everything by which requests are judged: permissions, quotas, plug-ins. Whoever
 changes one of them calls `changed`, and what was prepared by the judgement before it is prepared no
-more (`broker.requests.prepared`). Today there is no authorizer: everybody may ask everything.
+more (`broker.requests.prepared`). Without a judge, everybody may ask everything.
 
-Never handles a request, or knows an API.
+Never handles a request, knows an API, or judges.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
-from broker.requests.context import RequestContext
-from protocol.errors import ErrorCode
-
-
-class Authorizer(Protocol):
-    """Judges requests."""
-
-    def refuses(self, context: RequestContext, request: Any) -> ErrorCode:
-        """Why the whole request is refused; NONE where it is handled."""
+from broker.requests import context
+from ottla.plugins.authorizer import Asker
+from protocol.rights import UNLIMITED, Audit, Judge, Rights
 
 
 class Admission:
@@ -30,17 +22,30 @@ class Admission:
         """Of the judgements: one with another epoch says nothing about today."""
         self.may_prepare = True
         """Whether a judgement about one request holds for the next one like it."""
-        self._authorizer: Authorizer | None = None
+        self._judge: Judge | None = None
+        self._audit: Audit | None = None
 
-    def refuses(self, context: RequestContext, request: Any) -> ErrorCode:
-        """See `Authorizer`. `epoch` is to be read before this is asked."""
-        if self._authorizer is None:
-            return ErrorCode.NONE
-        return self._authorizer.refuses(context, request)
+    def rights_of(
+        self, asker: context.Asker, client_id: str | None, api_key: int, api_version: int
+    ) -> Rights:
+        """Of whoever sent a request. `epoch` is to be read before they are asked."""
+        if self._judge is None:
+            return UNLIMITED
+        who = Asker(
+            asker.principal,
+            asker.client_host,
+            asker.listener_name,
+            asker.security_protocol,
+            client_id,
+            api_key,
+            api_version,
+        )
+        return Rights(self._judge, who, self._audit)
 
-    def judge_by(self, authorizer: Authorizer | None) -> None:
+    def judge_by(self, judge: Judge | None, audit: Audit | None = None) -> None:
         """From now on by this one; None: everybody may ask everything."""
-        self._authorizer = authorizer
+        self._judge = judge
+        self._audit = audit
         self.changed()
 
     def changed(self) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.frame_shape import Shape, Values
+from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
 Answer = bytes | list[Any]
@@ -105,6 +106,8 @@ class RequestContext:
     client_host: str
     listener_name: str
     connection_id: str
+    rights: Rights
+    """What the sender may do: asked before anything is told or changed."""
     principal: str = ANONYMOUS
     security_protocol: str = "PLAINTEXT"
     client_software_name: str = UNKNOWN_SOFTWARE

@@ -1,8 +1,9 @@
 """Frame → header → request → API → response → frame: the only place that catches.
 
 Two ways. What is prepared (`broker.requests.prepared`) is answered from the frame alone. All else
-goes the general way: read, judged by `broker.requests.admission`, handled by its API, written; and
-when such a request has been answered, its API may prepare for the next one like it.
+goes the general way: read, handled by its API with the rights that `broker.requests.admission`
+gives, written; and when such a request has been answered, its API may prepare for the next one like
+it.
 
 Holds the three kinds of wrong apart. Bytes that are no request raise `ProtocolError`, which closes
 the connection. What an API refuses is in its response. Any other exception is our own bug: it is
@@ -43,6 +44,7 @@ from protocol.frames.message_codec import (
     skip_header_tags,
 )
 from protocol.primitives import StringTooLong
+from protocol.rights import Rights
 
 log = logging.getLogger(f"ottla.{__name__}")
 
@@ -185,7 +187,8 @@ class RequestHandler:
             served.load()
         if version >= served.flexible_from:
             pos = skip_header_tags(frame, pos)
-        context = _context(connection, api_key, version, correlation_id, client_id)
+        rights = self.admission.rights_of(connection, client_id, api_key, version)
+        context = _context(connection, api_key, version, correlation_id, client_id, rights)
         request = decode(served.request, frame, pos, version)
         respond = partial(_respond, context, reply)
         prepares = self._prepares and served.api.prepare is not None and failure is None
@@ -206,7 +209,8 @@ class RequestHandler:
         if version > served.latest:
             skip_header_tags(frame, pos)  # a newer header has them, too
         served.metrics.begun()
-        context = _context(connection, api_key, 0, correlation_id, client_id)
+        rights = self.admission.rights_of(connection, client_id, api_key, 0)
+        context = _context(connection, api_key, 0, correlation_id, client_id, rights)
         respond = partial(_unsupported, partial(_respond, context, reply))
         self._ask(served, context, messages_of(served.api.key).request(), respond)
 
@@ -221,11 +225,7 @@ class RequestHandler:
         try:
             if failure is not None:
                 raise failure
-            refused = self.admission.refuses(context, request)
-            if refused:
-                respond(self.refusal(context.api_key, request, refused))
-            else:
-                served.api.handle(context, request, respond)
+            served.api.handle(context, request, respond)
         except (ProtocolError, AssertionError):
             raise
         except Exception as error:
@@ -357,7 +357,12 @@ class _Collected:
 
 
 def _context(
-    connection: Connection, api_key: int, version: int, correlation_id: int, client_id: str | None
+    connection: Connection,
+    api_key: int,
+    version: int,
+    correlation_id: int,
+    client_id: str | None,
+    rights: Rights,
 ) -> RequestContext:
     return RequestContext(
         api_key,
@@ -367,6 +372,7 @@ def _context(
         connection.client_host,
         connection.listener_name,
         connection.connection_id,
+        rights,
         connection.principal,
         connection.security_protocol,
         connection.client_software_name,

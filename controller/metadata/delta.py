@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from controller.metadata.acl import Acl
 from controller.metadata.image import (
     BrokerRegistration,
     ConfigResource,
@@ -48,6 +49,8 @@ class MetadataDelta:
         self.changed_features: dict[str, int] = {}
         self.changed_scram: dict[str, dict[ScramMechanism, ScramCredential]] = {}
         """All credentials that a changed user has now; empty when the last one went."""
+        self.changed_acls: dict[bytes, Acl | None] = {}
+        """By their ids; None: removed."""
         self._kept: dict[tuple[object, ...], MetadataRecord | None] = {}
         self._next_producer_id = image.next_producer_id
 
@@ -62,6 +65,7 @@ class MetadataDelta:
             or self.changed_configs
             or self.changed_features
             or self.changed_scram
+            or self.changed_acls
             or self._kept
             or self._next_producer_id != self.image.next_producer_id
         )
@@ -92,6 +96,7 @@ class MetadataDelta:
             ),
             next_producer_id=self._next_producer_id,
             scram=self._scram_image(),
+            acls=self.image.acls.changed(self.changed_acls),
             kept=_merged(self.image.kept, self._kept),
         )
 
@@ -233,13 +238,23 @@ class MetadataDelta:
         changes = {name: users or None for name, users in self.changed_scram.items()}
         return ScramImage(_merged(self.image.scram.users, changes))
 
-    # --- kept for snapshots only ---------------------------------------------------------------
+    # --- ACLs ----------------------------------------------------------------------------------
 
     def _acl(self, record: m.AccessControlEntryRecord) -> None:
-        self._kept[("acl", record.id)] = record
+        self.changed_acls[record.id] = Acl(
+            record.resource_type,
+            record.resource_name,
+            record.pattern_type,
+            record.principal,
+            record.host,
+            record.operation,
+            record.permission_type,
+        )
 
     def _remove_acl(self, record: m.RemoveAccessControlEntryRecord) -> None:
-        self._kept[("acl", record.id)] = None
+        self.changed_acls[record.id] = None
+
+    # --- kept for snapshots only ---------------------------------------------------------------
 
     def _token(self, record: m.DelegationTokenRecord) -> None:
         self._kept[("token", record.token_id)] = record

@@ -16,6 +16,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from controller.metadata.acl import AclsImage
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ScramImage
 from controller.metadata.records import MetadataRecord, MetadataRecordError
@@ -142,6 +143,7 @@ def delta_between(before: MetadataImage, after: MetadataImage) -> MetadataDelta:
         if before.features.get(name, 0) != after.features.get(name, 0):
             delta.changed_features[name] = after.features.get(name, 0)
     _note_changed_users(before.scram, after.scram, delta)
+    _note_changed_acls(before.acls, after.acls, delta)
     return delta
 
 
@@ -150,3 +152,11 @@ def _note_changed_users(before: ScramImage, after: ScramImage, delta: MetadataDe
         credentials = after.users.get(user, {})
         if before.users.get(user, {}) != credentials:
             delta.changed_scram[user] = dict(credentials)
+
+
+def _note_changed_acls(before: AclsImage, after: AclsImage, delta: MetadataDelta) -> None:
+    if before is after:
+        return
+    for acl_id in (*before.by_id, *after.by_id):
+        if before.by_id.get(acl_id) != after.by_id.get(acl_id):
+            delta.changed_acls[acl_id] = after.by_id.get(acl_id)

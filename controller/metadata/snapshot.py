@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
+from controller.metadata.acl import Acl
 from controller.metadata.control_records import control_batch, decode_control_record
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import Endpoint, MetadataImage, PartitionRegistration
@@ -139,12 +140,18 @@ def image_records(image: MetadataImage) -> Iterator[MetadataRecord]:
     for (resource_type, name), configs in image.configs.items():
         for key, value in configs.items():
             yield m.ConfigRecord(resource_type, name, key, value)
-    for user, credentials in image.scram.users.items():
-        for mechanism, credential in credentials.items():
-            yield credential_record(user, mechanism, credential)
+    yield from _security_records(image)
     yield from image.kept.values()
     if image.next_producer_id:
         yield m.ProducerIdsRecord(-1, -1, image.next_producer_id)
+
+
+def _security_records(image: MetadataImage) -> Iterator[MetadataRecord]:
+    for user, credentials in image.scram.users.items():
+        for mechanism, credential in credentials.items():
+            yield credential_record(user, mechanism, credential)
+    for acl_id, acl in image.acls.by_id.items():
+        yield acl_record(acl_id, acl)
 
 
 def feature_records(levels: Mapping[str, int]) -> list[MetadataRecord]:
@@ -164,6 +171,20 @@ def credential_record(
         stored_key=credential.stored_key,
         server_key=credential.server_key,
         iterations=credential.iterations,
+    )
+
+
+def acl_record(acl_id: bytes, acl: Acl) -> m.AccessControlEntryRecord:
+    """What the metadata log keeps of an ACL."""
+    return m.AccessControlEntryRecord(
+        id=acl_id,
+        resource_type=acl.resource,
+        resource_name=acl.name,
+        pattern_type=acl.pattern,
+        principal=acl.principal,
+        host=acl.host,
+        operation=acl.operation,
+        permission_type=acl.permission,
     )
 
 

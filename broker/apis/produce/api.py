@@ -20,6 +20,7 @@ import logging
 from broker.apis.current_leader import current_leader, leader_node
 from broker.apis.produce.prepared import PreparedProduce, prepare_produce
 from broker.apis.produce.record_looks import Looked, RecordLooks
+from broker.apis.produce.rights import may_use_transaction, take_out_denied
 from broker.apis.produce.transactional import TransactionalProduce, VerifiedTransaction
 from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
 from broker.replication.partition import Partition
@@ -79,6 +80,11 @@ class ProduceApi:
     ) -> None:
         if verified is None and looked is None:
             request.topic_data = _each_once(request.topic_data)
+            if not may_use_transaction(context.rights, request):
+                code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+                self._answer(request, refuse_produce(request, code), respond)
+                return
+            respond = self._judged(context, request, respond)
             if request.transactional_id is not None:
                 self._verify(context, request, respond)
                 return
@@ -101,6 +107,31 @@ class ProduceApi:
         finally:
             for partition in append.appended:
                 self._replicas.partition_changed(partition)
+
+    def _judged(
+        self, context: RequestContext, request: ProduceRequest, respond: Respond
+    ) -> Respond:
+        """The request goes on without what it may not write to; that is told with the rest."""
+        if context.rights.unlimited:
+            return respond
+
+        def name_of(topic: TopicProduceData) -> str | None:
+            if context.api_version < TOPIC_IDS_FROM:
+                return topic.name
+            known = self._replicas.image.topics.get_by_id(topic.topic_id)
+            return None if known is None else known.name
+
+        denied = take_out_denied(context.rights, request, name_of)
+        if not denied:
+            return respond
+
+        def answer(response: ProduceResponse | None) -> None:
+            if response is None:
+                raise refused_without_answer(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            response.responses += denied
+            respond(response)
+
+        return answer
 
     def prepare(
         self, context: RequestContext, frame: memoryview, request: ProduceRequest

@@ -24,6 +24,7 @@ from protocol.messages.metadata_records import (
     TopicRecord,
 )
 from protocol.primitives import MessageBuffer
+from protocol.rights import UNLIMITED
 
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 NODE_ID = 1
@@ -113,7 +114,7 @@ class Cluster:
 
 
 def context(api_key: int, version: int, listener: str = "PLAINTEXT") -> RequestContext:
-    return RequestContext(api_key, version, 7, "test", "127.0.0.1", listener, "c1")
+    return RequestContext(api_key, version, 7, "test", "127.0.0.1", listener, "c1", UNLIMITED)
 
 
 def ask(handle: Handle, request: Any, version: int, listener: str = "PLAINTEXT") -> Any:

@@ -13,6 +13,7 @@ from protocol.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopic,
 )
+from protocol.rights import UNLIMITED
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
@@ -116,7 +117,7 @@ class Deletion:
         request = DeleteRecordsRequest(
             [DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(0, offset)])], 1000
         )
-        context = RequestContext(21, 2, 1, "me", "here", "PLAINTEXT", "c")
+        context = RequestContext(21, 2, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
         DeleteRecordsApi(self.leader.replicas.manager).handle(context, request, self.answers.append)
 
     def told(self) -> list[tuple[int, int]]:

@@ -19,8 +19,11 @@ from protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from protocol.rights import UNLIMITED
 
-CONTEXT = RequestContext(ApiKey.CREATE_TOPICS, 5, 11, "client", "10.1.2.3", "PLAINTEXT", "c")
+CONTEXT = RequestContext(
+    ApiKey.CREATE_TOPICS, 5, 11, "client", "10.1.2.3", "PLAINTEXT", "c", UNLIMITED
+)
 REQUEST = CreateTopicsRequest([CreatableTopic("t", 3, 2)], 900)
 
 
@@ -92,7 +95,16 @@ def test_what_is_no_request_to_pass_on_is_refused_as_kafka_does(
 def test_the_request_inside_comes_from_the_client_over_the_brokers_connection() -> None:
     client = replace(CONTEXT, principal="User:alice", client_software_name="franz-go")
     broker = RequestContext(
-        ApiKey.ENVELOPE, 0, 7, "node-2", "10.9.9.9", "CONTROLLER", "2", "User:broker", "SASL_SSL"
+        ApiKey.ENVELOPE,
+        0,
+        7,
+        "node-2",
+        "10.9.9.9",
+        "CONTROLLER",
+        "2",
+        UNLIMITED,
+        "User:broker",
+        "SASL_SSL",
     )
     _, ((context, _),) = opened(wrap(client, REQUEST), context=broker)
     assert (context.principal, context.client_host) == ("User:alice", "10.1.2.3")
@@ -166,7 +178,7 @@ def test_an_address_that_is_none_is_refused(size: int) -> None:
     [("10.1.2.3", bytes([10, 1, 2, 3])), ("::1", bytes(15) + b"\1"), ("here", bytes(4))],
 )
 def test_the_clients_address_goes_with_it(host: str, address: bytes) -> None:
-    context = RequestContext(19, 5, 1, None, host, "PLAINTEXT", "c")
+    context = RequestContext(19, 5, 1, None, host, "PLAINTEXT", "c", UNLIMITED)
     assert wrap(context, REQUEST).client_host_address == address
 
 

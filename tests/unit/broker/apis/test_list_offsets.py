@@ -17,6 +17,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.records import Record
+from protocol.rights import UNLIMITED
 from tests.batches import build_batch
 from tests.unit.broker.replica_fixture import Replicas
 
@@ -36,7 +37,7 @@ class ListOffsets:
         isolation: int = 0,
     ) -> list[ListOffsetsPartitionResponse]:
         answers: list[ListOffsetsResponse] = []
-        context = RequestContext(2, version, 1, "me", "here", listener, "c")
+        context = RequestContext(2, version, 1, "me", "here", listener, "c", UNLIMITED)
         request = ListOffsetsRequest(replica_id, isolation, [ListOffsetsTopic("t", list(asked))])
         self.api.handle(context, request, answers.append)
         return answers[0].topics[0].partitions
@@ -178,7 +179,7 @@ class Later(ListOffsets):
         self.answers: list[ListOffsetsResponse] = []
 
     def send(self, *asked: ListOffsetsPartition) -> None:
-        context = RequestContext(2, 10, 1, "me", "here", "PLAINTEXT", "c")
+        context = RequestContext(2, 10, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
         request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic("t", list(asked))])
         self.api.handle(context, request, self.answers.append)
 

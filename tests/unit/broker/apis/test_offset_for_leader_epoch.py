@@ -13,6 +13,7 @@ from protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from protocol.rights import UNLIMITED
 from tests.unit.broker.replica_fixture import Replicas
 
 
@@ -23,7 +24,7 @@ def ask(
     answers: list[OffsetForLeaderEpochResponse] = []
     asked = OffsetForLeaderPartition(partition, current, epoch)
     request = OffsetForLeaderEpochRequest(-1, [OffsetForLeaderTopic("t", [asked])])
-    context = RequestContext(23, 4, 1, "me", "here", "PLAINTEXT", "c")
+    context = RequestContext(23, 4, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
     OffsetForLeaderEpochApi(replicas.manager).handle(context, request, answers.append)
     ((answer,),) = [topic.partitions for topic in answers[0].topics]
     return answer.error_code, answer.leader_epoch, answer.end_offset

@@ -17,6 +17,7 @@ from protocol.frames.message_codec import (
     skip_header_tags,
 )
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
+from protocol.rights import UNLIMITED
 from tests.golden.sasl_cases import RECORDED
 from tests.unit.broker.apis.api_fixture import ask
 
@@ -59,7 +60,16 @@ def test_a_login_where_there_is_none_is_told(
     logins = Logins("L", 10, lambda: 0.0)
     client = ConnectionContext("c", "L", protocol, "127.0.0.1", 1, logins=logins)
     context = RequestContext(
-        17, 1, 7, "me", "127.0.0.1", "L", "c", security_protocol=protocol, connection=client
+        17,
+        1,
+        7,
+        "me",
+        "127.0.0.1",
+        "L",
+        "c",
+        UNLIMITED,
+        security_protocol=protocol,
+        connection=client,
     )
     answers: list[Any] = []
     SaslApi().handle_handshake(context, SaslHandshakeRequest("PLAIN"), answers.append)

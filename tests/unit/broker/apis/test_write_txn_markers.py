@@ -17,6 +17,7 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from protocol.rights import UNLIMITED
 from storage.log.aborted_lookup import collect_aborted
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
@@ -155,7 +156,7 @@ def test_the_group_coordinator_hears_of_markers_in_its_topic(replicas: Replicas)
 def wait(leader: Leader, *markers: WritableTxnMarker) -> list[WriteTxnMarkersResponse]:
     told: list[WriteTxnMarkersResponse] = []
     api = WriteTxnMarkersApi(leader.replicas.manager, Groups(), TIMEOUT_MS)
-    context = RequestContext(27, 2, 1, None, "localhost", "PLAINTEXT", "c")
+    context = RequestContext(27, 2, 1, None, "localhost", "PLAINTEXT", "c", UNLIMITED)
     api.handle(context, WriteTxnMarkersRequest(list(markers)), told.append)
     return told
 

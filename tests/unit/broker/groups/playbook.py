@@ -33,6 +33,7 @@ from controller.metadata.image import (
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
 from protocol.primitives import MessageBuffer
+from protocol.rights import UNLIMITED
 from tests.clients.group_conversation import (
     beat,
     committing,
@@ -160,7 +161,7 @@ class LocalWire:
         assert api.oldest <= version <= api.latest
         messages = messages_of(key)
         context = RequestContext(
-            key, version, 0, self._client_id, "127.0.0.1", "PLAINTEXT", "connection"
+            key, version, 0, self._client_id, "127.0.0.1", "PLAINTEXT", "connection", UNLIMITED
         )
         self.waiting += 1
 

@@ -21,6 +21,7 @@ from protocol.messages.describe_quorum import (
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
+from protocol.rights import UNLIMITED
 from tests.unit.broker.node_fixture import Running
 
 
@@ -31,7 +32,7 @@ def test_a_quorum_of_one_is_alone(tmp_path: Path) -> None:
 def test_the_controller_here_answers_and_describes_its_quorum(tmp_path: Path) -> None:
     running = Running(tmp_path)
     answers: list[Any] = []
-    context = RequestContext(ApiKey.CREATE_TOPICS, 7, 1, "me", "here", "PLAINTEXT", "c")
+    context = RequestContext(ApiKey.CREATE_TOPICS, 7, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
     request = CreateTopicsRequest([CreatableTopic("t", 1, 1)], 1_000)
     running.node.shared.ask_controller_here(context, request, answers.append)
     running.scheduler.run_until(lambda: bool(answers))
@@ -40,7 +41,9 @@ def test_the_controller_here_answers_and_describes_its_quorum(tmp_path: Path) ->
     described = DescribeQuorumRequest(
         [DescribeQuorumRequestTopicData("__cluster_metadata", [partition])]
     )
-    context = RequestContext(ApiKey.DESCRIBE_QUORUM, 2, 1, "me", "here", "PLAINTEXT", "c")
+    context = RequestContext(
+        ApiKey.DESCRIBE_QUORUM, 2, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED
+    )
     running.node.shared.ask_controller_here(context, described, answers.append)
     running.scheduler.run_until(lambda: len(answers) == 2)
     assert answers[1].topics[0].partitions[0].leader_id == 1

@@ -17,6 +17,7 @@ from protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from protocol.messages.envelope import EnvelopeRequest
+from protocol.rights import UNLIMITED
 from storage.ports import Answered, ChannelFailure
 from tests.simulation.sim_scheduler import SimScheduler
 
@@ -24,7 +25,9 @@ ME, OTHER, THIRD = 1, 2, 3
 TIMEOUT_MS = 3_000
 OK = BrokerHeartbeatResponse(is_fenced=False)
 NOT_CONTROLLER = BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER)
-CONTEXT = RequestContext(ApiKey.CREATE_TOPICS, 7, 11, "client", "10.1.2.3", "PLAINTEXT", "c")
+CONTEXT = RequestContext(
+    ApiKey.CREATE_TOPICS, 7, 11, "client", "10.1.2.3", "PLAINTEXT", "c", UNLIMITED
+)
 
 
 class FakeChannel:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from broker.requests.context import RequestContext
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import answer_to
+from protocol.rights import UNLIMITED
 from storage.ports import Answered, ChannelFailure
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.broker.replication.on_the_wire import answer_as_read, as_read
@@ -73,7 +74,7 @@ class MemoryChannel:
             return
         listener = target.config.inter_broker_listener_name
         key = ApiKey(request.API_KEY)
-        context = RequestContext(int(key), version, 0, "f", "host", listener, "c")
+        context = RequestContext(int(key), version, 0, "f", "host", listener, "c", UNLIMITED)
         life = target.life
 
         def respond(response: Any) -> None:

@@ -1,26 +1,39 @@
 from __future__ import annotations
 
-from typing import Any
-
 from broker.requests.admission import Admission
-from protocol.errors import ErrorCode
-from tests.unit.broker.apis.api_fixture import context
+from ottla.plugins.authorizer import Action, Asker, Operation, Resource
+from protocol.rights import UNLIMITED, Rights, Verdict
+from tests.unit.broker.fake_connection import Connection
 
 
 class Nobody:
-    """Refuses each request."""
+    """Refuses whatever it is asked."""
 
-    def refuses(self, context: Any, request: Any) -> ErrorCode:
-        return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    def __init__(self) -> None:
+        self.asked: list[tuple[Asker, Action]] = []
+
+    def judge(self, asker: Asker, action: Action) -> Verdict:
+        self.asked.append((asker, action))
+        return Verdict(False, "nobody")
+
+    def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
+        return Verdict(False, "nobody")
+
+
+def rights_in(admission: Admission) -> Rights:
+    return admission.rights_of(Connection(), "me", 0, 12)
 
 
 def test_everybody_may_ask_until_an_authorizer_judges() -> None:
-    admission, asked = Admission(), context(0, 12)
-    assert admission.refuses(asked, None) is ErrorCode.NONE
-    admission.judge_by(Nobody())
-    assert admission.refuses(asked, None) is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    admission, nobody = Admission(), Nobody()
+    assert rights_in(admission) is UNLIMITED
+    admission.judge_by(nobody)
+    assert not rights_in(admission).allows(Operation.READ, Resource.TOPIC, "t")
+    ((asker, action),) = nobody.asked
+    assert (asker.client_id, asker.api_key, asker.api_version) == ("me", 0, 12)
+    assert action == (Operation.READ, Resource.TOPIC, "t")
     admission.judge_by(None)
-    assert admission.refuses(asked, None) is ErrorCode.NONE
+    assert rights_in(admission) is UNLIMITED
 
 
 def test_each_change_begins_an_epoch() -> None:

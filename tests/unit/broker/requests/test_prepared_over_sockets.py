@@ -1,6 +1,6 @@
 """Over real sockets: whoever asks is judged, whatever was prepared for another one, or before.
 
-An authorizer stands in for the one that is to come. Who is told what it may not know makes a test
+A judge of our own stands in for the authorizer. Who is told what it may not know makes a test
 fail, as the mutants of the key show.
 """
 
@@ -15,11 +15,12 @@ import pytest
 
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext
-from broker.requests.context import RequestContext
 from broker.requests.prepared import PreparedRequests, identity_of
+from ottla.plugins.authorizer import Action, Asker, Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response
+from protocol.rights import Verdict
 from tests.unit.broker.apis.produce.produce_fixture import Broker, request
 from tests.unit.broker.network.conftest import Client, Rig
 
@@ -36,9 +37,12 @@ class Authorizer:
         self.asked: list[str] = []
         self.forbidden: list[str] = []
 
-    def refuses(self, context: RequestContext, request: Any) -> ErrorCode:
-        self.asked.append(context.principal)
-        return REFUSED if context.principal in self.forbidden else ErrorCode.NONE
+    def judge(self, asker: Asker, action: Action) -> Verdict:
+        self.asked.append(asker.principal)
+        return Verdict(asker.principal not in self.forbidden, "the test")
+
+    def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
+        raise AssertionError("no Produce asks that")
 
 
 class Brokers:

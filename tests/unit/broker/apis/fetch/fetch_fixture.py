@@ -20,6 +20,7 @@ from protocol.messages.fetch import (
     PartitionData,
 )
 from protocol.record_batch import iterate_batches
+from protocol.rights import UNLIMITED
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 
@@ -174,7 +175,7 @@ class Fetch:
             ],
             **options,
         )
-        context = RequestContext(1, version, 1, "me", "here", listener, "c")
+        context = RequestContext(1, version, 1, "me", "here", listener, "c", UNLIMITED)
         self.api.handle(context, request, self.answers.append)
         return self.answers
 

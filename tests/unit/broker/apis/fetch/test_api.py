@@ -13,6 +13,7 @@ from protocol.messages.fetch import (
     FetchTopic,
     ReplicaState,
 )
+from protocol.rights import UNLIMITED
 from tests.unit.broker.apis.fetch.fetch_fixture import MIB, Fetch, offsets
 
 
@@ -223,7 +224,7 @@ def test_who_has_more_of_this_epoch_than_there_is_is_told_where_it_ends(fetch: F
     for epoch, offset in ((0, 9), (0, 3), (0, 0), (-1, 9)):
         asked = FetchPartition(0, 0, offset, epoch, partition_max_bytes=MIB)
         request = FetchRequest(max_bytes=MIB, topics=[FetchTopic("t", partitions=[asked])])
-        context = RequestContext(1, 12, 1, "me", "here", "PLAINTEXT", "c")
+        context = RequestContext(1, 12, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
         fetch.api.handle(context, request, fetch.answers.append)
         one, diverging = fetch.one(), fetch.one().diverging_epoch
         told[epoch, offset] = (
@@ -247,7 +248,7 @@ def test_leader_epochs_are_checked_and_a_negative_one_is_none(fetch: Fetch) -> N
     for epoch in (-2, -1, 0, 5):
         asked = FetchPartition(0, current_leader_epoch=epoch, partition_max_bytes=MIB)
         request = FetchRequest(max_bytes=MIB, topics=[FetchTopic("t", partitions=[asked])])
-        context = RequestContext(1, 12, 1, "me", "here", "PLAINTEXT", "c")
+        context = RequestContext(1, 12, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
         fetch.api.handle(context, request, fetch.answers.append)
         answers[epoch] = fetch.one().error_code
     assert answers == {-2: 0, -1: 0, 0: 0, 5: ErrorCode.UNKNOWN_LEADER_EPOCH}

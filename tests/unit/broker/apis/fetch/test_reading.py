@@ -24,6 +24,7 @@ from protocol.messages.fetch import (
 )
 from protocol.messages.metadata_records import ConfigRecord
 from protocol.record_batch import iterate_batches
+from protocol.rights import UNLIMITED
 from tests.unit.broker.replica_fixture import topic_id_of
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
 
@@ -76,7 +77,7 @@ class Fetcher:
             topics=topics,
             rack_id=self.rack,
         )
-        context = RequestContext(1, version, 1, "me", "here", "PLAINTEXT", "c")
+        context = RequestContext(1, version, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
         self.api.handle(context, request, self.answers.append)
         if self.epoch > 0:
             self.epoch += 1

@@ -21,6 +21,7 @@ from protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from protocol.rights import UNLIMITED
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 
@@ -147,7 +148,7 @@ class Produce:
         self.answers: list[Any] = []
 
     def send(self, request: ProduceRequest, version: int = 12) -> None:
-        context = RequestContext(0, version, 1, "me", "here", "PLAINTEXT", "c")
+        context = RequestContext(0, version, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
         self.api.handle(context, request, self.answers.append)
 
     def one(

@@ -25,6 +25,7 @@ from protocol.messages.produce import (
     ProduceRequest,
     TopicProduceData,
 )
+from protocol.rights import UNLIMITED
 from storage.topic_partition import TopicPartition
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 
@@ -97,7 +98,7 @@ class Transactions:
             for index, batch in zip(indexes, batches, strict=False)
         ]
         asked = [TopicProduceData(topic, topic_id_of(topic), data)]
-        context = RequestContext(0, version, 1, "me", "here", "PLAINTEXT", "c")
+        context = RequestContext(0, version, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
         request = ProduceRequest(transactional_id, acks, 1000, asked)
         self.api.handle(context, request, self.answers.append)
 

@@ -1,0 +1,39 @@
+"""By whom the requests of this node are judged.
+
+Owns: which judge the settings name, and that what was prepared dies with the ACLs by which it was
+judged. Never judges (`controller.authorization.standard_authorizer`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from broker.config.authorizer import parse_super_users
+from broker.node.shared_server import SharedServer
+from broker.requests.audit_log import AuditLog
+from broker.requests.request_handler import RequestHandler
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage
+
+
+def authorize(shared: SharedServer, handlers: Sequence[RequestHandler]) -> None:
+    """Judge what these handlers are asked, by `authorizer.class.name`; empty: nothing is judged."""
+    config = shared.config
+    if not config.authorizer_class_name:
+        return
+    from controller.authorization.standard_authorizer import StandardAuthorizer
+
+    judge = StandardAuthorizer(
+        lambda: shared.image.acls,
+        parse_super_users(config.super_users),
+        config.allow_everyone_if_no_acl_found,
+    )
+    for handler in handlers:
+        handler.admission.judge_by(judge, AuditLog())
+
+    def metadata_changed(delta: MetadataDelta, _image: MetadataImage) -> None:
+        if delta.changed_acls:
+            for handler in handlers:
+                handler.admission.changed()
+
+    shared.controller.add_listener(metadata_changed)
