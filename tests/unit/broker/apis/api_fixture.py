@@ -24,7 +24,7 @@ from protocol.messages.metadata_records import (
     TopicRecord,
 )
 from protocol.primitives import MessageBuffer
-from protocol.rights import UNLIMITED
+from protocol.rights import UNLIMITED, Rights
 
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 NODE_ID = 1
@@ -113,20 +113,33 @@ class Cluster:
         self.set_config(ResourceType.TOPIC, name, key, value)
 
 
-def context(api_key: int, version: int, listener: str = "PLAINTEXT") -> RequestContext:
-    return RequestContext(api_key, version, 7, "test", "127.0.0.1", listener, "c1", UNLIMITED)
+def context(
+    api_key: int, version: int, listener: str = "PLAINTEXT", rights: Rights = UNLIMITED
+) -> RequestContext:
+    return RequestContext(api_key, version, 7, "test", "127.0.0.1", listener, "c1", rights)
 
 
-def ask(handle: Handle, request: Any, version: int, listener: str = "PLAINTEXT") -> Any:
+def ask(
+    handle: Handle,
+    request: Any,
+    version: int,
+    listener: str = "PLAINTEXT",
+    rights: Rights = UNLIMITED,
+) -> Any:
     """What a client of `version` reads; fails unless there is exactly one answer by now."""
     answers: list[Any] = []
-    ask_later(handle, request, version, answers, listener)
+    ask_later(handle, request, version, answers, listener, rights)
     assert len(answers) == 1, f"{len(answers)} answers"
     return answers[0]
 
 
 def ask_later(
-    handle: Handle, request: Any, version: int, answers: list[Any], listener: str = "PLAINTEXT"
+    handle: Handle,
+    request: Any,
+    version: int,
+    answers: list[Any],
+    listener: str = "PLAINTEXT",
+    rights: Rights = UNLIMITED,
 ) -> None:
     """Send; the response goes into `answers` when there is one."""
     key = ApiKey(request.API_KEY)
@@ -135,7 +148,7 @@ def ask_later(
         out = encode_response(response, version, 7)
         answers.append(decode_response(key, memoryview(out.joined())[4:], version)[1])
 
-    handle(context(key, version, listener), through_the_wire(request, version), respond)
+    handle(context(key, version, listener, rights), through_the_wire(request, version), respond)
 
 
 def through_the_wire(request: Any, version: int) -> Any:

@@ -1,0 +1,52 @@
+"""What somebody may do, as a test lists it: no principals, no ACLs, nothing implied.
+
+`rights_of({(Operation.READ, Resource.TOPIC, "t")})` may read topic `t`, and nothing else;
+`rights_of(())` may do nothing. A `ListJudge` remembers what it was asked, and its list can change
+under rights that somebody holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ottla.plugins.authorizer import CLUSTER_NAME, Action, Asker, Operation, Resource
+from protocol.rights import Audit, Rights, Verdict
+
+Allowed = tuple[Operation, Resource, str]
+
+ALICE = Asker("User:alice", "127.0.0.1", "PLAINTEXT", "PLAINTEXT", "test", 0, 0)
+
+
+class ListJudge:
+    """Allows what is on its list (`protocol.rights.Judge`)."""
+
+    def __init__(self, allowed: Iterable[Allowed] = ()) -> None:
+        self.allowed = set(allowed)
+        self.asked: list[Action] = []
+
+    def judge(self, asker: Asker, action: Action) -> Verdict:
+        self.asked.append(action)
+        return Verdict(tuple(action) in self.allowed, "the test's list")
+
+    def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
+        is_listed = any(one[:2] == (operation, resource) for one in self.allowed)
+        return Verdict(is_listed, "the test's list")
+
+    def rights(self, audit: Audit | None = None) -> Rights:
+        """Of one who asks; good for as long as the list says so."""
+        return Rights(self, ALICE, audit)
+
+
+def rights_of(allowed: Iterable[Allowed]) -> Rights:
+    """Of one who may do just that."""
+    return ListJudge(allowed).rights()
+
+
+def on_topic(operation: Operation, *names: str) -> set[Allowed]:
+    """`operation` on these topics."""
+    return {(operation, Resource.TOPIC, name) for name in names}
+
+
+def on_cluster(operation: Operation) -> set[Allowed]:
+    """`operation` on the cluster."""
+    return {(operation, Resource.CLUSTER, CLUSTER_NAME)}
