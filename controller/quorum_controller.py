@@ -46,6 +46,7 @@ from protocol.primitives import StringTooLong
 from storage.ports import Scheduler
 
 if TYPE_CHECKING:
+    from controller.decisions.acl_control import AclControl
     from controller.decisions.replication_control import ReplicationControl
 
 logger = logging.getLogger(f"ottla.{__name__}")
@@ -111,6 +112,14 @@ class QuorumController:
 
         return module.ReplicationControl(self._settings, self.configuration, self._random_bytes)
 
+    @cached_property
+    def acls(self) -> AclControl:
+        """Decides on ACLs. Imported with the first request for one, to keep a start quick."""
+
+        from controller.decisions import acl_control as module
+
+        return module.AclControl(self._random_bytes)
+
     # --- what others see -----------------------------------------------------------------------
 
     @property
@@ -128,6 +137,11 @@ class QuorumController:
     def image(self) -> MetadataImage:
         """What the next decision will look at; includes what is not committed yet."""
         return self._image if self.is_active else self._loader.image
+
+    @property
+    def committed_image(self) -> MetadataImage:
+        """What nothing can undo."""
+        return self._loader.image
 
     def submit(
         self,

@@ -2,7 +2,8 @@
 
     CreateTopics v2-7   DeleteTopics v1-6   CreatePartitions v0-3   ElectLeaders v0-2
     AlterPartitionReassignments v0-1   ListPartitionReassignments v0   AlterUserScramCredentials v0
-    UpdateFeatures v0-2   UnregisterBroker v0   DescribeQuorum v0-2
+    CreateAcls v1-3   DeleteAcls v1-3   UpdateFeatures v0-2   UnregisterBroker v0
+    DescribeQuorum v0-2
 
 Behaviour: a client may send them to any broker, which passes them on. On a node that is its own
 controller that is a call; what they do stands in `controller.requests.controller_apis`, for
@@ -14,6 +15,7 @@ AlterConfigs and IncrementalAlterConfigs stop at the broker first: `broker.apis.
 from __future__ import annotations
 
 from broker.requests.context import Api, Handle
+from controller.requests.acl_requests import refused_creations, refused_deletions
 from controller.requests.partition_requests import refused_elections, refused_reassignments
 from controller.requests.scram_requests import refused_credentials
 from protocol.api_keys import ApiKey
@@ -26,6 +28,7 @@ from protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
 )
+from protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
 from protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -36,6 +39,7 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from protocol.messages.delete_acls import DeleteAclsRequest, DeleteAclsResponse
 from protocol.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -55,6 +59,8 @@ class ForwardedApis:
         return [
             Api(ApiKey.CREATE_TOPICS, 2, 7, self._controller, refuse_create_topics),
             Api(ApiKey.DELETE_TOPICS, 1, 6, self._controller, refuse_delete_topics),
+            Api(ApiKey.CREATE_ACLS, 1, 3, self._controller, refuse_create_acls),
+            Api(ApiKey.DELETE_ACLS, 1, 3, self._controller, refuse_delete_acls),
             Api(ApiKey.CREATE_PARTITIONS, 0, 3, self._controller, refuse_create_partitions),
             Api(ApiKey.ELECT_LEADERS, 0, 2, self._controller, refuse_elect_leaders),
             Api(
@@ -122,3 +128,13 @@ def refuse_alter_user_scram_credentials(
 ) -> AlterUserScramCredentialsResponse:
     """The response that says `error` for every user."""
     return refused_credentials(request, ApiError(error))
+
+
+def refuse_create_acls(request: CreateAclsRequest, error: ErrorCode) -> CreateAclsResponse:
+    """The response that says `error` for every ACL."""
+    return refused_creations(request, ApiError(error))
+
+
+def refuse_delete_acls(request: DeleteAclsRequest, error: ErrorCode) -> DeleteAclsResponse:
+    """The response that says `error` for every filter."""
+    return refused_deletions(request, ApiError(error))

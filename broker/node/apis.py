@@ -31,6 +31,9 @@ from protocol.api_keys import ApiKey
 ADMIN_KEYS = (
     ApiKey.CREATE_TOPICS,
     ApiKey.DELETE_TOPICS,
+    ApiKey.CREATE_ACLS,
+    ApiKey.DELETE_ACLS,
+    ApiKey.DESCRIBE_ACLS,
     ApiKey.CREATE_PARTITIONS,
     ApiKey.ELECT_LEADERS,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS,
@@ -159,6 +162,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
     from broker.apis.alter_replica_log_dirs import AlterReplicaLogDirsApi
     from broker.apis.broker_loggers import BrokerLoggers
     from broker.apis.delete_records import DeleteRecordsApi
+    from broker.apis.describe_acls import DescribeAclsApi
     from broker.apis.describe_client_quotas import DescribeClientQuotasApi
     from broker.apis.describe_cluster import DescribeClusterApi
     from broker.apis.describe_configs import DescribeConfigsApi
@@ -181,6 +185,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
         DescribeTopicPartitionsApi(metadata, config.max_request_partition_size_limit),
         DescribeUserScramCredentialsApi(metadata),
         DescribeClientQuotasApi(metadata),
+        DescribeAclsApi(metadata),
         DescribeClusterApi(metadata, shared.storage.cluster_id, config.node_id),
         AlterReplicaLogDirsApi(config.log_dirs, replicas),
         DescribeLogDirsApi(config.log_dirs, shared.logs),

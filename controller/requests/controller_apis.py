@@ -3,7 +3,8 @@
     CreateTopics 2-7   DeleteTopics 1-6   CreatePartitions 0-3   AlterConfigs 0-2
     IncrementalAlterConfigs 0-1   ElectLeaders 0-2   AlterPartitionReassignments 0-1
     ListPartitionReassignments 0   UpdateFeatures 0-2   UnregisterBroker 0
-    AlterUserScramCredentials 0   AllocateProducerIds 0   BrokerRegistration 0-4
+    AlterUserScramCredentials 0   CreateAcls 1-3   DeleteAcls 1-3   DescribeAcls 1-3
+    AllocateProducerIds 0   BrokerRegistration 0-4
     BrokerHeartbeat 0-2   AlterPartition 2-3   AssignReplicasToDirs 0   ControllerRegistration 0
     DescribeCluster 0-2   DescribeUserScramCredentials 0
 
@@ -36,6 +37,7 @@ from protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
+from protocol.rights import Rights
 from storage.ports import Scheduler
 
 Respond = Callable[[Any], None]
@@ -43,6 +45,9 @@ Handler = Callable[["RequestContext", Any, Respond], None]
 
 CREATE_TOPICS = 19
 DELETE_TOPICS = 20
+DESCRIBE_ACLS = 29
+CREATE_ACLS = 30
+DELETE_ACLS = 31
 ALTER_CONFIGS = 33
 CREATE_PARTITIONS = 37
 ELECT_LEADERS = 43
@@ -61,6 +66,8 @@ ASSIGN_REPLICAS_TO_DIRS = 73
 FORWARDED_KEYS = (
     CREATE_TOPICS,
     DELETE_TOPICS,
+    CREATE_ACLS,
+    DELETE_ACLS,
     ALTER_CONFIGS,
     CREATE_PARTITIONS,
     ELECT_LEADERS,
@@ -76,6 +83,7 @@ FORWARDED_KEYS = (
 API_KEYS = (
     *FORWARDED_KEYS,
     ALTER_PARTITION,
+    DESCRIBE_ACLS,
     DESCRIBE_CLUSTER,
     DESCRIBE_USER_SCRAM_CREDENTIALS,
     CONTROLLER_REGISTRATION,
@@ -97,6 +105,10 @@ class RequestContext(Protocol):
     @property
     def listener_name(self) -> str:
         """Listener that it came through."""
+
+    @property
+    def rights(self) -> Rights:
+        """What its sender may do."""
 
 
 class ControllerApis:
@@ -124,6 +136,7 @@ class ControllerApis:
 
     def _import_admin_handlers(self) -> None:
         """Admin requests come late or never: a start does not wait for their modules."""
+        from controller.requests.acl_requests import AclRequests
         from controller.requests.cluster_requests import ClusterRequests
         from controller.requests.config_requests import ConfigRequests
         from controller.requests.partition_requests import PartitionRequests
@@ -136,6 +149,7 @@ class ControllerApis:
         partitions = PartitionRequests(self._controller, timeouts, self._settings.hosting)
         cluster = ClusterRequests(self._settings, self._controller)
         scram = ScramRequests(self._controller)
+        acls = AclRequests(self._controller)
         self._handlers |= {
             CREATE_TOPICS: topics.create_topics,
             DELETE_TOPICS: topics.delete_topics,
@@ -153,6 +167,9 @@ class ControllerApis:
             DESCRIBE_CLUSTER: cluster.describe_cluster,
             ALTER_USER_SCRAM_CREDENTIALS: scram.alter,
             DESCRIBE_USER_SCRAM_CREDENTIALS: scram.describe,
+            DESCRIBE_ACLS: acls.describe,
+            CREATE_ACLS: acls.create,
+            DELETE_ACLS: acls.delete,
         }
 
     def _allocate_producer_ids(

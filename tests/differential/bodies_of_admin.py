@@ -172,6 +172,41 @@ def describe_user_scram_credentials(rng: random.Random, version: int) -> Made:
     return {"users": rng.choice((None, users, users))}, None
 
 
+def _acl(rng: random.Random, *more: Any) -> tuple[Any, ...]:
+    """Type, name, pattern, principal, host, operation, permission; `more`: what a filter may say
+    beside them. Neither broker of these sequences has an authorizer."""
+    return (
+        rng.choice((2, 3, 4, 5, 6, *more)),
+        rng.choice(("~t0", "*", "kafka-cluster", "")),
+        rng.choice((3, 4, *more)),
+        rng.choice(("User:a", "User:*", "a")),
+        rng.choice(("*", "127.0.0.1")),
+        rng.choice((2, 3, 15, *more)),
+        rng.choice((2, 3, *more)),
+    )
+
+
+def create_acls(rng: random.Random, version: int) -> Made:
+    names = ("resource_type", "resource_name", "resource_pattern_type")
+    names += ("principal", "host", "operation", "permission_type")
+    acls = [dict(zip(names, _acl(rng), strict=True)) for _ in range(rng.choice((0, 1, 2)))]
+    return {"creations": acls}, None
+
+
+def _acl_filter(rng: random.Random) -> Body:
+    names = ("resource_type_filter", "resource_name_filter", "pattern_type_filter")
+    names += ("principal_filter", "host_filter", "operation", "permission_type")
+    return dict(zip(names, _acl(rng, 1), strict=True))
+
+
+def describe_acls(rng: random.Random, version: int) -> Made:
+    return _acl_filter(rng), None
+
+
+def delete_acls(rng: random.Random, version: int) -> Made:
+    return {"filters": [_acl_filter(rng) for _ in range(rng.choice((0, 1, 2)))]}, None
+
+
 def describe_client_quotas(rng: random.Random, version: int) -> Made:
     components = [
         {
@@ -220,6 +255,9 @@ BODIES = {
     "UNREGISTER_BROKER": unregister_broker,
     "ALTER_USER_SCRAM_CREDENTIALS": alter_user_scram_credentials,
     "DESCRIBE_USER_SCRAM_CREDENTIALS": describe_user_scram_credentials,
+    "CREATE_ACLS": create_acls,
+    "DESCRIBE_ACLS": describe_acls,
+    "DELETE_ACLS": delete_acls,
     "DESCRIBE_CLIENT_QUOTAS": describe_client_quotas,
     "API_VERSIONS": api_versions,
     "SASL_HANDSHAKE": sasl_handshake,

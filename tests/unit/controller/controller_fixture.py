@@ -6,6 +6,7 @@ Nothing here sleeps: `call` submits a request and runs events until its answer i
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from protocol.frames.message_codec import decode_response, encode_response
 from protocol.messages import metadata_records as m
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
+from protocol.rights import UNLIMITED, Rights
 from storage.filesystem import LocalFilesystem
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
@@ -42,6 +44,7 @@ class Context:
     api_version: int
     api_key: int = 0
     listener_name: str = "CONTROLLER"
+    rights: Rights = UNLIMITED
 
 
 class OneNode:
@@ -128,10 +131,21 @@ class OneNode:
         request = BrokerHeartbeatRequest(broker_id, epoch, offset, **fields)
         return self.call(request, 2)
 
-    def call(self, request: Any, version: int) -> Any:
+    def send(
+        self,
+        request: Any,
+        version: int,
+        respond: Callable[[Any], None],
+        rights: Rights = UNLIMITED,
+    ) -> None:
+        """Submit `request`, and wait for nothing."""
+        context = Context(version, request.API_KEY, rights=rights)
+        self.node.apis.handle(context, request, respond)
+
+    def call(self, request: Any, version: int, rights: Rights = UNLIMITED) -> Any:
         """The answer to `request`."""
         answers: list[Any] = []
-        self.node.apis.handle(Context(version, request.API_KEY), request, answers.append)
+        self.send(request, version, answers.append, rights)
         self.scheduler.run_until(lambda: bool(answers))
         assert len(answers) == 1
         return answers[0]

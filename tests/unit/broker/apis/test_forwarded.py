@@ -6,8 +6,10 @@ from broker.apis.forwarded import (
     ForwardedApis,
     refuse_alter_partition_reassignments,
     refuse_alter_user_scram_credentials,
+    refuse_create_acls,
     refuse_create_partitions,
     refuse_create_topics,
+    refuse_delete_acls,
     refuse_delete_topics,
     refuse_elect_leaders,
 )
@@ -23,8 +25,10 @@ from protocol.messages.alter_user_scram_credentials import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
+from protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from tests.unit.broker.apis.api_fixture import context
@@ -38,6 +42,8 @@ def test_requests_go_to_the_controller_as_they_are() -> None:
     assert [api.key for api in apis] == [
         ApiKey.CREATE_TOPICS,
         ApiKey.DELETE_TOPICS,
+        ApiKey.CREATE_ACLS,
+        ApiKey.DELETE_ACLS,
         ApiKey.CREATE_PARTITIONS,
         ApiKey.ELECT_LEADERS,
         ApiKey.ALTER_PARTITION_REASSIGNMENTS,
@@ -71,6 +77,10 @@ def test_refusals_name_everything() -> None:
     assert [(one.user, one.error_code) for one in altered.results] == [("u", -1), ("v", -1)]
     grown = refuse_create_partitions(CreatePartitionsRequest([CreatePartitionsTopic("c")]), FAILED)
     assert [(one.name, one.error_code) for one in grown.results] == [("c", -1)]
+    made = refuse_create_acls(CreateAclsRequest([AclCreation(), AclCreation()]), FAILED)
+    assert [one.error_code for one in made.results] == [-1, -1]
+    removed = refuse_delete_acls(DeleteAclsRequest([DeleteAclsFilter()]), FAILED)
+    assert [(one.error_code, one.matching_acls) for one in removed.filter_results] == [(-1, [])]
     election = ElectLeadersRequest(0, [TopicPartitions("d", [4])])
     (elected,) = refuse_elect_leaders(election, FAILED).replica_election_results
     assert (elected.topic, elected.partition_result[0].error_code) == ("d", -1)

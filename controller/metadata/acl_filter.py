@@ -1,0 +1,75 @@
+"""Which ACLs a filter of DescribeAcls or DeleteAcls means.
+
+    resource type, operation, permission    a number, or 1 for any
+    name, principal, host                   exactly this text, or None for any
+    pattern type                            LITERAL, PREFIXED: of that type, by exactly that name
+                                            ANY: of both types, by exactly that name
+                                            MATCH: whatever speaks about a resource of that name
+
+Owns: that an ACL which cannot be meant is not looked at where the filter says enough. Never:
+refuses a filter (`controller.decisions.acl_control`).
+
+Follows KIP-290 and Kafka's `AclBindingFilter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from controller.metadata.acl import WILDCARD, Acl, AclsImage, PatternType
+
+ANY = 1
+"""Of a resource type, a pattern type, an operation or a permission: each of them."""
+MATCH = 2
+"""A pattern type of filters only."""
+
+
+class AclFilter(NamedTuple):
+    """What some ACLs have in common."""
+
+    resource: int
+    name: str | None
+    pattern: int
+    principal: str | None
+    host: str | None
+    operation: int
+    permission: int
+
+    def matches(self, acl: Acl) -> bool:
+        """Whether the filter means `acl`."""
+        return (
+            self.resource in (ANY, acl.resource)
+            and self._means_pattern(acl)
+            and self.principal in (None, acl.principal)
+            and self.host in (None, acl.host)
+            and self.operation in (ANY, acl.operation)
+            and self.permission in (ANY, acl.permission)
+        )
+
+    def _means_pattern(self, acl: Acl) -> bool:
+        if self.pattern not in (ANY, MATCH, acl.pattern):
+            return False
+        if self.name is None:
+            return True
+        if self.pattern != MATCH:
+            return self.name == acl.name
+        if acl.pattern == PatternType.LITERAL:
+            return acl.name in (self.name, WILDCARD)
+        return acl.pattern == PatternType.PREFIXED and self.name.startswith(acl.name)
+
+    def found_in(self, acls: AclsImage) -> list[Acl]:
+        """All that the filter means."""
+        return [acl for acl in self._candidates(acls) if self.matches(acl)]
+
+    def _candidates(self, acls: AclsImage) -> Iterable[Acl]:
+        if self.name is None or self.resource == ANY:
+            return acls.by_id.values()
+        if self.pattern == MATCH:
+            return acls.about(self.resource, self.name)
+        patterns = PatternType if self.pattern == ANY else (self.pattern,)
+        return [
+            acl
+            for pattern in patterns
+            for acl in acls.by_pattern.get((self.resource, pattern, self.name), ())
+        ]

@@ -1,0 +1,195 @@
+"""DescribeAcls 1-3 of an image, CreateAcls 1-3 and DeleteAcls 1-3 as commands.
+
+v2: flexible versions. v3: the resource type USER (KIP-373).
+
+Rights: Describe on the cluster to see them, Alter to change them; CLUSTER_AUTHORIZATION_FAILED
+otherwise, for each ACL and each filter of the request. Where nothing is authorized they are
+SECURITY_DISABLED in the same places. A broker answers DescribeAcls from its own image, a controller
+from what is committed.
+
+Owns: the form of the answers. Never: checks an ACL or a filter
+(`controller.decisions.acl_control`).
+Follows Kafka's `AclApis`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from controller.decisions.acl_control import Created, Deleted, described
+from controller.decisions.decision import Decision, View
+from controller.metadata.acl import Acl, AclsImage, Pattern
+from controller.metadata.acl_filter import AclFilter
+from controller.quorum_controller import QuorumController
+from ottla.plugins.authorizer import Operation
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.create_acls import (
+    AclCreation,
+    AclCreationResult,
+    CreateAclsRequest,
+    CreateAclsResponse,
+)
+from protocol.messages.delete_acls import (
+    DeleteAclsFilter,
+    DeleteAclsFilterResult,
+    DeleteAclsMatchingAcl,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+)
+from protocol.messages.describe_acls import (
+    AclDescription,
+    DescribeAclsRequest,
+    DescribeAclsResource,
+    DescribeAclsResponse,
+)
+from protocol.rights import Rights
+
+Respond = Callable[[Any], None]
+
+_DENIED = ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+_DISABLED = ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+
+
+class AskersContext(Protocol):
+    """What these handlers need to know of the sender."""
+
+    @property
+    def rights(self) -> Rights:
+        """What the sender may do."""
+
+
+class AclRequests:
+    """Handlers of the three requests."""
+
+    def __init__(self, controller: QuorumController) -> None:
+        self._controller = controller
+
+    def describe(
+        self, context: AskersContext, request: DescribeAclsRequest, respond: Respond
+    ) -> None:
+        """Answer a DescribeAcls request."""
+        respond(described_acls(self._controller.committed_image.acls, context.rights, request))
+
+    def create(self, context: AskersContext, request: CreateAclsRequest, respond: Respond) -> None:
+        """Answer a CreateAcls request."""
+        refused = _refused(context.rights, Operation.ALTER)
+        if refused is not None:
+            respond(refused_creations(request, refused))
+            return
+        acls = [_acl(one) for one in request.creations]
+
+        def decide(view: View) -> Decision[Created]:
+            return self._controller.acls.create(view, acls)
+
+        def reply(outcome: Created | ApiError) -> None:
+            if isinstance(outcome, ApiError):
+                respond(refused_creations(request, outcome))
+            else:
+                respond(CreateAclsResponse(results=[_created(error) for error in outcome]))
+
+        self._controller.submit("create ACLs", decide, reply)
+
+    def delete(self, context: AskersContext, request: DeleteAclsRequest, respond: Respond) -> None:
+        """Answer a DeleteAcls request."""
+        refused = _refused(context.rights, Operation.ALTER)
+        if refused is not None:
+            respond(refused_deletions(request, refused))
+            return
+        filters = [_filter(one) for one in request.filters]
+
+        def decide(view: View) -> Decision[Deleted]:
+            return self._controller.acls.delete(view, filters)
+
+        def reply(outcome: Deleted | ApiError) -> None:
+            if isinstance(outcome, ApiError):
+                respond(refused_deletions(request, outcome))
+            else:
+                respond(DeleteAclsResponse(filter_results=[_deleted(one) for one in outcome]))
+
+        self._controller.submit("delete ACLs", decide, reply)
+
+
+def described_acls(
+    acls: AclsImage, rights: Rights, request: DescribeAclsRequest
+) -> DescribeAclsResponse:
+    """ACLs by what they speak about."""
+    found = _refused(rights, Operation.DESCRIBE) or described(acls, _filter(request))
+    if isinstance(found, ApiError):
+        return DescribeAclsResponse(error_code=found.code, error_message=found.message)
+    by_pattern: dict[Pattern, list[AclDescription]] = {}
+    for acl in found:
+        by_pattern.setdefault((acl.resource, acl.pattern, acl.name), []).append(
+            AclDescription(acl.principal, acl.host, acl.operation, acl.permission)
+        )
+    resources = [
+        DescribeAclsResource(resource, name, pattern, some)
+        for (resource, pattern, name), some in by_pattern.items()
+    ]
+    return DescribeAclsResponse(error_message=None, resources=resources)
+
+
+def _refused(rights: Rights, operation: Operation) -> ApiError | None:
+    if rights.unlimited:
+        return _DISABLED
+    return None if rights.allows_on_cluster(operation) else _DENIED
+
+
+def refused_creations(request: CreateAclsRequest, error: ApiError) -> CreateAclsResponse:
+    """The answer that says `error` for every ACL."""
+    return CreateAclsResponse(results=[_created(error) for _ in request.creations])
+
+
+def refused_deletions(request: DeleteAclsRequest, error: ApiError) -> DeleteAclsResponse:
+    """The answer that says `error` for every filter."""
+    return DeleteAclsResponse(filter_results=[_deleted(error) for _ in request.filters])
+
+
+def _created(error: ApiError | None) -> AclCreationResult:
+    if error is None:
+        return AclCreationResult(ErrorCode.NONE, None)
+    return AclCreationResult(error.code, error.message)
+
+
+def _deleted(found: Sequence[Acl] | ApiError) -> DeleteAclsFilterResult:
+    if isinstance(found, ApiError):
+        return DeleteAclsFilterResult(found.code, found.message)
+    removed = [
+        DeleteAclsMatchingAcl(
+            ErrorCode.NONE,
+            None,
+            acl.resource,
+            acl.name,
+            acl.pattern,
+            acl.principal,
+            acl.host,
+            acl.operation,
+            acl.permission,
+        )
+        for acl in found
+    ]
+    return DeleteAclsFilterResult(ErrorCode.NONE, None, removed)
+
+
+def _acl(one: AclCreation) -> Acl:
+    return Acl(
+        one.resource_type,
+        one.resource_name,
+        one.resource_pattern_type,
+        one.principal,
+        one.host,
+        one.operation,
+        one.permission_type,
+    )
+
+
+def _filter(one: DescribeAclsRequest | DeleteAclsFilter) -> AclFilter:
+    return AclFilter(
+        one.resource_type_filter,
+        one.resource_name_filter,
+        one.pattern_type_filter,
+        one.principal_filter,
+        one.host_filter,
+        one.operation,
+        one.permission_type,
+    )
