@@ -1,10 +1,10 @@
 """Envelope: v0. A client's request that a broker passes on to the active controller (KIP-590).
 
 Behaviour: the request inside is decoded, answered and encoded in its own version, as if the client
-had sent it here: its principal and address are the client's, as the broker wrote them; listener and
-security protocol are the Envelope's own. Where this node is not the active controller (any more),
-the Envelope's own error is NOT_CONTROLLER and there is nothing inside, so that the broker tries
-elsewhere. Served on the controller listener only.
+had sent it here: its principal, with whether a delegation token logged in, and its address are the
+client's, as the broker wrote them; listener and security protocol are the Envelope's own. Where
+this node is not the active controller (any more), the Envelope's own error is NOT_CONTROLLER and
+there is nothing inside, so that the broker tries elsewhere. Served on the controller listener only.
 
 A principal that cannot be read is PRINCIPAL_DESERIALIZATION_FAILURE, before anything else is looked
 at; an address that is none, and an API that is not passed on, are INVALID_REQUEST; a request that
@@ -70,7 +70,7 @@ class EnvelopeApi:
         self, context: RequestContext, envelope: EnvelopeRequest
     ) -> tuple[RequestContext, Any]:
         """Who asks, and the request inside. Raises _Refused."""
-        principal = _principal_of(envelope.request_principal)
+        principal, by_token = _principal_of(envelope.request_principal)
         host = _host_of(envelope.client_host_address)
         frame = memoryview(envelope.request_data)
         try:
@@ -97,6 +97,7 @@ class EnvelopeApi:
             client_software_name=UNKNOWN_SOFTWARE,
             client_software_version=UNKNOWN_SOFTWARE,
             connection=None,
+            token_authenticated=by_token,
         )
         return inner, body
 
@@ -112,7 +113,8 @@ class _Refused(Exception):
 def wrap(context: RequestContext, request: Any) -> EnvelopeRequest:
     """A client's request, to be passed on in its own version."""
     frame = encode_request(request, context.api_version, context.correlation_id, context.client_id)
-    return EnvelopeRequest(frame[4:], _principal(context.principal), _address(context.client_host))
+    principal = _principal(context.principal, context.token_authenticated)
+    return EnvelopeRequest(frame[4:], principal, _address(context.client_host))
 
 
 def unwrap(context: RequestContext, envelope: EnvelopeResponse) -> Any | None:
@@ -139,19 +141,19 @@ def tells_not_controller(response: Any) -> bool:
     )
 
 
-def _principal(principal: str) -> bytes:
+def _principal(principal: str, by_token: bool) -> bytes:
     """As `DefaultKafkaPrincipalBuilder` writes it: a version, then DefaultPrincipalData."""
     from protocol.messages.consumer_protocol import DefaultPrincipalData
 
     kind, _, name = principal.partition(":")
     out = MessageBuffer()
     out += _PRINCIPAL_VERSION
-    DefaultPrincipalData(kind, name).write(out, 0)
+    DefaultPrincipalData(kind, name, by_token).write(out, 0)
     return bytes(out.joined())
 
 
-def _principal_of(data: bytes | None) -> str:
-    """The reverse. Raises _Refused."""
+def _principal_of(data: bytes | None) -> tuple[str, bool]:
+    """The reverse, and whether a delegation token logged in. Raises _Refused."""
     from protocol.messages.consumer_protocol import DefaultPrincipalData
 
     view = memoryview(data or b"")
@@ -161,7 +163,7 @@ def _principal_of(data: bytes | None) -> str:
         found = decode(DefaultPrincipalData, view, len(_PRINCIPAL_VERSION), 0)
     except ProtocolError as error:
         raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE) from error
-    return f"{found.type}:{found.name}"
+    return f"{found.type}:{found.name}", found.token_authenticated
 
 
 def _host_of(address: bytes) -> str:

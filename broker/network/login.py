@@ -96,7 +96,9 @@ class Login:
             self._reader.limit(self._frame_bytes_max)
             self._guard.logins.success(again=self.complete)
             self.complete = True
-            self._context.authenticated(authenticator.principal)
+            self._context.authenticated(
+                authenticator.principal, by_token=authenticator.token_authenticated
+            )
         return _framed(answer)
 
     def takes(self, frame: memoryview) -> bool:

@@ -47,6 +47,8 @@ class ConnectionContext:
     client_port: int
     principal: str = ANONYMOUS
     """Who it is; nobody in particular until it has authenticated."""
+    token_authenticated: bool = False
+    """Whether it was a delegation token that logged in."""
     client_software_name: str = UNKNOWN_SOFTWARE
     """From ApiVersions v3 and above (KIP-511); noted by that API."""
     client_software_version: str = UNKNOWN_SOFTWARE
@@ -60,9 +62,10 @@ class ConnectionContext:
         if self.logins is not None:
             self.logins.failure(self.connection_id, self.client_host, how, reason)
 
-    def authenticated(self, principal: str) -> None:
-        """It is known who it is."""
+    def authenticated(self, principal: str, *, by_token: bool = False) -> None:
+        """It is known who it is. `by_token`: by one of its delegation tokens (KIP-48)."""
         self.principal = principal
+        self.token_authenticated = by_token
 
     def ended(self) -> None:
         """The connection is gone."""

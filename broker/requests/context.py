@@ -84,6 +84,8 @@ class Connection(AskingConnection, Protocol):
     @property
     def connection_id(self) -> str: ...
     @property
+    def token_authenticated(self) -> bool: ...
+    @property
     def client_software_name(self) -> str: ...
     @property
     def client_software_version(self) -> str: ...
@@ -114,6 +116,8 @@ class RequestContext:
     client_software_version: str = UNKNOWN_SOFTWARE
     connection: Connection | None = None
     """Where the request changes what is known of the client; None for a node's own requests."""
+    token_authenticated: bool = False
+    """Whether it was a delegation token of the principal that logged in (KIP-48)."""
 
 
 @dataclass(slots=True)

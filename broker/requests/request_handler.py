@@ -378,6 +378,7 @@ def _context(
         connection.client_software_name,
         connection.client_software_version,
         connection,
+        connection.token_authenticated,
     )
 
 

@@ -96,7 +96,7 @@ API_KEYS = (
 
 
 class RequestContext(Protocol):
-    """What a handler needs to know of the connection."""
+    """What a handler needs to know of the connection, and of who asks."""
 
     @property
     def api_version(self) -> int:
@@ -105,6 +105,18 @@ class RequestContext(Protocol):
     @property
     def listener_name(self) -> str:
         """Listener that it came through."""
+
+    @property
+    def security_protocol(self) -> str:
+        """Of that listener."""
+
+    @property
+    def principal(self) -> str:
+        """Who asks: a client, also where a broker passes its request on."""
+
+    @property
+    def token_authenticated(self) -> bool:
+        """Whether who asks has logged in by a delegation token."""
 
     @property
     def rights(self) -> Rights:

@@ -158,8 +158,8 @@ class _Header:
 
 
 class SaslAuthenticator:
-    """One connection: see the module. To be read only: `state`, `principal`, `mechanism`,
-    `session_end_ms`."""
+    """One connection: see the module. To be read only: `state`, `principal`, `token_authenticated`,
+    `mechanism`, `session_end_ms`."""
 
     __slots__ = (
         "_again_ms",
@@ -174,6 +174,7 @@ class SaslAuthenticator:
         "principal",
         "session_end_ms",
         "state",
+        "token_authenticated",
     )
 
     def __init__(
@@ -190,6 +191,8 @@ class SaslAuthenticator:
         self.state = INITIAL
         self.principal: str | None = None
         """As `User:<name>`, once the login is complete."""
+        self.token_authenticated = False
+        """Whether it was a delegation token that logged in."""
         self.mechanism: str | None = None
         """What it is, or was, done by."""
         self.session_end_ms: int | None = None
@@ -332,6 +335,7 @@ class SaslAuthenticator:
                 f"User.{server.principal_name}"
             )
         self.principal = principal
+        self.token_authenticated = server.by_token
         self._server = None
         self.session_end_ms = self._end_of(server, now_ms)
         self._move(Event.COMPLETE)

@@ -46,6 +46,7 @@ class PlainUsers:
 class PlainServer:
     """One login."""
 
+    by_token = False
     expires_at_ms = None
 
     def __init__(self, users: PlainUsers) -> None:

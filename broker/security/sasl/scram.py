@@ -36,6 +36,7 @@ ScramCredentials: TypeAlias = Callable[[ScramMechanism, str], ScramCredential | 
 class ScramServer:
     """One login."""
 
+    by_token = False
     expires_at_ms = None
 
     def __init__(

@@ -34,6 +34,10 @@ class ServerMechanism(Protocol):
         """Who that is, as in `User:<name>`; once it is complete."""
 
     @property
+    def by_token(self) -> bool:
+        """Whether it was a delegation token of that one that logged in; once it is complete."""
+
+    @property
     def expires_at_ms(self) -> int | None:
         """When what it showed ends, on the clock of `now_ms`; None: it does not."""
 

@@ -45,6 +45,9 @@ class Context:
     api_key: int = 0
     listener_name: str = "CONTROLLER"
     rights: Rights = UNLIMITED
+    security_protocol: str = "PLAINTEXT"
+    principal: str = "User:ANONYMOUS"
+    token_authenticated: bool = False
 
 
 class OneNode:

@@ -75,6 +75,9 @@ class SignedTokens:
 class OAuthBearerServer:
     """One login by token."""
 
+    by_token = False
+    """That means a delegation token."""
+
     def __init__(self, judge: TokenJudge) -> None:
         self._judge = judge
         self._told: str | None = None

@@ -108,6 +108,7 @@ def test_the_request_inside_comes_from_the_client_over_the_brokers_connection() 
     )
     _, ((context, _),) = opened(wrap(client, REQUEST), context=broker)
     assert (context.principal, context.client_host) == ("User:alice", "10.1.2.3")
+    assert not context.token_authenticated
     assert (context.listener_name, context.security_protocol) == ("CONTROLLER", "SASL_SSL")
     assert context.connection_id == "2"
     assert (context.client_software_name, context.connection) == ("unknown", None)
@@ -117,7 +118,6 @@ def test_the_request_inside_comes_from_the_client_over_the_brokers_connection() 
     ("data", "principal"),
     [
         (ALICE, "User:alice"),
-        (ALICE[:-2] + b"\1\0", "User:alice"),  # authenticated by a delegation token
         (ALICE + b"more", "User:alice"),
         (ALICE[:-1] + b"\1\x05\2ab", "User:alice"),  # with a tag
         (b"\0\0\1\6alice\0\0", ":alice"),
@@ -127,6 +127,14 @@ def test_the_request_inside_comes_from_the_client_over_the_brokers_connection() 
 def test_principals_that_kafka_reads_are_read(data: bytes, principal: str) -> None:
     answer, ((context, _),) = opened(with_inside(request_principal=data))
     assert (answer.error_code, context.principal) == (ErrorCode.NONE, principal)
+
+
+def test_a_login_by_delegation_token_is_told_on() -> None:
+    client = replace(CONTEXT, principal="User:alice", token_authenticated=True)
+    envelope = wrap(client, REQUEST)
+    assert envelope.request_principal == ALICE[:-2] + b"\1\0"
+    _, ((context, _),) = opened(envelope)
+    assert (context.principal, context.token_authenticated) == ("User:alice", True)
 
 
 @pytest.mark.parametrize(

@@ -70,13 +70,14 @@ def test_a_request_reaches_its_api_and_its_answer_goes_back(version: int) -> Non
 def test_a_request_knows_what_is_known_of_its_connection() -> None:
     server = Server()
     server.send(HeartbeatRequest("g", 3, "m"), 4)
-    server.connection.principal = "User:alice"
+    server.connection.authenticated("User:alice", by_token=True)
     server.connection.client_software_name = "librdkafka"
     server.connection.client_software_version = "2.6"
     server.send(HeartbeatRequest("g", 3, "m"), 4)
     before, after = server.contexts
     assert (before.client_host, before.listener_name) == ("127.0.0.1", "CLIENTS")
     assert (before.principal, before.security_protocol) == ("User:ANONYMOUS", "PLAINTEXT")
+    assert (before.token_authenticated, after.token_authenticated) == (False, True)
     assert (before.client_software_name, before.client_software_version) == ("unknown",) * 2
     assert (after.principal, after.client_software_name) == ("User:alice", "librdkafka")
     assert after.client_software_version == "2.6"

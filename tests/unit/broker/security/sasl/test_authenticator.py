@@ -40,6 +40,7 @@ class Token:
     principal_name = "alice"
     expires_at_ms: int | None = None
     refusal = ""
+    by_token = False
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes:
         if token == b"no":
