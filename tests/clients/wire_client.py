@@ -31,9 +31,12 @@ class WireClient:
         host: str = "127.0.0.1",
         timeout_s: float = 15,
         tls: ssl.SSLContext | None = None,
+        source: str | None = None,
     ) -> None:
+        """`source`: the address of this end."""
         self._client_id = client_id
-        self._socket = socket.create_connection((host, port), timeout=timeout_s)
+        own = None if source is None else (source, 0)
+        self._socket = socket.create_connection((host, port), timeout_s, own)
         if tls is not None:
             self._socket = tls.wrap_socket(self._socket, server_hostname="localhost")
         self._correlation = 0

@@ -1,0 +1,47 @@
+"""By command: many random ACL sets, and what a real Apache Kafka 4.3.0 answers.
+
+    python -m tests.authorization evaluate [--seed N] [--sets N]
+    python -m tests.authorization record-judgements
+
+The second starts Apache Kafka twice (`allow.everyone.if.no.acl.found` off and on).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def evaluate(seed: int, sets: int) -> int:
+    """The exit status: 1 where the authorizer and the reference disagree."""
+    from tests.authorization.evaluation import compare
+
+    compared = compare(seed, sets)
+    print(f"seed {seed}: {sets} sets, {compared.answers.total()} questions:")
+    for (of_any, allowed), count in sorted(compared.answers.items()):
+        print(f"  {'any name' if of_any else 'one name'}: {'yes' if allowed else 'no'} {count}")
+    for drawn, question, expected in compared.disagreed[:5]:
+        print(f"disagreed: {question}, reference {expected}, everyone {drawn.everyone}, of")
+        print(*(f"  {one}" for one in drawn.entries), sep="\n")
+    print(f"{len(compared.disagreed)} disagreements")
+    return 1 if compared.disagreed else 0
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.authorization")
+    commands = parser.add_subparsers(dest="command", required=True)
+    evaluating = commands.add_parser("evaluate")
+    evaluating.add_argument("--seed", type=int, default=0)
+    evaluating.add_argument("--sets", type=int, default=100_000)
+    commands.add_parser("record-judgements")
+    given = parser.parse_args(arguments)
+    if given.command == "evaluate":
+        return evaluate(given.seed, given.sets)
+    from tests.authorization.kafka_judgements import record
+
+    record()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

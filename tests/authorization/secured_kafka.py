@@ -1,0 +1,127 @@
+"""An Apache Kafka 4.3.0 that judges by ACLs, with two listeners of each role.
+
+SASL and CONTROLLER take PLAIN logins of `USERS` (each one's password is the name); PLAINTEXT and
+OPENCONTROLLER take everybody as `User:ANONYMOUS`. `admin` is a super user, and what the node itself
+logs in as. Owns the settings, and the changes of ACLs by raw requests. Never asks what is compared.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from protocol.messages.describe_acls import DescribeAclsRequest
+from tests.authorization.reference import Entry
+from tests.clients.wire_client import WireClient
+from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
+from tests.tools.java_tools import FAST_START
+
+ADMIN = "admin"
+USERS = (ADMIN, "alice", "bob")
+ANY = 1
+SEEN_S = 10.0
+_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+PROTOCOLS = {
+    "PLAINTEXT": "PLAINTEXT",
+    "SASL": "SASL_PLAINTEXT",
+    "CONTROLLER": "SASL_PLAINTEXT",
+    "OPENCONTROLLER": "PLAINTEXT",
+}
+"""Listener → security protocol."""
+
+
+class SecuredKafka:
+    """Its ports by listener, and who may do what."""
+
+    def __init__(self, ports: Mapping[str, int]) -> None:
+        self.ports = ports
+        self._admin = self.client("SASL", ADMIN)
+
+    def client(self, listener: str, user: str | None = None, source: str = HOST) -> WireClient:
+        """A connection; without a user, nobody has logged in."""
+        client = WireClient(self.ports[listener], source=source)
+        if user is not None:
+            client.log_in("PLAIN", user, user)
+        return client
+
+    def set_acls(self, entries: Iterable[Entry]) -> None:
+        """From now on just these."""
+        wanted = set(entries)
+        before = self._acls()
+        if before - wanted:
+            gone = [DeleteAclsFilter(*one) for one in before - wanted]
+            self._admin.call(DeleteAclsRequest(gone), 3)
+        if wanted - before:
+            made = [AclCreation(*one) for one in wanted - before]
+            results = self._admin.call(CreateAclsRequest(made), 3).results
+            assert not any(one.error_code for one in results), results
+        until(lambda: self._acls() == wanted)
+
+    def _acls(self) -> set[Entry]:
+        """Those by which the broker judges."""
+        everything = DescribeAclsRequest(ANY, None, ANY, None, None, ANY, ANY)
+        return {
+            (one.resource_type, one.resource_name, one.pattern_type, *_of(acl))
+            for one in self._admin.call(everything, 3).resources
+            for acl in one.acls
+        }
+
+    def close(self) -> None:
+        self._admin.close()
+
+
+def until(there: Callable[[], bool]) -> None:
+    """Wait for it."""
+    deadline = time.monotonic() + SEEN_S
+    while not there():
+        assert time.monotonic() < deadline, "it does not come"
+        time.sleep(0.005)
+
+
+def _of(acl: Any) -> tuple[str, str, int, int]:
+    return acl.principal, acl.host, acl.operation, acl.permission_type
+
+
+@contextmanager
+def secured_kafka(properties: Mapping[str, str] | None = None) -> Iterator[SecuredKafka]:
+    """Start it, and stop it."""
+    kafka = ApacheKafka(jvm_options=FAST_START, heap="768m")
+    ports = {
+        "PLAINTEXT": kafka.port,
+        "SASL": free_port(),
+        "CONTROLLER": kafka.controller_port,
+        "OPENCONTROLLER": free_port(),
+    }
+    kafka._extra.update(_properties(ports))
+    kafka._extra.update(properties or {})
+    with kafka:
+        secured = SecuredKafka(ports)
+        try:
+            yield secured
+        finally:
+            secured.close()
+
+
+def _properties(ports: Mapping[str, int]) -> dict[str, str]:
+    listeners = ",".join(f"{name}://{HOST}:{port}" for name, port in ports.items())
+    users = " ".join(f'user_{name}="{name}"' for name in USERS)
+    jaas = f'{_MODULE} username="{ADMIN}" password="{ADMIN}" {users};'
+    return {
+        "listeners": listeners,
+        "advertised.listeners": listeners,
+        "listener.security.protocol.map": ",".join(f"{n}:{p}" for n, p in PROTOCOLS.items()),
+        "controller.listener.names": "CONTROLLER,OPENCONTROLLER",
+        "inter.broker.listener.name": "SASL",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "sasl.mechanism.controller.protocol": "PLAIN",
+        "listener.name.sasl.plain.sasl.jaas.config": jaas,
+        "listener.name.controller.plain.sasl.jaas.config": jaas,
+        "authorizer.class.name": _AUTHORIZER,
+        "super.users": f"User:{ADMIN}",
+    }

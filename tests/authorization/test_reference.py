@@ -1,0 +1,97 @@
+"""The standard authorizer says what thirty lines say; a rule left out of it is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from controller.authorization import standard_authorizer
+from controller.metadata.acl import ALL, AclsImage, PatternType, Permission
+from ottla.plugins.authorizer import Operation
+from tests.authorization.evaluation import compare, standard
+
+SETS, SETS_OF_A_MUTANT = 2_000, 3_000
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_authorizer_says_what_the_reference_says(seed: int) -> None:
+    compared = compare(seed, SETS)
+    assert compared.disagreed[:3] == []
+    assert len(compared.answers) == 4
+    assert all(count > 1_000 for count in compared.answers.values()), compared.answers
+
+
+def _without(left_out: Callable[[Any], bool]) -> Callable[[AclsImage, bool], Any]:
+    """An authorizer that does not see some entries."""
+
+    def judge(acls: AclsImage, everyone: bool) -> Any:
+        kept = {acl_id: acl for acl_id, acl in acls.by_id.items() if not left_out(acl)}
+        return standard(AclsImage().changed(kept), everyone)
+
+    return judge
+
+
+def _is_about(
+    principal: bool = True, anybody: bool = True, host: bool = True, anywhere: bool = True
+) -> Callable[[Any, Any], bool]:
+    def is_about(acl: Any, asker: Any) -> bool:
+        who = not principal or acl.principal == asker.principal
+        where = not host or acl.host == asker.host
+        return (who or (anybody and acl.principal == "User:*")) and (
+            where or (anywhere and acl.host == "*")
+        )
+
+    return is_about
+
+
+IMPLIED = standard_authorizer._IMPLIED_BY
+PATCHED: dict[str, dict[str, Any]] = {
+    "whoever it names": {"_is_about": _is_about(principal=False)},
+    "wherever it is from": {"_is_about": _is_about(host=False)},
+    "nobody is everybody": {"_is_about": _is_about(anybody=False)},
+    "nowhere is everywhere": {"_is_about": _is_about(anywhere=False)},
+    "nothing implies Describe": {
+        "_IMPLIED_BY": {k: v for k, v in IMPLIED.items() if k != Operation.DESCRIBE}
+    },
+    "nothing implies DescribeConfigs": {
+        "_IMPLIED_BY": {k: v for k, v in IMPLIED.items() if k != Operation.DESCRIBE_CONFIGS}
+    },
+    "Create implies Describe": {
+        "_IMPLIED_BY": {**IMPLIED, 8: (*IMPLIED[Operation.DESCRIBE], Operation.CREATE)}
+    },
+    **{
+        f"{left_out.name} does not imply Describe": {
+            "_IMPLIED_BY": {**IMPLIED, 8: tuple(one for one in IMPLIED[8] if one != left_out)}
+        }
+        for left_out in (Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER)
+    },
+    "All is no operation": {"ALL": -1, "_IMPLIED_BY": {}},
+    "each name that is allowed is denied": {"_is_covered": lambda *_: True},
+    "no name that is allowed is denied": {"_is_covered": lambda *_: False},
+    "silence allows": {"_DEFAULT_DENY": standard_authorizer._DEFAULT_ALLOW},
+    "silence denies": {"_DEFAULT_ALLOW": standard_authorizer._DEFAULT_DENY},
+    "nobody is a super user": {"_SUPER_USER": standard_authorizer._DEFAULT_DENY},
+}
+
+
+@pytest.mark.parametrize("mutant", PATCHED)
+def test_a_rule_left_out_is_seen(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in PATCHED[mutant].items():
+        monkeypatch.setattr(standard_authorizer, name, value)
+    assert compare(1, SETS_OF_A_MUTANT, stops=True).disagreed
+
+
+UNSEEN: dict[str, Callable[[Any], bool]] = {
+    "prefixes": lambda acl: acl.pattern == PatternType.PREFIXED,
+    "wildcards": lambda acl: acl.pattern == PatternType.LITERAL and acl.name == "*",
+    "denials": lambda acl: acl.permission == Permission.DENY,
+    "denials of all": lambda acl: acl.permission == Permission.DENY and acl.operation == ALL,
+    "prefixes of a star": lambda acl: acl.pattern == PatternType.PREFIXED and acl.name == "*",
+}
+
+
+@pytest.mark.parametrize("unseen", UNSEEN)
+def test_an_entry_that_is_not_seen_is_seen(unseen: str) -> None:
+    assert compare(2, SETS_OF_A_MUTANT, _without(UNSEEN[unseen]), stops=True).disagreed
