@@ -34,6 +34,21 @@ _RESOURCES = frozenset(Resource)
 _PATTERNS = frozenset(PatternType)
 _OPERATIONS = frozenset({ALL, *Operation})
 _PERMISSIONS = frozenset(Permission)
+UNKNOWN = 0
+
+MAX_ACLS_LOOKED_AT = 2_000_000
+"""By the filters of one DeleteAcls: a second or two, in which nothing else is decided."""
+
+
+def _invalid(text: str) -> ApiError:
+    return ApiError(ErrorCode.INVALID_REQUEST, text)
+
+
+_UNKNOWN_PATTERN = _invalid("Unknown patternFilter.")
+_UNKNOWN_ENTRY = _invalid("Unknown entryFilter.")
+_TOO_MANY_ACLS = _invalid(
+    f"Cannot remove more than {MAX_RECORDS_PER_OPERATION} acls in a single delete operation."
+)
 
 Created = Sequence[ApiError | None]
 """For each ACL, in order; None: it is there now."""
@@ -65,24 +80,34 @@ class AclControl:
     def delete(self, view: View, filters: Sequence[AclFilter]) -> Decision[Deleted]:
         """Remove all that a filter means, once, however many mean it."""
         image = view.image.acls
+        if _looks_at(filters, image) > MAX_ACLS_LOOKED_AT:
+            return Decision(TOO_MANY_RECORDS)
         outcome: list[Sequence[Acl] | ApiError] = []
         gone: dict[Acl, None] = {}
         told = 0
         for one in filters:
-            found: Sequence[Acl] | ApiError = _fault_of_filter(one) or one.found_in(image)
-            outcome.append(found)
-            if isinstance(found, ApiError):
-                continue
-            gone |= dict.fromkeys(found)
-            told += len(found)
-            if told > MAX_RECORDS_PER_OPERATION:
-                return Decision(TOO_MANY_RECORDS)
+            meant: Sequence[Acl] | ApiError = _fault_of_filter(one) or one.found_in(image)
+            if not isinstance(meant, ApiError) and told + len(meant) > MAX_RECORDS_PER_OPERATION:
+                meant = _TOO_MANY_ACLS
+            outcome.append(meant)
+            if not isinstance(meant, ApiError):
+                gone |= dict.fromkeys(meant)
+                told += len(meant)
         records = [
             RemoveAccessControlEntryRecord(acl_id)
             for acl_id, acl in image.by_id.items()
             if acl in gone
         ]
         return Decision(outcome, records)
+
+
+def found(image: AclsImage, one: AclFilter) -> Sequence[Acl] | ApiError:
+    """What a filter of DescribeAcls means. Values that Kafka 4.3 has no name for mean nothing."""
+    if UNKNOWN in (one.resource, one.pattern):
+        return _UNKNOWN_PATTERN
+    if UNKNOWN in (one.operation, one.permission):
+        return _UNKNOWN_ENTRY
+    return one.found_in(image)
 
 
 def _is_there(image: AclsImage, acl: Acl) -> bool:
@@ -99,15 +124,14 @@ def _fault_of_acl(acl: Acl) -> ApiError | None:
         return _invalid(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
     if not acl.name:
         return _invalid("Invalid empty resource name")
-    # Kafka fails on these with UNKNOWN_SERVER_ERROR, or closes the connection.
-    if acl.resource not in _RESOURCES:
-        return _invalid(f"Invalid resource type {acl.resource}")
-    if acl.pattern not in _PATTERNS:
-        return _invalid(f"Invalid pattern type {acl.pattern}")
-    if acl.operation not in _OPERATIONS:
-        return _invalid(f"Invalid operation {acl.operation}")
-    if acl.permission not in _PERMISSIONS:
-        return _invalid(f"Invalid permission type {acl.permission}")
+    for what, number, known in (
+        ("resourceType", acl.resource, _RESOURCES),
+        ("patternType", acl.pattern, _PATTERNS),
+        ("operation", acl.operation, _OPERATIONS),
+        ("permissionType", acl.permission, _PERMISSIONS),
+    ):
+        if number not in known:
+            return _invalid(f"Invalid {what} {_name(what, number)}")
     if ":" not in acl.principal:
         return _invalid(
             f"Could not parse principal from `{acl.principal}` (no colon is present separating "
@@ -116,22 +140,20 @@ def _fault_of_acl(acl: Acl) -> ApiError | None:
     return None
 
 
+def _name(what: str, number: int) -> str:
+    if number == ANY:
+        return "ANY"
+    return "MATCH" if what == "patternType" and number == MATCH else "UNKNOWN"
+
+
 def _fault_of_filter(one: AclFilter) -> ApiError | None:
-    if one.resource != ANY and one.resource not in _RESOURCES:
-        return _invalid(f"Invalid resource type {one.resource}")
-    if one.pattern not in (ANY, MATCH) and one.pattern not in _PATTERNS:
-        return _invalid(f"Invalid pattern type {one.pattern}")
-    if one.operation != ANY and one.operation not in _OPERATIONS:
-        return _invalid(f"Invalid operation {one.operation}")
-    if one.permission != ANY and one.permission not in _PERMISSIONS:
-        return _invalid(f"Invalid permission type {one.permission}")
+    if one.resource not in (ANY, *_RESOURCES) or one.pattern not in (ANY, MATCH, *_PATTERNS):
+        return _UNKNOWN_PATTERN
+    if one.operation not in (ANY, *_OPERATIONS) or one.permission not in (ANY, *_PERMISSIONS):
+        return _UNKNOWN_ENTRY
     return None
 
 
-def described(image: AclsImage, one: AclFilter) -> Sequence[Acl] | ApiError:
-    """What DescribeAcls tells of."""
-    return _fault_of_filter(one) or one.found_in(image)
-
-
-def _invalid(text: str) -> ApiError:
-    return ApiError(ErrorCode.INVALID_REQUEST, text)
+def _looks_at(filters: Sequence[AclFilter], image: AclsImage) -> int:
+    """How many ACLs are compared with filters that do not say where to look."""
+    return len(image.by_id) * sum(one.looks_at_all for one in filters)

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ottla.plugins.authorizer import Operation, Resource
+from protocol.messages.metadata_records import AccessControlEntryRecord
 
 WILDCARD = "*"
 WILDCARD_PRINCIPAL = "User:*"
@@ -57,6 +58,19 @@ class Acl(NamedTuple):
             f"from {self.host} on {_name(Resource, self.resource)}:"
             f"{_name(PatternType, self.pattern)}:{self.name}"
         )
+
+
+def acl_of(record: AccessControlEntryRecord) -> Acl:
+    """What the metadata log keeps, as an entry."""
+    return Acl(
+        record.resource_type,
+        record.resource_name,
+        record.pattern_type,
+        record.principal,
+        record.host,
+        record.operation,
+        record.permission_type,
+    )
 
 
 def _name(kinds: type[IntEnum], number: int) -> str:

@@ -62,14 +62,19 @@ class AclFilter(NamedTuple):
         """All that the filter means."""
         return [acl for acl in self._candidates(acls) if self.matches(acl)]
 
+    @property
+    def looks_at_all(self) -> bool:
+        """Whether it says too little to know where to look."""
+        return self.name is None or self.resource == ANY
+
     def _candidates(self, acls: AclsImage) -> Iterable[Acl]:
         if self.name is None or self.resource == ANY:
             return acls.by_id.values()
         if self.pattern == MATCH:
             return acls.about(self.resource, self.name)
         patterns = PatternType if self.pattern == ANY else (self.pattern,)
-        return [
+        return (
             acl
             for pattern in patterns
             for acl in acls.by_pattern.get((self.resource, pattern, self.name), ())
-        ]
+        )

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from controller.metadata.acl import Acl
+from controller.metadata.acl import Acl, acl_of
 from controller.metadata.image import (
     BrokerRegistration,
     ConfigResource,
@@ -241,15 +241,7 @@ class MetadataDelta:
     # --- ACLs ----------------------------------------------------------------------------------
 
     def _acl(self, record: m.AccessControlEntryRecord) -> None:
-        self.changed_acls[record.id] = Acl(
-            record.resource_type,
-            record.resource_name,
-            record.pattern_type,
-            record.principal,
-            record.host,
-            record.operation,
-            record.permission_type,
-        )
+        self.changed_acls[record.id] = acl_of(record)
 
     def _remove_acl(self, record: m.RemoveAccessControlEntryRecord) -> None:
         self.changed_acls[record.id] = None

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from controller.decisions.acl_control import Created, Deleted, described
+from controller.decisions.acl_control import Created, Deleted, found
 from controller.decisions.decision import Decision, View
 from controller.metadata.acl import Acl, AclsImage, Pattern
 from controller.metadata.acl_filter import AclFilter
@@ -49,6 +49,8 @@ Respond = Callable[[Any], None]
 
 _DENIED = ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
 _DISABLED = ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+_DISABLED_HERE = ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
+"""In Kafka's words, which say so on a controller too."""
 
 
 class AskersContext(Protocol):
@@ -114,11 +116,12 @@ def described_acls(
     acls: AclsImage, rights: Rights, request: DescribeAclsRequest
 ) -> DescribeAclsResponse:
     """ACLs by what they speak about."""
-    found = _refused(rights, Operation.DESCRIBE) or described(acls, _filter(request))
-    if isinstance(found, ApiError):
-        return DescribeAclsResponse(error_code=found.code, error_message=found.message)
+    refused = _refused(rights, Operation.DESCRIBE, _DISABLED_HERE)
+    meant = refused or found(acls, _filter(request))
+    if isinstance(meant, ApiError):
+        return DescribeAclsResponse(error_code=meant.code, error_message=meant.message)
     by_pattern: dict[Pattern, list[AclDescription]] = {}
-    for acl in found:
+    for acl in meant:
         by_pattern.setdefault((acl.resource, acl.pattern, acl.name), []).append(
             AclDescription(acl.principal, acl.host, acl.operation, acl.permission)
         )
@@ -126,12 +129,14 @@ def described_acls(
         DescribeAclsResource(resource, name, pattern, some)
         for (resource, pattern, name), some in by_pattern.items()
     ]
-    return DescribeAclsResponse(error_message=None, resources=resources)
+    return DescribeAclsResponse(resources=resources)
 
 
-def _refused(rights: Rights, operation: Operation) -> ApiError | None:
+def _refused(
+    rights: Rights, operation: Operation, disabled: ApiError = _DISABLED
+) -> ApiError | None:
     if rights.unlimited:
-        return _DISABLED
+        return disabled
     return None if rights.allows_on_cluster(operation) else _DENIED
 
 
@@ -147,7 +152,7 @@ def refused_deletions(request: DeleteAclsRequest, error: ApiError) -> DeleteAcls
 
 def _created(error: ApiError | None) -> AclCreationResult:
     if error is None:
-        return AclCreationResult(ErrorCode.NONE, None)
+        return AclCreationResult()
     return AclCreationResult(error.code, error.message)
 
 

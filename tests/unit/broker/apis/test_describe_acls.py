@@ -27,7 +27,7 @@ def test_a_broker_answers_from_its_image() -> None:
     assert as_dict(answer) == {
         "throttle_time_ms": 0,
         "error_code": 0,
-        "error_message": None,
+        "error_message": "",
         "resources": [about],
     }
 

@@ -14,6 +14,8 @@ from broker.command.cli import run_cli
 from broker.config.endpoints import EndPoint
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
+from controller.metadata.acl import Acl
+from controller.metadata.snapshot import acl_record
 from controller.storage_format import encode_bootstrap
 from protocol.messages.metadata_records import UserScramCredentialRecord
 
@@ -215,6 +217,15 @@ def test_dump_log_does_not_show_scram_credentials(
     for secret in (record.salt, record.stored_key, record.server_key):
         assert secret.decode() not in printed
         assert secret.hex() not in printed
+
+
+def test_dump_log_shows_acls_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = acl_record(bytes(range(16)), Acl(2, "orders", 4, "User:alice", "*", 3, 2))
+    file = tmp_path / "00000000000000000000.checkpoint"
+    file.write_bytes(encode_bootstrap({"metadata.version": 30}, 1, [record]))
+    assert run_cli(["dump-log", str(file), "--records"]) == 0
+    words = "id: AAECAwQFBgcICQoLDA0ODw DENY READ for User:alice from * on TOPIC:PREFIXED:orders"
+    assert f"AccessControlEntryRecord {words}" in capsys.readouterr().out
 
 
 def test_dump_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

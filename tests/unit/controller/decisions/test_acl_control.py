@@ -95,7 +95,7 @@ def test_what_another_log_holds_twice_goes_as_a_whole() -> None:
         lambda image: control().create(view(image), [acl("n" * 100)]),
         lambda image: control().create(view(image), [acl(principal="User:" + "n" * 100)]),
         lambda image: control().create(view(image), [acl(host="n" * 100)]),
-        lambda image: control().delete(view(image), [EVERYTHING, EVERYTHING]),
+        lambda image: control().delete(view(image), [EVERYTHING] * 4),
     ],
 )
 def test_more_than_one_batch_should_hold_is_refused_whole(
@@ -103,9 +103,25 @@ def test_more_than_one_batch_should_hold_is_refused_whole(
 ) -> None:
     monkeypatch.setattr(acl_control, "MAX_RECORDS_PER_OPERATION", 3)
     monkeypatch.setattr(acl_control, "MAX_CONFIG_BYTES_PER_OPERATION", 100)
+    monkeypatch.setattr(acl_control, "MAX_ACLS_LOOKED_AT", 6)
     image = created(acl("a"), acl("b"))
     assert control().create(view(image), [acl("a"), acl("c"), acl("d")]).records
-    assert control().delete(view(image), [EVERYTHING]).records
+    by_name = EVERYTHING._replace(resource=2, name="x")
+    assert control().delete(view(image), [EVERYTHING, *[by_name] * 10]).records
     reply = decide(MetadataImage(acls=image.acls)).reply
     assert isinstance(reply, ApiError)
     assert reply.code is ErrorCode.POLICY_VIOLATION
+
+
+def test_no_more_are_removed_at_once_than_one_batch_should_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(acl_control, "MAX_RECORDS_PER_OPERATION", 3)
+    image = created(acl("a"), acl("b"))
+    a = EVERYTHING._replace(name="a")
+    decision = control().delete(view(image), [a, EVERYTHING, EVERYTHING, a])
+    assert isinstance(decision.reply, list)
+    first, second, refused, last = decision.reply
+    assert (first, second) == ([acl("a")], [acl("a"), acl("b")])
+    assert refused.code is last.code is ErrorCode.INVALID_REQUEST
+    assert len(decision.records) == 2

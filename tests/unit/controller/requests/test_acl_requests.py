@@ -49,9 +49,9 @@ def kept(node: OneNode) -> list[Acl]:
 def test_an_acl_comes_and_goes(version: int) -> None:
     node = OneNode().start()
     other = READ_T._replace(principal="User:b", permission=2)
-    assert create(node, READ_T, other, version=version) == [(0, None), (0, None)]
+    assert create(node, READ_T, other, version=version) == [(0, ""), (0, "")]
     answer = describe(node, version=version)
-    assert (answer.error_code, answer.error_message) == (0, None)
+    assert (answer.error_code, answer.error_message) == (0, "")
     (about,) = answer.resources
     assert (about.resource_type, about.resource_name, about.pattern_type) == (2, "t", 3)
     told = [(one.principal, one.host, one.operation, one.permission_type) for one in about.acls]
@@ -68,7 +68,8 @@ def test_without_the_right_or_an_authorizer(rights: Rights, expected: Any) -> No
     assert delete(node, ALL_OF, ALL_OF, rights=rights) == [expected] * 2
     assert create(node, rights=rights) == delete(node, rights=rights) == []
     answer = describe(node, rights)
-    assert (answer.error_code, answer.error_message) == expected
+    assert answer.error_code == expected[0]
+    assert answer.error_message.startswith(expected[1].rstrip("."))
     assert answer.resources == []
     assert kept(node) == [READ_T]
 
@@ -76,7 +77,7 @@ def test_without_the_right_or_an_authorizer(rights: Rights, expected: Any) -> No
 def test_seeing_needs_another_right_than_changing() -> None:
     node = OneNode().start()
     alter, see = rights_of(on_cluster(Operation.ALTER)), rights_of(on_cluster(Operation.DESCRIBE))
-    assert create(node, READ_T, rights=alter) == [(0, None)]
+    assert create(node, READ_T, rights=alter) == [(0, "")]
     assert describe(node, alter).error_code == DENIED[0]
     assert describe(node, see).error_code == 0
     assert create(node, READ_T, rights=see) == delete(node, ALL_OF, rights=see) == [DENIED]
