@@ -39,25 +39,29 @@ _CREATE_TOPICS_VERSION = 7
 _MADE = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
 
 Refused = Callable[[], None]
+AskAsNode = Callable[[CreateTopicsRequest, Callable[[CreateTopicsResponse | None], None]], None]
 
 
 class AutoTopicCreation:
     """Asks the controller for topics, one request at a time for each of them."""
 
-    def __init__(self, config: BrokerConfig, create_topics: Handle) -> None:
-        """`create_topics` answers CreateTopics: here, or wherever the controller is."""
+    def __init__(self, config: BrokerConfig, create_topics: Handle, as_node: AskAsNode) -> None:
+        """`create_topics` answers CreateTopics: here, or wherever the controller is. `as_node` does
+        so with the rights of this node."""
         self._config = config
         self._create_topics = create_topics
+        self._as_node = as_node
         self._told = ""
         self._under_way: dict[str, list[Refused]] = {}
         """Those who are to hear of it where a topic is not made."""
 
-    def create_internal(self, name: str, context: RequestContext, refused: Refused) -> None:
-        """Begin to create one of the internal topics; `refused()` where the controller does not."""
+    def create_internal(self, name: str, refused: Refused) -> None:
+        """Begin to create one of the internal topics, which a client needs that may itself create
+        none; `refused()` where the controller does not."""
         if name in self._under_way:
             self._under_way[name].append(refused)
         else:
-            self._ask([name], context, refused)
+            self._ask([name], None, refused)
 
     def create(self, names: Iterable[str], context: RequestContext) -> dict[str, ErrorCode]:
         """Begin to create `names`; what to tell the client of each meanwhile."""
@@ -74,7 +78,8 @@ class AutoTopicCreation:
             self._ask(wanted, context)
         return answers
 
-    def _ask(self, names: list[str], context: RequestContext, *refused: Refused) -> None:
+    def _ask(self, names: list[str], context: RequestContext | None, *refused: Refused) -> None:
+        """`context`: of the client whose rights are to be enough; None: the node asks."""
         self._under_way.update((name, list(refused)) for name in names)
 
         def done(response: CreateTopicsResponse | None) -> None:
@@ -91,6 +96,9 @@ class AutoTopicCreation:
         request = CreateTopicsRequest(
             [self._described(name) for name in names], self._config.request_timeout_ms
         )
+        if context is None:
+            self._as_node(request, done)
+            return
         asking = replace(
             context, api_key=int(ApiKey.CREATE_TOPICS), api_version=_CREATE_TOPICS_VERSION
         )

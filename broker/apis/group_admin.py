@@ -3,6 +3,10 @@
 Behaviour: ListGroups answers the groups that this broker leads (clients ask every broker); the
 other two go to a group's own coordinator.
 
+DescribeGroups needs DESCRIBE and DeleteGroups DELETE of each group, else it is
+GROUP_AUTHORIZATION_FAILED: told before all others, in DeleteGroups behind them. ListGroups leaves
+out what the client may not DESCRIBE, unless it may DESCRIBE the cluster.
+
 Versions: ListGroups v4 states (KIP-518), v5 types (KIP-848). DescribeGroups v3 authorized
 operations (KIP-430), v4 group.instance.id, v5 flexible, v6 GROUP_ID_NOT_FOUND with words where
 earlier versions say that the group is Dead (KIP-1043). DeleteGroups v2 flexible.
@@ -10,12 +14,16 @@ earlier versions say that the group is Dead (KIP-1043). DeleteGroups v2 flexible
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+
 from broker.apis.cluster_view import OPERATIONS_NOT_ASKED
 from broker.groups.classic.group_state import (
     DEAD,
 )
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.delete_groups import (
@@ -28,14 +36,11 @@ from protocol.messages.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
-from protocol.messages.list_groups import ListGroupsRequest
+from protocol.messages.list_groups import ListedGroup, ListGroupsRequest
+from protocol.rights import Rights
 
 OPERATIONS_FROM = 3
 NOT_FOUND_FROM = 6
-
-# What an anonymous user may do to a group while no authorizer is set, one bit each: read, delete,
-# describe, describe configs, alter configs.
-GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 
 
 class GroupAdminApi:
@@ -56,43 +61,75 @@ class GroupAdminApi:
         self, context: RequestContext, request: ListGroupsRequest, respond: Respond
     ) -> None:
         """ListGroups."""
-        respond(self._coordinator.list_groups(request))
+        response = self._coordinator.list_groups(request)
+        response.groups = _may_be_listed(context.rights, response.groups)
+        respond(response)
 
     def describe(
         self, context: RequestContext, request: DescribeGroupsRequest, respond: Respond
     ) -> None:
         """DescribeGroups."""
-        groups = []
+        rights = context.rights
+        asked = context.api_version >= OPERATIONS_FROM and request.include_authorized_operations
+        allowed = rights.allowed(Operation.DESCRIBE, Resource.GROUP, request.groups)
+        groups = [_denied(name) for name in request.groups if name not in allowed]
         for group_id in request.groups:
-            found = self._coordinator.describe(group_id)
-            if found is ErrorCode.GROUP_ID_NOT_FOUND:
-                found = _absent(group_id, context.api_version)
-            elif isinstance(found, ErrorCode):
-                found = DescribedGroup(error_code=found, group_id=group_id)
-            asked = context.api_version >= OPERATIONS_FROM and request.include_authorized_operations
-            good = found.error_code == ErrorCode.NONE
-            found.authorized_operations = (
-                GROUP_OPERATIONS if asked and good else OPERATIONS_NOT_ASKED
-            )
+            if group_id not in allowed:
+                continue
+            found = self._described(group_id, context.api_version)
+            if asked and found.error_code == ErrorCode.NONE:
+                found.authorized_operations = rights.operations(Resource.GROUP, group_id)
             groups.append(found)
         respond(DescribeGroupsResponse(groups=groups))
+
+    def _described(self, group_id: str, version: int) -> DescribedGroup:
+        found = self._coordinator.describe(group_id)
+        if found is ErrorCode.GROUP_ID_NOT_FOUND:
+            found = _absent(group_id, version)
+        elif isinstance(found, ErrorCode):
+            found = DescribedGroup(error_code=found, group_id=group_id)
+        found.authorized_operations = OPERATIONS_NOT_ASKED
+        return found
 
     def delete(
         self, context: RequestContext, request: DeleteGroupsRequest, respond: Respond
     ) -> None:
         """DeleteGroups: each group by itself."""
-        names = list(dict.fromkeys(request.groups_names))
+        allowed = context.rights.allowed(Operation.DELETE, Resource.GROUP, request.groups_names)
+        asked = dict.fromkeys(request.groups_names)
+        names = [name for name in asked if name in allowed]
+        denied = [
+            DeletableGroupResult(name, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+            for name in asked
+            if name not in allowed
+        ]
         results: dict[str, DeletableGroupResult] = {}
 
         def done(group_id: str, error: ErrorCode) -> None:
             results[group_id] = DeletableGroupResult(group_id, error)
             if len(results) == len(names):
-                respond(DeleteGroupsResponse(results=[results[name] for name in names]))
+                respond(DeleteGroupsResponse(results=[*map(results.__getitem__, names), *denied]))
 
         if not names:
-            respond(DeleteGroupsResponse())
+            respond(DeleteGroupsResponse(results=denied))
         for name in names:
-            self._coordinator.delete(name, lambda error, name=name: done(name, error))  # type: ignore[misc]
+            self._coordinator.delete(name, partial(done, name))
+
+
+def _may_be_listed(rights: Rights, groups: Iterable[ListedGroup]) -> list[ListedGroup]:
+    if rights.allows_on_cluster(Operation.DESCRIBE, audited=False):
+        return list(groups)
+    ids = [group.group_id for group in groups]
+    allowed = rights.allowed(Operation.DESCRIBE, Resource.GROUP, ids, audited=False)
+    return [group for group in groups if group.group_id in allowed]
+
+
+def _denied(group_id: str) -> DescribedGroup:
+    return DescribedGroup(
+        error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED,
+        group_id=group_id,
+        authorized_operations=OPERATIONS_NOT_ASKED,
+    )
 
 
 def _absent(group_id: str, version: int) -> DescribedGroup:

@@ -3,6 +3,8 @@
 Behaviour: see `broker.groups.classic.group_state` for what each state answers. JoinGroup and
 SyncGroup are parked in the group and answered when the generation, or the assignment, is there.
 
+Each of them needs READ of the group: GROUP_AUTHORIZATION_FAILED.
+
 Versions: JoinGroup v1 rebalance time-out, v4 MEMBER_ID_REQUIRED (KIP-394), v5 static members
 (KIP-345), v6 flexible, v7 protocol type (KIP-559), v8 reason (KIP-800), v9 skip assignment
 (KIP-814). SyncGroup v3 static members, v4 flexible, v5 protocol type and name, which must be there.
@@ -12,15 +14,17 @@ Heartbeat v3 static members, v4 flexible. LeaveGroup v3 several members, v4 flex
 from __future__ import annotations
 
 from broker.groups.classic.joining import Joining
+from broker.groups.classic.member import join_refusal, sync_refusal
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.message import replace
 from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
-from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from protocol.messages.sync_group import SyncGroupRequest
 
 NULLABLE_PROTOCOL_FROM = 7
 PROTOCOL_REQUIRED_FROM = 5
@@ -52,6 +56,9 @@ class GroupMembershipApi:
                 response = replace(response, protocol_name=None if nullable else "")
             respond(response)
 
+        if not _may_be_member(context, request.group_id):
+            reply(join_refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED))
+            return
         self._coordinator.join(
             Joining(
                 request,
@@ -67,18 +74,26 @@ class GroupMembershipApi:
         """SyncGroup: answered when the leader's assignment is committed."""
         named = request.protocol_type is not None and request.protocol_name is not None
         if context.api_version >= PROTOCOL_REQUIRED_FROM and not named:
-            respond(SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
-            return
-        self._coordinator.sync(request, respond)
+            respond(sync_refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        elif _may_be_member(context, request.group_id):
+            self._coordinator.sync(request, respond)
+        else:
+            respond(sync_refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED))
 
     def heartbeat(
         self, context: RequestContext, request: HeartbeatRequest, respond: Respond
     ) -> None:
         """Heartbeat."""
-        respond(HeartbeatResponse(error_code=self._coordinator.heartbeat(request)))
+        error = ErrorCode.GROUP_AUTHORIZATION_FAILED
+        if _may_be_member(context, request.group_id):
+            error = self._coordinator.heartbeat(request)
+        respond(HeartbeatResponse(error_code=error))
 
     def leave(self, context: RequestContext, request: LeaveGroupRequest, respond: Respond) -> None:
         """LeaveGroup; before v3 of one member, whose error is the response's."""
+        if not _may_be_member(context, request.group_id):
+            respond(LeaveGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
+            return
         if context.api_version >= SEVERAL_MEMBERS_FROM:
             self._coordinator.leave(request, respond)
             return
@@ -89,3 +104,7 @@ class GroupMembershipApi:
 
         single = replace(request, members=[MemberIdentity(request.member_id)])
         self._coordinator.leave(single, done)
+
+
+def _may_be_member(context: RequestContext, group_id: str) -> bool:
+    return context.rights.allows(Operation.READ, Resource.GROUP, group_id)

@@ -3,6 +3,11 @@
 Behaviour: topics and partitions are looked up first, each with its own error; the rest goes to the
 group coordinator. A commit is answered when it is committed in `__consumer_offsets`.
 
+OffsetCommit needs READ of the group and of each topic, OffsetFetch DESCRIBE of both:
+GROUP_AUTHORIZATION_FAILED for all of the group, TOPIC_AUTHORIZATION_FAILED for each partition of a
+topic, whether there is one or not. Where all topics are asked for, those that the client may not
+DESCRIBE are left out.
+
 Versions: OffsetCommit v2-4 retention time, v6 leader epochs, v7 static members, v8 flexible, v9
 GROUP_ID_NOT_FOUND and member epochs (KIP-848), v10 topic ids. OffsetFetch v2 top-level error and
 null for all topics, v5 leader epochs, v6 flexible, v7 require stable (KIP-447), v8 several groups
@@ -11,13 +16,14 @@ null for all topics, v5 leader epochs, v6 flexible, v7 require stable (KIP-447),
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from broker.apis.cluster_view import ImageSource
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.groups.offset_store import no_offset
 from broker.requests.context import Api, RequestContext, Respond
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.message import replace
@@ -46,6 +52,7 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from protocol.primitives import ZERO_UUID
+from protocol.rights import Rights
 
 TOPIC_IDS_FROM = 10
 TOP_LEVEL_ERROR_FROM = 2
@@ -73,10 +80,12 @@ class GroupOffsetsApi:
         self, context: RequestContext, request: OffsetCommitRequest, respond: Respond
     ) -> None:
         """OffsetCommit."""
+        if not context.rights.allows(Operation.READ, Resource.GROUP, request.group_id):
+            respond(refuse_commit(request, ErrorCode.GROUP_AUTHORIZATION_FAILED))
+            return
         known: list[OffsetCommitRequestTopic] = []
         answers: dict[tuple[str, bytes], OffsetCommitResponseTopic] = {}
-        for asked in request.topics:
-            topic, error = self._named(asked, context.api_version >= TOPIC_IDS_FROM)
+        for topic, error in self._judged(context, request.topics):
             good = []
             bad = []
             for partition in topic.partitions:
@@ -97,6 +106,20 @@ class GroupOffsetsApi:
             )
         else:
             committed(ErrorCode.NONE, [])
+
+    def _judged(
+        self, context: RequestContext, topics: list[OffsetCommitRequestTopic]
+    ) -> list[tuple[OffsetCommitRequestTopic, ErrorCode]]:
+        """Each topic as `_named`, where the client may read it."""
+        found = [self._named(topic, context.api_version >= TOPIC_IDS_FROM) for topic in topics]
+        if context.rights.unlimited:
+            return found
+        names = [topic.name for topic, error in found if error is not ErrorCode.UNKNOWN_TOPIC_ID]
+        denied = set(names) - context.rights.allowed(Operation.READ, Resource.TOPIC, names)
+        return [
+            (topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED if topic.name in denied else error)
+            for topic, error in found
+        ]
 
     def _named(
         self, topic: OffsetCommitRequestTopic, by_id: bool
@@ -122,18 +145,19 @@ class GroupOffsetsApi:
 
     def fetch(self, context: RequestContext, request: OffsetFetchRequest, respond: Respond) -> None:
         """OffsetFetch; from v8 on of several groups, answered together."""
-        version = context.api_version
-        if version < SEVERAL_GROUPS_FROM:
-            self._fetch_one(version, request, respond)
+        if context.api_version < SEVERAL_GROUPS_FROM:
+            self._fetch_one(context, request, respond)
             return
         if not request.groups:
             respond(OffsetFetchResponse())
         answers: dict[int, OffsetFetchResponseGroup] = {}
         for index, group in enumerate(request.groups):
             fetched = partial(_answer_groups, respond, answers, len(request.groups), index)
-            self._fetch_group(version, group, request.require_stable, fetched)
+            self._fetch_group(context, group, request.require_stable, fetched)
 
-    def _fetch_one(self, version: int, request: OffsetFetchRequest, respond: Respond) -> None:
+    def _fetch_one(
+        self, context: RequestContext, request: OffsetFetchRequest, respond: Respond
+    ) -> None:
         topics = request.topics
         group = OffsetFetchRequestGroup(
             group_id=request.group_id,
@@ -145,44 +169,62 @@ class GroupOffsetsApi:
             ],
         )
 
-        fetched = partial(_answer_one, respond, version, request)
-        self._fetch_group(version, group, request.require_stable, fetched)
+        fetched = partial(_answer_one, respond, context.api_version, request)
+        self._fetch_group(context, group, request.require_stable, fetched)
 
     def _fetch_group(
         self,
-        version: int,
+        context: RequestContext,
         group: OffsetFetchRequestGroup,
         require_stable: bool,
         fetched: Callable[[OffsetFetchResponseGroup], None],
     ) -> None:
-        by_id = version >= TOPIC_IDS_FROM
-        unknown: list[OffsetFetchResponseTopics] = []
-        if by_id and group.topics is not None:
-            group, unknown = self._resolve(group)
+        rights = context.rights
+        if not rights.allows(Operation.DESCRIBE, Resource.GROUP, group.group_id):
+            denied = int(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+            fetched(OffsetFetchResponseGroup(group.group_id, [], denied))
+            return
+        by_id = context.api_version >= TOPIC_IDS_FROM
+        all_topics = group.topics is None
+        refused: list[OffsetFetchResponseTopics] = []
+        if not all_topics and (by_id or not rights.unlimited):
+            group, refused = self._resolve(rights, group, by_id)
 
         def complete(answer: OffsetFetchResponseGroup) -> None:
             if answer.error_code == ErrorCode.NONE:
-                answer.topics = [*self._with_ids(answer.topics, by_id), *unknown]
+                topics = answer.topics
+                if all_topics and not rights.unlimited:
+                    shown = _described(rights, topics)
+                    topics = [one for one in topics if one.name in shown]
+                answer.topics = [*self._with_ids(topics, by_id), *refused]
             fetched(answer)
 
         self._coordinator.fetch_offsets(group, require_stable, complete)
 
     def _resolve(
-        self, group: OffsetFetchRequestGroup
+        self, rights: Rights, group: OffsetFetchRequestGroup, by_id: bool
     ) -> tuple[OffsetFetchRequestGroup, list[OffsetFetchResponseTopics]]:
-        """The group's topics with names; UNKNOWN_TOPIC_ID for those that have none."""
+        """The group's topics with names, as far as the client may know of them; beside them
+        TOPIC_AUTHORIZATION_FAILED, and UNKNOWN_TOPIC_ID for those that have none."""
+        topics = group.topics or []
+        if by_id:
+            topics = [self._with_name(topic) for topic in topics]
+        shown = _described(rights, [one for one in topics if one.name or not by_id])
         known = []
-        unknown = []
-        for topic in group.topics or []:
-            found = self._metadata.image.topics.get_by_id(topic.topic_id)
-            if found is not None:
-                known.append(replace(topic, name=found.name))
-                continue
-            partitions = [
-                no_offset(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in topic.partition_indexes
-            ]
-            unknown.append(OffsetFetchResponseTopics("", topic.topic_id, partitions))
-        return replace(group, topics=known), unknown
+        refused = []
+        for topic in topics:
+            if by_id and not topic.name:
+                refused.append(_no_offsets(topic, ErrorCode.UNKNOWN_TOPIC_ID))
+            elif topic.name not in shown:
+                refused.append(_no_offsets(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+            else:
+                known.append(topic)
+        return replace(group, topics=known), refused
+
+    def _with_name(self, topic: OffsetFetchRequestTopics) -> OffsetFetchRequestTopics:
+        """Empty where there is no such topic."""
+        found = self._metadata.image.topics.get_by_id(topic.topic_id)
+        return replace(topic, name="" if found is None else found.name)
 
     def _with_ids(
         self, topics: list[OffsetFetchResponseTopics], by_id: bool
@@ -246,6 +288,18 @@ def refuse_fetch(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchRes
     ]
     groups = [OffsetFetchResponseGroup(group.group_id, [], code) for group in request.groups]
     return OffsetFetchResponse(topics=topics, error_code=code, groups=groups)
+
+
+def _described(
+    rights: Rights, topics: Sequence[OffsetFetchRequestTopics | OffsetFetchResponseTopics]
+) -> set[str]:
+    """The names of those that the client may know of."""
+    return rights.allowed(Operation.DESCRIBE, Resource.TOPIC, [one.name for one in topics])
+
+
+def _no_offsets(topic: OffsetFetchRequestTopics, error: ErrorCode) -> OffsetFetchResponseTopics:
+    partitions = [no_offset(index, error) for index in topic.partition_indexes]
+    return OffsetFetchResponseTopics(topic.name, topic.topic_id, partitions)
 
 
 def _answer_commit(

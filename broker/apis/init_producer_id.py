@@ -5,6 +5,9 @@ it had before. One with a transactional id gets that id's producer id and a new 
 out whoever had the epoch before; an open transaction is aborted first, and meanwhile the answer is
 CONCURRENT_TRANSACTIONS.
 
+Needs WRITE of the transactional id (TRANSACTIONAL_ID_AUTHORIZATION_FAILED). Without one, either
+IDEMPOTENT_WRITE of the cluster, or WRITE of any topic (CLUSTER_AUTHORIZATION_FAILED).
+
 Versions: v1 throttles after answering, v2 flexible, v3 the client's present id and epoch, v4 tells
 PRODUCER_FENCED apart, v5 TRANSACTION_ABORTABLE. v6 (two-phase commit, KIP-939) is not stable in
 4.3.
@@ -17,9 +20,11 @@ from typing import TYPE_CHECKING
 
 from broker.apis.producer_id_manager import ProducerIdManager
 from broker.requests.context import Api, RequestContext, Respond
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from protocol.rights import Rights
 
 if TYPE_CHECKING:
     # Not loaded by a broker without transactions.
@@ -47,6 +52,10 @@ class InitProducerIdApi:
     def handle(
         self, context: RequestContext, request: InitProducerIdRequest, respond: Respond
     ) -> None:
+        denied = _denied(context.rights, request.transactional_id)
+        if denied is not ErrorCode.NONE:
+            respond(_refusal(denied))
+            return
         has_id, has_epoch = request.producer_id != NO_ID, request.producer_epoch != NO_EPOCH
         if has_id != has_epoch or request.transactional_id == "":
             respond(_refusal(ErrorCode.INVALID_REQUEST))
@@ -62,6 +71,19 @@ class InitProducerIdApi:
                     InitProducerIdResponse(0, int(_known(error, context.api_version)), *identity)
                 ),
             )
+
+
+def _denied(rights: Rights, transactional_id: str | None) -> ErrorCode:
+    """Why the producer may not be named; NONE where it may."""
+    if transactional_id is not None:
+        if rights.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id):
+            return ErrorCode.NONE
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if rights.allows_on_cluster(Operation.IDEMPOTENT_WRITE, audited=False):
+        return ErrorCode.NONE
+    if rights.allows_any(Operation.WRITE, Resource.TOPIC):
+        return ErrorCode.NONE
+    return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
 def _refusal(error: ErrorCode) -> InitProducerIdResponse:

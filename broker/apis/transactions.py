@@ -5,6 +5,13 @@ NOT_COORDINATOR. AddPartitionsToTxn takes all partitions or none: where one does
 is UNKNOWN_TOPIC_OR_PARTITION and the others OPERATION_NOT_ATTEMPTED. EndTxn is answered when the
 decision is replicated; the markers follow.
 
+All of them need WRITE of the transactional id, else TRANSACTIONAL_ID_AUTHORIZATION_FAILED, and
+AddOffsetsToTxn READ of the group, else GROUP_AUTHORIZATION_FAILED. A client's AddPartitionsToTxn
+needs WRITE of each topic: where one is denied, it is TOPIC_AUTHORIZATION_FAILED and the others
+OPERATION_NOT_ATTEMPTED. A broker's needs CLUSTER_ACTION alone (CLUSTER_AUTHORIZATION_FAILED): that
+broker has judged its client. Each step of an open transaction is judged by what the client may do
+then.
+
 Versions: AddPartitionsToTxn v2 PRODUCER_FENCED where earlier ones say INVALID_PRODUCER_EPOCH, v3
 flexible, v4 and v5 are sent by brokers for their clients: several transactions, each to be verified
 only or added to (KIP-890); v5 TRANSACTION_ABORTABLE. AddOffsetsToTxn v2 and EndTxn v2 as v2 above,
@@ -21,8 +28,10 @@ from broker.apis.auto_topic_creation import OFFSETS_TOPIC
 from broker.apis.cluster_view import ImageSource
 from broker.requests.context import Api, RequestContext, Respond
 from broker.transactions.held_requests import BROKER_HOLD_MS, CLIENT_HOLD_MS
+from broker.transactions.producer_identity import NOBODY
 from broker.transactions.transaction_coordinator import TransactionCoordinator
 from controller.metadata.topic_names import is_internal
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
@@ -36,6 +45,7 @@ from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 from protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from protocol.rights import Rights
 from storage.topic_partition import TopicPartition
 
 BATCHED_FROM = 4
@@ -75,6 +85,9 @@ class TransactionsApi:
     ) -> None:
         """AddPartitionsToTxn: answered when every transaction of it is."""
         batched = context.api_version >= BATCHED_FROM
+        if batched and not context.rights.allows_on_cluster(Operation.CLUSTER_ACTION):
+            respond(refuse_add_partitions(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+            return
         asked = request.transactions if batched else [_normalized(request)]
         results: dict[int, AddPartitionsToTxnResult] = {}
 
@@ -92,21 +105,24 @@ class TransactionsApi:
         if not asked:
             respond(AddPartitionsToTxnResponse())
         for index, transaction in enumerate(asked):
-            self._add(context.api_version, transaction, partial(done, index))
+            self._add(context, transaction, partial(done, index))
 
     def _add(
         self,
-        version: int,
+        context: RequestContext,
         transaction: AddPartitionsToTxnTransaction,
         done: Callable[[_Errors], None],
     ) -> None:
-        partitions = _partitions(transaction.topics)
+        version, partitions = context.api_version, _partitions(transaction.topics)
         name = transaction.transactional_id
         identity = (transaction.producer_id, transaction.producer_epoch)
         if version >= BATCHED_FROM:
             self._ask(name, identity, partitions, transaction.verify_only, BROKER_HOLD_MS, done)
             return
-        refused = self._refused(partitions, from_client=True)
+        if not _may_write(context, name):
+            done(dict.fromkeys(partitions, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+            return
+        refused = self._refused(partitions, context.rights)
         if refused:
             done(refused)
             return
@@ -142,7 +158,7 @@ class TransactionsApi:
         hold_ms: int,
         done: Callable[[_Errors], None],
     ) -> None:
-        refused = self._refused(partitions, from_client=False)
+        refused = self._refused(partitions, None)
         if refused:
             done(refused)
         elif verify_only:
@@ -157,13 +173,15 @@ class TransactionsApi:
                 hold_ms,
             )
 
-    def _refused(self, partitions: Sequence[TopicPartition], from_client: bool) -> _Errors:
-        """Where one may not be added, none is: an error for each of them."""
+    def _refused(self, partitions: Sequence[TopicPartition], client: Rights | None) -> _Errors:
+        """Where one may not be added, none is: an error for each of them. `client`: what it may
+        do, where none of the brokers asks."""
         topics = self._metadata.image.topics
+        hidden = _hidden_topics(client, partitions)
         refused: _Errors = {}
         for partition in partitions:
             topic = topics.get(partition.topic)
-            if from_client and is_internal(partition.topic):
+            if partition.topic in hidden:
                 refused[partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             elif topic is None or partition.partition not in topic.partitions:
                 refused[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -178,11 +196,17 @@ class TransactionsApi:
         self, context: RequestContext, request: AddOffsetsToTxnRequest, respond: Respond
     ) -> None:
         """AddOffsetsToTxn: the partition of the group's offsets belongs to the transaction."""
-        partition = TopicPartition(OFFSETS_TOPIC, self._group_partition_for(request.group_id))
 
         def done(error: ErrorCode) -> None:
             respond(AddOffsetsToTxnResponse(error_code=int(_known(error, context.api_version))))
 
+        if not _may_write(context, request.transactional_id):
+            done(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+            return
+        if not context.rights.allows(Operation.READ, Resource.GROUP, request.group_id):
+            done(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+            return
+        partition = TopicPartition(OFFSETS_TOPIC, self._group_partition_for(request.group_id))
         self._coordinator.add_partitions(
             request.transactional_id,
             (request.producer_id, request.producer_epoch),
@@ -199,6 +223,9 @@ class TransactionsApi:
         def reply(error: ErrorCode, identity: tuple[int, int]) -> None:
             respond(EndTxnResponse(0, int(_known(error, version)), *identity))
 
+        if not _may_write(context, request.transactional_id):
+            reply(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NOBODY)
+            return
         self._coordinator.end(
             request.transactional_id,
             (request.producer_id, request.producer_epoch),
@@ -219,6 +246,19 @@ def refuse_add_partitions(
             "", dict.fromkeys(_partitions(single.topics), code)
         ).topic_results,
     )
+
+
+def _may_write(context: RequestContext, transactional_id: str) -> bool:
+    return context.rights.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id)
+
+
+def _hidden_topics(client: Rights | None, partitions: Sequence[TopicPartition]) -> set[str]:
+    """Topics that no client may write to, and those that this one may not."""
+    if client is None:
+        return set()
+    named = [one.topic for one in partitions]
+    theirs = [name for name in named if not is_internal(name)]
+    return set(named) - client.allowed(Operation.WRITE, Resource.TOPIC, theirs)
 
 
 def _known(error: ErrorCode, version: int) -> ErrorCode:

@@ -9,6 +9,8 @@ UNKNOWN_SERVER_ERROR. Of a partition that is named several times for one produce
 stands. In `__consumer_offsets` the group coordinator has to be there
 for the marker, which it hears of at once: offsets of the transaction count, or are forgotten.
 
+Needs ALTER or CLUSTER_ACTION of the cluster: CLUSTER_AUTHORIZATION_FAILED for each partition.
+
 Versions: v1 flexible, v2 the version of the transactions protocol (KIP-1228).
 """
 
@@ -21,6 +23,7 @@ from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.requests.context import Api, RequestContext, Respond
+from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.write_txn_markers import (
@@ -51,6 +54,13 @@ class WriteTxnMarkersApi:
     def handle(
         self, context: RequestContext, request: WriteTxnMarkersRequest, respond: Respond
     ) -> None:
+        rights = context.rights
+        if not (
+            rights.allows_on_cluster(Operation.ALTER, audited=False)
+            or rights.allows_on_cluster(Operation.CLUSTER_ACTION)
+        ):
+            respond(refuse_write_txn_markers(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+            return
         write = _Write(self._replicas, self._groups)
         response = write.run(request)
         waiting = DelayedProduce(write.pending, lambda: respond(response))

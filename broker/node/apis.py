@@ -85,7 +85,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
     shared, metadata, replicas = parts.shared, parts.metadata, parts.replicas
     groups, transactions = parts.groups, parts.transactions
     config, controller = shared.config, shared.controller
-    auto_creation = AutoTopicCreation(config, parts.forwarding.forward)
+    auto_creation = AutoTopicCreation(config, parts.forwarding.forward, parts.forwarding.send)
     families: list[ApiFamily] = [
         ProduceApi(replicas, _transactional_produce(parts)),
         FetchApi(config, replicas),

@@ -9,12 +9,14 @@ from broker.config.endpoints import EndPoint
 from broker.config.parse import single_node_config
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import open_storage
+from broker.requests.context import ANONYMOUS
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record
+from protocol.rights import Judge
 from storage.filesystem import Filesystem, LocalFilesystem
 from storage.log.closed_files import UNLIMITED
 from tests.batches import build_batch
@@ -62,11 +64,25 @@ class Running:
         self.scheduler.run_until(lambda: bool(self.started))
         assert self.started == [None]
 
-    def ask(self, request: Any, version: int, client_id: str | None = "me") -> Any:
+    def judge_by(self, judge: Judge) -> None:
+        """What clients of the broker may do."""
+        broker = self.node.broker
+        assert broker is not None
+        broker.requests.admission.judge_by(judge)
+
+    def ask(
+        self,
+        request: Any,
+        version: int,
+        client_id: str | None = "me",
+        principal: str = ANONYMOUS,
+    ) -> Any:
         """One request and its response, whenever it comes."""
         reply = Reply()
+        connection = Connection()
+        connection.authenticated(principal)
         frame = memoryview(bytearray(encode_request(request, version, 5, client_id)))[4:]
-        self.node.handle(Connection(), frame, reply)
+        self.node.handle(connection, frame, reply)
         self.scheduler.run_until(lambda: bool(reply) or reply.closed)
         (parts,) = reply  # empty: the connection was closed
         parts = parts if isinstance(parts, list) else [parts]

@@ -18,7 +18,9 @@ UNKNOWN_ID = b"\x01" * 16
 class Server:
     def __init__(self, cluster: Cluster, auto_create: bool = True) -> None:
         self.created: list[str] = []
-        creation = AutoTopicCreation(single_node_config(), self._create)
+        creation = AutoTopicCreation(
+            single_node_config(), self._create, lambda request, respond: None
+        )
         self.api = MetadataApi(cluster, CLUSTER_ID, NODE_ID, auto_create, creation)
 
     def _create(self, _: object, request: Any, __: object) -> None:

@@ -124,7 +124,7 @@ class GroupNode:
             *TxnOffsetCommitApi(self, self.coordinator).apis(),
         ]
 
-    def _create(self, name: str, _: RequestContext, refused: Callable[[], None]) -> None:
+    def _create(self, name: str, refused: Callable[[], None]) -> None:
         self.created.append(name)
         self.refused.append(refused)
 
