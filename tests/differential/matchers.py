@@ -384,6 +384,20 @@ def without_salted_password(met: Met) -> bool:
     return met.api == "ALTER_USER_SCRAM_CREDENTIALS" and met.codes == (-1, 93)
 
 
+ACL_APIS = ("CREATE_ACLS", "DESCRIBE_ACLS", "DELETE_ACLS")
+ACL_KINDS = ("resource_type", "resource_pattern_type", "operation", "permission_type")
+
+
+@matches("acl-values-that-are-none")
+def acl_values(met: Met) -> bool:
+    if met.api not in ACL_APIS or met.kafka != Outcome.CLOSED.value:
+        return False
+    body = met.step.body
+    entries = body.get("creations") or body.get("filters") or [body]
+    kinds = (*ACL_KINDS, "resource_type_filter", "pattern_type_filter")
+    return any(entry.get(kind) == 0 for entry in entries for kind in kinds)
+
+
 # --- what is named and told ----------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tests.differential.frames import frames
 from tests.differential.generate import Versions
 from tests.differential.grids import (
+    acls,
     configs,
     fetches,
     groups,
@@ -27,6 +28,7 @@ GRIDS = {
     "transactions": transactions.grid,
     "configs": configs.grid,
     "users": users.grid,
+    "acls": acls.grid,
     "odd": odd_requests.grid,
     "times": times.grid,
     "frames": frames,

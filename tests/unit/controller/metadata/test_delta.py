@@ -148,14 +148,12 @@ def test_a_scram_mechanism_that_nobody_knows(record: Any) -> None:
 def test_what_nothing_serves_yet_is_kept_until_it_is_removed() -> None:
     entity = [m.EntityData("user", "u")]
     image = image_of(
-        m.AccessControlEntryRecord(id=FOO),
         m.DelegationTokenRecord(token_id="t"),
         m.ClientQuotaRecord(entity, "producer_byte_rate", 1.0),
     )
-    assert len(image.kept) == 3
+    assert len(image.kept) == 2
     gone = after(
         image,
-        m.RemoveAccessControlEntryRecord(FOO),
         m.RemoveDelegationTokenRecord("t"),
         m.ClientQuotaRecord(entity, "producer_byte_rate", remove=True),
     )
