@@ -209,7 +209,8 @@ class ResponseSender:
             # Only what is sure to follow at once may hold a packet back.
             return self._send_bytes(buffers, more=cursor is not None and cursor.is_warm())
         assert cursor is not None
-        if not cursor.is_warm():
+        # The copying path has tried to read it: some page between the first and the last is cold.
+        if self._socket is None or not cursor.is_warm():
             self._read_ahead(cursor)
             return False
         return self._send_file(cursor)

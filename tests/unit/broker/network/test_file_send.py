@@ -454,6 +454,27 @@ async def test_the_copying_path_reads_ahead_more_than_it_gives_at_once(
     sender.close()
 
 
+async def test_the_copying_path_reads_ahead_where_only_the_middle_is_cold(
+    log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+):
+    fd, content = log
+    real = os.preadv
+
+    def preadv(fd: int, buffers: list[Any], offset: int, flags: int = 0) -> int:
+        if flags & os.RWF_NOWAIT and offset < 8192:
+            buffers = [memoryview(buffers[0])[: 8192 - offset]]
+        return real(fd, buffers, offset, flags)
+
+    monkeypatch.setattr(os, "preadv", preadv)
+    transport, blocking, drained = Transport(), HeldBlocking(), list[bool]()
+    sender = copying(transport, drained, [], blocking)
+    assert not sender.send_parts([b"head", Slice(fd, 0, COPIED_BYTES)])
+    blocking.run_one()
+    assert transport.data == b"head" + content[:COPIED_BYTES]
+    assert drained and not blocking.jobs
+    sender.close()
+
+
 @pytest.mark.parametrize("size", [10, SMALL_SLICE_BYTES + 1, 500_000, PROBE_BYTES + 1])
 @pytest.mark.parametrize("tail", [b"", b"tail"])
 @pytest.mark.parametrize("kind", ["pipe", "narrow"])
