@@ -205,12 +205,13 @@ class ResponseSender:
     def _send_some(self) -> bool:
         """One call's worth. False: come back when socket, file or transport is ready."""
         buffers, cursor = self._gather()
+        # The copying path has tried to read it, so some page is cold, whatever two of them tell.
+        warm = self._socket is not None and cursor is not None and cursor.is_warm()
         if buffers:
             # Only what is sure to follow at once may hold a packet back.
-            return self._send_bytes(buffers, more=cursor is not None and cursor.is_warm())
+            return self._send_bytes(buffers, more=warm)
         assert cursor is not None
-        # The copying path has tried to read it: some page between the first and the last is cold.
-        if self._socket is None or not cursor.is_warm():
+        if not warm:
             self._read_ahead(cursor)
             return False
         return self._send_file(cursor)

@@ -454,8 +454,9 @@ async def test_the_copying_path_reads_ahead_more_than_it_gives_at_once(
     sender.close()
 
 
+@pytest.mark.parametrize("head", [b"", b"head"])
 async def test_the_copying_path_reads_ahead_where_only_the_middle_is_cold(
-    log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+    log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch, head: bytes
 ):
     fd, content = log
     real = os.preadv
@@ -468,9 +469,9 @@ async def test_the_copying_path_reads_ahead_where_only_the_middle_is_cold(
     monkeypatch.setattr(os, "preadv", preadv)
     transport, blocking, drained = Transport(), HeldBlocking(), list[bool]()
     sender = copying(transport, drained, [], blocking)
-    assert not sender.send_parts([b"head", Slice(fd, 0, COPIED_BYTES)])
+    assert not sender.send_parts([head, Slice(fd, 0, COPIED_BYTES)])
     blocking.run_one()
-    assert transport.data == b"head" + content[:COPIED_BYTES]
+    assert transport.data == head + content[:COPIED_BYTES]
     assert drained and not blocking.jobs
     sender.close()
 
