@@ -1,7 +1,8 @@
-"""The command `ottla`: serve, cluster, status, format, dump-log.
+"""The command `ottla`: serve, cluster, status, user, acl, format, dump-log.
 
 Turns arguments into a configuration and hands over to `broker.process.server`. What goes wrong in a
-way that a person can mend is one line, `ottla: …`, with exit code 2. Everything that a start does
+way that a person can mend is one line, `ottla: …`, with exit code 2; what a cluster refuses is 1.
+Everything that a start does
 not need is imported where it is used: from the command to accepting connections takes under 0.5 s.
 """
 
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from broker.command.admin.options import with_bootstrap_server, with_command_config
+from broker.command.admin.refusals import EXIT_REFUSED_BY_CLUSTER, Refused
 from broker.config.file import load_config
 from broker.config.start_error import StartError
 from broker.process.standard_streams import say
@@ -63,6 +66,9 @@ def run_cli(arguments: Sequence[str]) -> int:
         return _refused(f"{error.format_message()} (see: {command} --help)")
     except (StartError, ConfigError) as error:
         return _refused(str(error))
+    except Refused as error:
+        _refused(str(error))
+        return EXIT_REFUSED_BY_CLUSTER
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         return _refused(f"{named}{error.strerror or error}")
@@ -92,14 +98,6 @@ _with_cluster_id = click.option(
 )
 
 
-_with_command_config = click.option(
-    "--command-config",
-    metavar="FILE",
-    help="Client properties for listeners with TLS or SASL, as Kafka's tools take them "
-    "(security.protocol, sasl.jaas.config, ssl.truststore.location, …).",
-)
-
-
 def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
         from importlib.metadata import PackageNotFoundError, version
@@ -111,7 +109,34 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
         context.exit()
 
 
+def _acl() -> click.Command:
+    from broker.command.admin.acl_command import acl
+
+    return acl
+
+
+def _user() -> click.Command:
+    from broker.command.admin.user_command import user
+
+    return user
+
+
+_GROUPS = {"acl": _acl, "user": _user}
+
+
+class _Commands(click.Group):
+    """The commands of this file, and groups of commands that are imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *_GROUPS])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        group = _GROUPS.get(cmd_name)
+        return super().get_command(ctx, cmd_name) if group is None else group()
+
+
 @click.group(
+    cls=_Commands,
     help=_HELP,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -207,7 +232,7 @@ def format_command(
     help="Make a new cluster whose clients need TLS and a password, with certificates and users. "
     "Later starts of the folder need no --secure.",
 )
-@_with_command_config
+@with_command_config
 def cluster(
     brokers: int | None,
     folder: str,
@@ -239,16 +264,10 @@ def cluster(
 @ottla.command(
     short_help="Show a cluster's health (exit code: 0 healthy, 1 degraded, 2 unreachable)."
 )
-@click.option(
-    "--bootstrap-server",
-    default="localhost:9092",
-    show_default=True,
-    metavar="HOST:PORT",
-    help="Any node of the cluster, or several, separated by commas.",
-)
+@with_bootstrap_server
 @click.option("--watch", is_flag=True, help="Refresh every two seconds until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
-@_with_command_config
+@with_command_config
 def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: str | None) -> None:
     """Show a cluster's health, as one of its nodes sees it.
 

@@ -21,10 +21,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from broker.command.admin.connection import command_guard
 from broker.command.cluster_display import PREFIX, ClusterView, NodeState, NodeView
 from broker.command.cluster_folder import ClusterFolder, open_folder
 from broker.command.cluster_layout import HOST, PORTS, ClusterLayout
-from broker.command.status_command import command_guard, status_of
+from broker.command.status_command import status_of
 from broker.config.start_error import StartError
 from broker.network.blocking_client import accepts
 from broker.process.standard_streams import is_heard, say

@@ -8,7 +8,6 @@ addresses that answers is asked. Changes nothing in the cluster.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -16,25 +15,19 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from broker.command.admin.connection import Address, command_guard, explain, parse_addresses
 from broker.command.cluster_status import ClusterStatus, StatusRefused, ask
 from broker.command.status_report import report
-from broker.config.file import load_client_security
 from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed, BlockingClient, accepts
-from broker.node.client_guards import asking_guard
-from broker.process.standard_streams import say
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from protocol.errors import ProtocolError
-from storage.config_def import ConfigError
 
-DEFAULT_PORT = 9092
 TIMEOUT_S = 5.0
 WATCH_INTERVAL_S = 2.0
 HEALTHY, DEGRADED, UNREACHABLE = 0, 1, 2
 
 _CLEAR = "\x1b[H\x1b[2J"
-
-Address = tuple[str, int]
 
 
 def run_status(
@@ -58,19 +51,6 @@ def run_status(
         return code
 
 
-def command_guard(command_config: str | None) -> ClientGuard:
-    """How a command gets into listeners, by a file of client properties. Raises StartError."""
-    if command_config is None:
-        return PLAINTEXT_GUARD
-    security, warnings = load_client_security(command_config)
-    for warning in warnings:
-        say(f"ottla: warning: {warning}", error=True)
-    try:
-        return asking_guard(security, "", os.urandom, lambda: time.time_ns() // 1_000_000)
-    except ConfigError as error:
-        raise StartError(f"{command_config}: {error}") from error
-
-
 def status_of(
     addresses: Sequence[Address],
     timeout_s: float = TIMEOUT_S,
@@ -83,7 +63,7 @@ def status_of(
             with BlockingClient(host, port, timeout_s, guard=guard) as client:
                 status = ask(partial(_answer, client))
         except (OSError, ProtocolError, StatusRefused) as error:
-            refusals.append(f"{host}:{port}: {_reason(error, timeout_s, guard, host)}")
+            refusals.append(f"{host}:{port}: {explain(error, timeout_s, guard, host)}")
         else:
             return status if status.quorum is not None else _with_those_that_answer(status)
     raise StartError(f"no broker answers ({'; '.join(refusals)})")
@@ -100,32 +80,11 @@ def _with_those_that_answer(status: ClusterStatus) -> ClusterStatus:
     )
 
 
-def parse_addresses(text: str) -> list[Address]:
-    """`host:port,host:port`; the port may be left out. Raises StartError."""
-    addresses = []
-    for entry in filter(None, (one.strip() for one in text.split(","))):
-        host, colon, port = entry.rpartition(":")
-        if not colon or entry.endswith("]"):
-            host, port = entry, str(DEFAULT_PORT)
-        if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-            raise StartError(f"--bootstrap-server {text}: write it as host:port,host:port")
-        addresses.append((host.strip("[]"), int(port)))
-    if not addresses:
-        raise StartError("--bootstrap-server names no address: write it as host:port")
-    return addresses
-
-
 def _answer(client: BlockingClient, request: Any) -> Any:
     try:
         return client.call(request)
     except ApiNotServed:
         return None
-
-
-def _reason(error: Exception, timeout_s: float, guard: ClientGuard, host: str) -> str:
-    if isinstance(error, TimeoutError):
-        return f"no answer within {timeout_s:g} s"
-    return guard.explain(error, host)
 
 
 def _show(status: ClusterStatus, as_json: bool) -> int:

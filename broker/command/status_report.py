@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from broker.command.admin.tables import aligned
 from broker.command.cluster_status import BrokerState, ClusterStatus, PartitionState, QuorumState
 
 PARTITIONS_SHOWN = 10
@@ -17,10 +18,10 @@ _INDENT = "  "
 def report(status: ClusterStatus) -> list[str]:
     """The lines of one status: the verdict first."""
     lines = [f"cluster {status.cluster_id}: {verdict(status)}", "", f"brokers ({_brokers(status)})"]
-    lines += _table([_broker_row(one) for one in status.brokers])
+    lines += aligned([_broker_row(one) for one in status.brokers], _INDENT)
     lines += ["", f"controller ({_controller(status.quorum)})"]
     if status.quorum is not None:
-        lines += _table(_quorum_rows(status.quorum))
+        lines += aligned(_quorum_rows(status.quorum), _INDENT)
     else:
         lines.append(
             f"{_INDENT}a majority of the controllers is needed; until then nothing changes,"
@@ -120,11 +121,3 @@ def _partition(one: PartitionState) -> str:
 
 def _ids(ids: Sequence[int]) -> str:
     return ",".join(map(str, ids)) or "none"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows with their columns aligned; columns that are empty everywhere are left out."""
-    columns = [column for column in zip(*rows, strict=True) if any(column)]
-    widths = [max(map(len, column)) for column in columns]
-    aligned = zip(*columns, strict=True)
-    return [(_INDENT + _INDENT.join(map(str.ljust, row, widths))).rstrip() for row in aligned]

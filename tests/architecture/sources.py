@@ -17,6 +17,8 @@ GENERATED = ROOT / "protocol" / "messages"
 SHELL = (
     "broker/__main__.py",
     "broker/process/cleaner_process.py",
+    "broker/command/admin/connection.py",
+    "broker/command/admin/user_command.py",
     "broker/command/cli.py",
     "broker/command/cluster_certificates.py",
     "broker/command/cluster_command.py",

@@ -11,7 +11,7 @@ import pytest
 from broker.command import status_command
 from broker.command.cli import run_cli
 from broker.command.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState
-from broker.command.status_command import parse_addresses, status_of
+from broker.command.status_command import status_of
 from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed
 from broker.security.client_guard import ClientGuard
@@ -40,26 +40,6 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[tuple[str,
         return asked
 
     return install
-
-
-@pytest.mark.parametrize(
-    ("text", "addresses"),
-    [
-        ("localhost:9092", [("localhost", 9092)]),
-        ("a:1, b:2,", [("a", 1), ("b", 2)]),
-        ("broker", [("broker", 9092)]),
-        ("[::1]:9093", [("::1", 9093)]),
-        ("[::1]", [("::1", 9092)]),
-    ],
-)
-def test_addresses(text: str, addresses: list[tuple[str, int]]) -> None:
-    assert parse_addresses(text) == addresses
-
-
-@pytest.mark.parametrize("text", ["", ",", "a:", "a:port", ":9092", "a:0", "a:65536", "a:-1"])
-def test_what_is_no_address(text: str) -> None:
-    with pytest.raises(StartError, match=r"^--bootstrap-server"):
-        parse_addresses(text)
 
 
 @pytest.mark.parametrize(("fenced", "code"), [(False, 0), (True, 1)])

@@ -1,0 +1,44 @@
+"""A cluster that answered no, told to a person: what was refused, and what to do.
+
+`Refused` ends a command with exit code 1, other than what is wrong with the command itself or with
+the way to a broker, which is `StartError` and 2. Pure text: never asks a broker anything.
+"""
+
+from __future__ import annotations
+
+from protocol.errors import ErrorCode
+
+EXIT_REFUSED_BY_CLUSTER = 1
+
+
+class Refused(Exception):
+    """`str()` is one line."""
+
+
+_AUTHORIZATION = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_ADVICE = {
+    ErrorCode.SECURITY_DISABLED: (
+        "the cluster has no authorizer, and so no ACLs: set authorizer.class.name="
+        f"{_AUTHORIZATION} and super.users on every node"
+    ),
+    ErrorCode.NOT_CONTROLLER: "the controller is moving just now: try again",
+    ErrorCode.REQUEST_TIMED_OUT: (
+        "no active controller answered in time: ottla status tells whether there is one"
+    ),
+    ErrorCode.UNSUPPORTED_VERSION: "the cluster is too old for this",
+}
+
+
+def why(error_code: int, message: str | None, needs: str) -> str:
+    """What an answer's error means. `needs`: the right that the request takes, such as
+    `Alter on the cluster`."""
+    code = ErrorCode(error_code)
+    if code.name.endswith("_AUTHORIZATION_FAILED"):
+        return (
+            f"this takes {needs}, which the user of this command has not: name the login of one "
+            "who has with --command-config, or have it given by ottla acl add"
+        )
+    advice = _ADVICE.get(code)
+    if advice is not None:
+        return advice
+    return f"{code.name}: {message}" if message else code.name

@@ -1,0 +1,46 @@
+"""How commands print what they found: aligned columns for people, an object a line for programs.
+
+    PRINCIPAL   OPERATION
+    User:alice  READ
+
+With --json each row is one line, an object with the headings in lower case for names. Pure text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+GAP = "  "
+
+Cell = str | int
+
+
+def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
+    """Rows with their columns aligned; columns that are empty everywhere are left out."""
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    widths = [max(map(len, column)) for column in columns]
+    return [
+        (indent + GAP.join(map(str.ljust, row, widths))).rstrip()
+        for row in zip(*columns, strict=True)
+    ]
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: bool) -> list[str]:
+    """The lines of a table; without rows there are none."""
+    if as_json:
+        return list(_objects(headings, rows))
+    if not rows:
+        return []
+    texts = [[_printable(str(cell)) for cell in row] for row in rows]
+    return aligned([[heading.upper() for heading in headings], *texts])
+
+
+def _objects(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    for row in rows:
+        yield json.dumps(dict(zip(headings, row, strict=True)), ensure_ascii=False)
+
+
+def _printable(text: str) -> str:
+    """What others have named must not move the cursor, nor begin a line."""
+    return "".join(one if one.isprintable() else "?" for one in text)
