@@ -141,9 +141,10 @@ def describe_topic(overrides: Mapping[str, str], server: ServerLevels) -> list[C
 
 
 def describe_server(server: ServerLevels) -> list[ConfigEntry]:
-    """Every public key of one server, and what else is set: keys of listeners, unknown ones."""
+    """Every public key of one server, and what else is set: keys of the authorizer and of
+    listeners, unknown ones."""
     entries = []
-    for name, key in _public(BROKER_CONFIG_DEF):
+    for name, key in _public(BROKER_CONFIG_DEF, server.config.originals):
         synonyms = _server_synonyms(name, server)
         value = synonyms[0].value if synonyms else None
         entries.append(_entry(key, value, synonyms, read_only=not is_dynamic(name)))

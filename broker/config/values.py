@@ -214,6 +214,7 @@ class BrokerConfig(NamedTuple):
     super_users: str
     ottla_authentication_failures_logged_per_second: int
     ottla_authentication_timeout_ms: int
+    ottla_authorizer_denials_logged_per_second: int
     ottla_log_format: str
     ottla_log_level: str
     ottla_metrics_host: str

@@ -6,9 +6,10 @@ judged. Never judges (`controller.authorization.standard_authorizer`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from broker.config.authorizer import parse_super_users
+from broker.metrics import Metrics
 from broker.node.shared_server import SharedServer
 from broker.requests.audit_log import AuditLog
 from broker.requests.request_handler import RequestHandler
@@ -28,8 +29,11 @@ def authorize(shared: SharedServer, handlers: Sequence[RequestHandler]) -> None:
         parse_super_users(config.super_users),
         config.allow_everyone_if_no_acl_found,
     )
+    scheduler, logged = shared.ports.scheduler, config.ottla_authorizer_denials_logged_per_second
+    audit = AuditLog(logged, lambda: scheduler.monotonic_ms() / 1000)
     for handler in handlers:
-        handler.admission.judge_by(judge, AuditLog())
+        handler.admission.judge_by(judge, audit)
+    _register(shared.metrics, audit, lambda: len(shared.image.acls.by_id))
 
     def metadata_changed(delta: MetadataDelta, _image: MetadataImage) -> None:
         if delta.changed_acls:
@@ -37,3 +41,20 @@ def authorize(shared: SharedServer, handlers: Sequence[RequestHandler]) -> None:
                 handler.admission.changed()
 
     shared.controller.add_listener(metadata_changed)
+
+
+def _register(metrics: Metrics, audit: AuditLog, acl_count: Callable[[], int]) -> None:
+    """What was judged, under the names of Kafka's plug-ins; counts in place of its rates a
+    minute."""
+    name = "kafka_server_plugins"
+    metrics.gauge(f"{name}_acls_total_count", "ACLs that there are", lambda: float(acl_count()))
+    metrics.counters(
+        f"{name}_authorization_allowed",
+        "Operations on resources that were allowed",
+        lambda: (({}, float(audit.allowed)),),
+    )
+    metrics.counters(
+        f"{name}_authorization_denied",
+        "Operations on resources that were denied",
+        lambda: (({}, float(audit.denied)),),
+    )

@@ -4,6 +4,9 @@ Text lines read `2026-11-21T12:30:05.123Z WARN ottla.broker.network.processor me
 with `ottla.log.format=json` each line is one JSON object. A module's logger is
 `logging.getLogger(f"ottla.{__name__}")`, so the file's path is the logger's name. Facts go into
 `extra={"fields": {…}}`; nothing else is set up anywhere.
+
+The audit log, `ottla.authorizer`, tells at INFO who was denied what. It is written at the level
+WARNING too, the default: most people learn there which right is missing.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import logging
 import sys
 import time
 from typing import TextIO
+
+AUDIT_LOGGER = "ottla.authorizer"
 
 _SHORT = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 
@@ -26,6 +31,8 @@ def configure_logging(level: str, style: str, stream: TextIO | None = None) -> N
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level)
+    audited = logging.INFO if root.level == logging.WARNING else logging.NOTSET
+    logging.getLogger(AUDIT_LOGGER).setLevel(audited)
 
 
 class TextFormatter(logging.Formatter):

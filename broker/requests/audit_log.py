@@ -1,13 +1,19 @@
 """The log of what was judged: who was denied what, and by which rule.
 
-Logger `ottla.authorizer`, as Kafka's `kafka.authorizer.logger`: what is denied at INFO, what is
-allowed at DEBUG.
+Logger `ottla.authorizer`, as Kafka's `kafka.authorizer.logger`: what is denied at INFO, which is
+written without a setting for it, what is allowed at DEBUG. At most so many denials a second are
+written, so that nobody fills a disk by asking; the others are told with the next line. What is only
+left out of an answer is neither told nor counted.
+
+Counts what was allowed and denied, for Kafka's metrics of authorizers (KIP-877).
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
+from broker.log_limit import LogLimit, printable
 from ottla.plugins.authorizer import Action, Asker
 from protocol.api_keys import ApiKey
 from protocol.rights import Verdict
@@ -18,22 +24,38 @@ _log = logging.getLogger("ottla.authorizer")
 class AuditLog:
     """See the module (`protocol.rights.Audit`)."""
 
+    def __init__(self, denials_per_second: int, clock_s: Callable[[], float]) -> None:
+        self.allowed = 0
+        self.denied = 0
+        self._limit = LogLimit(denials_per_second, clock_s)
+
     def told(self, asker: Asker, action: Action, verdict: Verdict, count: int) -> None:
         """`count`: how often the request names the resource."""
-        level = logging.DEBUG if verdict.allowed else logging.INFO
-        if not _log.isEnabledFor(level):
+        if verdict.allowed:
+            self.allowed += 1
+            if _log.isEnabledFor(logging.DEBUG):
+                _log.debug("%s", _line(asker, action, verdict, count))
             return
-        _log.log(
-            level,
-            "Principal = %s is %s operation = %s from host = %s on resource = %s:LITERAL:%s "
-            "for request = %s with resourceRefCount = %d based on rule %s",
-            asker.principal,
-            "Allowed" if verdict.allowed else "Denied",
-            action.operation.name,
-            asker.host,
-            action.resource.name,
-            action.name,
-            ApiKey(asker.api_key).name,
-            count,
-            verdict.rule,
-        )
+        self.denied += 1
+        if not _log.isEnabledFor(logging.INFO):
+            return
+        left_out = self._limit.next_line()
+        if left_out is None:
+            return
+        more = f"; {left_out} denials before this one were not logged" if left_out else ""
+        _log.info("%s%s", _line(asker, action, verdict, count), more)
+
+
+def _line(asker: Asker, action: Action, verdict: Verdict, count: int) -> str:
+    return (
+        f"Principal = {printable(asker.principal)} is {'Allowed' if verdict.allowed else 'Denied'} "
+        f"operation = {action.operation.name} from host = {asker.host} "
+        f"on resource = {_pascal(action.resource.name)}:LITERAL:{printable(action.name)} "
+        f"for request = {_pascal(ApiKey(asker.api_key).name)} with resourceRefCount = {count} "
+        f"based on rule {printable(str(verdict.rule))}"
+    )
+
+
+def _pascal(name: str) -> str:
+    """TRANSACTIONAL_ID is TransactionalId in Kafka's log."""
+    return name.title().replace("_", "")

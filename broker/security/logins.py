@@ -13,6 +13,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from broker.log_limit import LogLimit, printable
+
 _log = logging.getLogger(f"ottla.{__name__}")
 
 
@@ -30,11 +32,7 @@ class Logins:
         self.failed = 0
         self.renewed = 0
         self.failed_renewals = 0
-        self._logged_per_second = logged_per_second
-        self._clock_s = clock_s
-        self._second = -1
-        self._logged = 0
-        self._left_out = 0
+        self._limit = LogLimit(logged_per_second, clock_s)
 
     def success(self, *, again: bool = False) -> None:
         """Somebody has authenticated; `again`: on a connection on which they had before."""
@@ -51,14 +49,9 @@ class Logins:
             self.failed_renewals += 1
         else:
             self.failed += 1
-        second = int(self._clock_s())
-        if second != self._second:
-            self._second, self._logged = second, 0
-        if self._logged >= self._logged_per_second:
-            self._left_out += 1
+        left_out = self._limit.next_line()
+        if left_out is None:
             return
-        self._logged += 1
-        left_out, self._left_out = self._left_out, 0
         more = f"; {left_out} failures before this one were not logged" if left_out else ""
         what = "re-authentication" if again else "authentication"
         _log.warning(
@@ -71,12 +64,3 @@ class Logins:
             printable(reason),
             more,
         )
-
-
-REASON_CHARACTERS_MAX = 300
-
-
-def printable(text: str) -> str:
-    """A text that has a peer's words in it, as one short line."""
-    line = "".join(one if one.isprintable() else "?" for one in text[:REASON_CHARACTERS_MAX])
-    return f"{line}…" if len(text) > REASON_CHARACTERS_MAX else line

@@ -9,6 +9,7 @@ two overrides, and the cluster with a dynamic default for `min.insync.replicas`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,14 @@ def test_keys_of_listeners_and_unknown_ones_are_told_as_kafka_does() -> None:
     assert for_all["of.some.plugin"].value is None
     limit = for_all["listener.name.plaintext.max.connections"]
     assert [one.value for one in limit.synonyms] == ["98", "600"]
+
+
+def test_a_key_of_the_authorizer_is_told_where_it_is_set(server: ServerLevels) -> None:
+    name = "super.users"
+    assert name not in {one.name for one in describe_server(server)}
+    config = parse_config({**server.config.originals, name: "User:admin"})
+    told = {one.name: one for one in describe_server(replace(server, config=config))}
+    assert (told[name].value, told[name].source) == (
+        "User:admin",
+        ConfigSource.STATIC_BROKER_CONFIG,
+    )

@@ -22,7 +22,6 @@ from storage.config_def import ConfigError
         ("principal.builder.class", "a.B"),
         ("listener.name.x.principal.builder.class", "a.B"),
         ("ssl.engine.factory.class", "a.B"),
-        ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
         ("create.topic.policy.class.name", "a.B"),
         ("remote.log.storage.system.enable", "true"),
     ],

@@ -10,7 +10,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker.process.logging_setup import JsonFormatter, TextFormatter, configure_logging
+from broker.process.logging_setup import (
+    AUDIT_LOGGER,
+    JsonFormatter,
+    TextFormatter,
+    configure_logging,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +25,7 @@ def _root_logger_as_before() -> Iterator[None]:
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
+    logging.getLogger(AUDIT_LOGGER).setLevel(logging.NOTSET)
 
 
 def record(message: str, **fields: object) -> logging.LogRecord:
@@ -72,3 +78,15 @@ def test_levels_are_quiet_by_default() -> None:
     assert stream.getvalue().count("\n") == 1 and "shown" in stream.getvalue()
     configure_logging("INFO", "text")
     assert [handler.stream for handler in logging.getLogger().handlers] == [sys.stderr]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("level", "written"), [("DEBUG", True), ("INFO", True), ("WARNING", True), ("ERROR", False)]
+)
+def test_who_was_denied_what_is_written_by_default(level: str, written: bool) -> None:
+    out = io.StringIO()
+    configure_logging(level, "text", out)
+    logging.getLogger(AUDIT_LOGGER).info("denied")
+    assert ("INFO ottla.authorizer denied" in out.getvalue()) is written
+    logging.getLogger("ottla.other").info("chatter")
+    assert ("chatter" in out.getvalue()) is (level in ("DEBUG", "INFO"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.security.logins import REASON_CHARACTERS_MAX, Logins, printable
+from broker.security.logins import Logins
 
 
 class Clock:
@@ -49,8 +49,3 @@ def test_successes_are_counted() -> None:
     logins.success()
     logins.success(again=True)
     assert (logins.succeeded, logins.renewed) == (1, 1)
-
-
-def test_a_peers_words_are_one_short_line() -> None:
-    assert printable("a\nb\x1b[31mc") == "a?b?[31mc"
-    assert len(printable("x" * 5000)) == REASON_CHARACTERS_MAX + 1
