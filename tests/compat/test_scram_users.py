@@ -1,6 +1,7 @@
-"""SCRAM users move with the data folder, between Ottla and Apache Kafka, and stay good for a login.
+"""SCRAM users and ACLs move with the data folder, between Ottla and Apache Kafka, and stay good.
 
-The login is at Apache Kafka: what Ottla derived of a password has to be what Kafka expects.
+The login is at Apache Kafka: what Ottla derived of a password has to be what Kafka expects, and
+what it wrote of an ACL what Kafka judges by.
 """
 
 from __future__ import annotations
@@ -20,12 +21,18 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from controller.metadata.acl import PatternType
+from controller.metadata.acl_filter import AclFilter
+from ottla.plugins.authorizer import Operation, Resource
 from ottla.testing.broker_process import ottla_command
 from protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
 )
+from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+from tests import acls
+from tests.acls import allow, deny
 from tests.clients.wire_client import WireClient
 from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
 from tests.tools.java_tools import FAST_START
@@ -34,6 +41,18 @@ from tests.tools.kafka_tools import KafkaTools
 pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
 
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+TOPIC = "shared"
+ALICE_DESCRIBES = allow("User:alice", Operation.DESCRIBE, Resource.TOPIC, TOPIC)
+NOBODY_CLUSTER = deny("User:ž", None, Resource.CLUSTER, "kafka-cluster", host="10.0.0.1")
+GONE = allow("User:*", Operation.DESCRIBE, Resource.TOPIC, "*")
+CAROL_READS = allow(
+    "User:carol", Operation.READ, Resource.TOPIC, "sh", pattern=PatternType.PREFIXED
+)
+
 LOGIN_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 Users = dict[str, list[tuple[int, int]]]
@@ -41,7 +60,8 @@ Users = dict[str, list[tuple[int, int]]]
 
 
 class KafkaWithLogins:
-    """Apache Kafka with a listener where users log in by SCRAM, beside one without."""
+    """Apache Kafka with a listener where users log in by SCRAM, beside one without. Who logs in may
+    do what ACLs say; who does not, everything."""
 
     def __init__(self, **options: Any) -> None:
         self.sasl_port = free_port()
@@ -49,6 +69,7 @@ class KafkaWithLogins:
         listeners = f"PLAINTEXT://{HOST}:{port},SASL://{HOST}:{self.sasl_port}"
         module = f"{LOGIN_MODULE} required;"
         properties = {
+            **AUTHORIZER,
             "listeners": f"{listeners},CONTROLLER://{HOST}:{controller_port}",
             "advertised.listeners": listeners,
             "listener.security.protocol.map": (
@@ -68,8 +89,8 @@ class KafkaWithLogins:
             **options,
         )
 
-    def login(self, user: str, password: str, mechanism: str) -> bool:
-        """Whether the user gets in and is told the cluster's topics."""
+    def login(self, user: str, password: str, mechanism: str) -> set[str] | None:
+        """The topics that the user is told of; None: does not get in."""
         failures: list[str] = []
         admin = AdminClient(
             {
@@ -83,12 +104,12 @@ class KafkaWithLogins:
             }
         )
         try:
-            admin.list_topics(timeout=20 if password.startswith("right") else 3)
+            found = admin.list_topics(timeout=20 if password.startswith("right") else 3)
         except KafkaException:
             admin.poll(1)
             assert "_AUTHENTICATION" in failures
-            return False
-        return True
+            return None
+        return set(found.topics)
 
 
 def described(port: int) -> Users:
@@ -126,7 +147,7 @@ def set_by_ottla(ottla: Any, user: str, password: str) -> None:
         future.result(20)
 
 
-def test_users_of_kafkas_folder_are_ottlas_and_go_back(
+def test_users_and_acls_of_kafkas_folder_are_ottlas_and_go_back(
     ottla_broker_factory: Callable[..., Any],
 ) -> None:
     formatted = f"{SHA_256}=[name=alice,password=right-a]"
@@ -139,6 +160,10 @@ def test_users_of_kafkas_folder_are_ottlas_and_go_back(
             )
             set_by_tool(tools, at, "gone", ("--add-config", f"{SHA_256}=[password=right]"))
             set_by_tool(tools, at, "gone", ("--delete-config", SHA_256))
+            with WireClient(kafka.port) as client:
+                topics = CreateTopicsRequest([CreatableTopic(TOPIC, 1, 1)], 20_000)
+                assert [one.error_code for one in client.call(topics, 7).topics] == [0]
+                acls.add(client, ALICE_DESCRIBES, NOBODY_CLUSTER, GONE)
             kafka.stop()
             _through_ottla(ottla_broker_factory, kafka.data_dir)
 
@@ -149,27 +174,39 @@ def test_users_of_kafkas_folder_are_ottlas_and_go_back(
                     for user, credential in (
                         ("alice", f"{SHA_256}=iterations=4096"),
                         ("carol", f"{SHA_512}=iterations=5000"),
+                        ("dora", f"{SHA_512}=iterations=5000"),
                     )
                 ]
-                assert again.login("alice", "right-a", SHA_256)
-                assert again.login("carol", "right-c", SHA_512)
-                assert not again.login("carol", "wrong", SHA_512)
-                assert not again.login("bob", "no longer right", SHA_512)
+                with WireClient(kafka.port) as client:
+                    expected = {ALICE_DESCRIBES, NOBODY_CLUSTER, CAROL_READS}
+                    assert acls.described(client) == expected
+                assert again.login("alice", "right-a", SHA_256) == {TOPIC}
+                assert again.login("carol", "right-c", SHA_512) == {TOPIC}
+                assert again.login("dora", "right-d", SHA_512) == set()
+                assert again.login("carol", "wrong", SHA_512) is None
+                assert again.login("bob", "no longer right", SHA_512) is None
                 assert " ERROR " not in kafka.log_tail(1_000_000)
 
 
 def _through_ottla(ottla_broker_factory: Callable[..., Any], folder: Path) -> None:
     """Started twice: from Kafka's log, then from a snapshot of its own, the log before it gone."""
-    properties = {"metadata.log.max.record.bytes.between.snapshots": "2000"}
+    properties = {**AUTHORIZER, "metadata.log.max.record.bytes.between.snapshots": "2000"}
     ottla = ottla_broker_factory(data_dir=folder, properties=properties)
     assert described(ottla.port) == {"alice": [(1, 4096)], "bob": [(2, 8192)]}
     set_by_ottla(ottla, "carol", "right-c")
+    set_by_ottla(ottla, "dora", "right-d")
     with WireClient(ottla.port) as client:
         gone = AlterUserScramCredentialsRequest([ScramCredentialDeletion("bob", 2)])
         assert [one.error_code for one in client.call(gone, 0).results] == [0]
+        assert acls.described(client) == {ALICE_DESCRIBES, NOBODY_CLUSTER, GONE}
+        acls.add(client, CAROL_READS, ALICE_DESCRIBES)
+        assert acls.remove(client, AclFilter(*GONE)) == [GONE]
     ottla.close()
     ottla = ottla_broker_factory(data_dir=folder, properties=properties)
-    assert described(ottla.port) == {"alice": [(1, 4096)], "carol": [(2, 5000)]}
+    carol_and_dora = {"carol": [(2, 5000)], "dora": [(2, 5000)]}
+    assert described(ottla.port) == {"alice": [(1, 4096)], **carol_and_dora}
+    with WireClient(ottla.port) as client:
+        assert acls.described(client) == {ALICE_DESCRIBES, NOBODY_CLUSTER, CAROL_READS}
     ottla.close()
 
 
@@ -193,9 +230,9 @@ def test_users_that_ottla_formats_a_folder_with_are_kafkas(
             f"SCRAM credential configs for user-principal 'alice' are {SHA_256}=iterations=4096",
             f"SCRAM credential configs for user-principal 'bob' are {SHA_512}=iterations=8192",
         ]
-        assert with_logins.login("alice", "right-a", SHA_256)
-        assert with_logins.login("bob", "right=b", SHA_512)
-        assert not with_logins.login("alice", "wrong", SHA_256)
+        assert with_logins.login("alice", "right-a", SHA_256) is not None
+        assert with_logins.login("bob", "right=b", SHA_512) is not None
+        assert with_logins.login("alice", "wrong", SHA_256) is None
     ottla = ottla_broker_factory(data_dir=data)
     assert described(ottla.port) == {"alice": [(1, 4096)], "bob": [(2, 8192)]}
     ottla.close()
