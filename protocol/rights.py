@@ -36,6 +36,15 @@ class Judge(Protocol):
         """Whether `asker` may do `operation` to at least one resource of that type."""
 
 
+class Epochs(Protocol):
+    """For how long what was judged holds."""
+
+    epoch: int
+    """Another one, another judgement."""
+    may_prepare: bool
+    """Whether a judgement holds for more than one request at all."""
+
+
 class Audit(Protocol):
     """Is told what was judged."""
 
@@ -79,23 +88,47 @@ OPERATIONS_OF: dict[Resource, tuple[Operation, ...]] = {
     Resource.USER: (Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS),
 }
 """What can be done to a resource, as Kafka's `AclEntry.supportedOperations`."""
+_ALL_OPERATIONS = {
+    resource: sum(1 << operation for operation in operations)
+    for resource, operations in OPERATIONS_OF.items()
+}
 
 
 class Rights:
     """Of whoever sent one request."""
 
-    __slots__ = ("_asker", "_audit", "_judge")
+    __slots__ = ("_asker", "_audit", "_epochs", "_judge")
 
-    def __init__(self, judge: Judge | None, asker: Asker, audit: Audit | None = None) -> None:
-        """Without a judge, all is allowed."""
+    def __init__(
+        self,
+        judge: Judge | None,
+        asker: Asker,
+        audit: Audit | None = None,
+        epochs: Epochs | None = None,
+    ) -> None:
+        """Without a judge, all is allowed. Without `epochs`, a verdict holds for one look."""
         self._judge = judge
         self._asker = asker
         self._audit = audit
+        self._epochs = epochs
 
     @property
     def unlimited(self) -> bool:
         """Whether all is allowed, so that nothing has to be asked."""
         return self._judge is None
+
+    @property
+    def epoch(self) -> int:
+        """Of the judgements as of now: see `stand_since`."""
+        return 0 if self._epochs is None else self._epochs.epoch
+
+    def stand_since(self, epoch: int) -> bool:
+        """Whether what was allowed as of `epoch` still is, so that it need not be asked for again:
+        for requests that have waited."""
+        epochs = self._epochs
+        if epochs is None:
+            return self._judge is None
+        return epochs.may_prepare and epochs.epoch == epoch
 
     def allows(
         self,
@@ -148,11 +181,19 @@ class Rights:
 
     def operations(self, resource: Resource, name: str) -> int:
         """What may be done to the resource: bit n for operation n (KIP-430)."""
+        if self._judge is None:
+            return _ALL_OPERATIONS[resource]
         bits = 0
         for operation in OPERATIONS_OF[resource]:
             if self.allows(operation, resource, name, audited=False):
                 bits |= 1 << operation
         return bits
+
+    def operations_on_cluster(self) -> int:
+        """As `operations`; 0 for one who may not describe the cluster."""
+        if not self.allows_on_cluster(Operation.DESCRIBE):
+            return 0
+        return self.operations(Resource.CLUSTER, CLUSTER_NAME)
 
 
 UNLIMITED = Rights(None, Asker("", "", "", "", None, -1, -1))

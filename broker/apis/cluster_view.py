@@ -23,9 +23,7 @@ from controller.metadata.image import (
 
 NO_BROKER = -1
 
-# What an anonymous user may do while no authorizer is set: every operation, one bit each (KIP-430).
-CLUSTER_OPERATIONS = 8096
-TOPIC_OPERATIONS = 3576
+# Of KIP-430.
 OPERATIONS_NOT_ASKED = -(2**31)
 
 

@@ -7,6 +7,8 @@ does not know of. Refused for internal topics (INVALID_TOPIC_EXCEPTION), for top
 compacted (POLICY_VIOLATION), and beyond the high watermark. Where a partition is named twice the
 last one counts.
 
+Needs DELETE on each topic: TOPIC_AUTHORIZATION_FAILED per partition, whether it is there or not.
+
 Versions: v1 throttles after answering, v2 flexible.
 """
 
@@ -21,6 +23,7 @@ from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
 from controller.metadata.topic_names import is_internal
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.delete_records import (
@@ -48,10 +51,17 @@ class DeleteRecordsApi:
     ) -> None:
         topics = []
         pending: dict[ReplicatedPartition, PendingAck] = {}
-        for name, offsets in _by_topic(request).items():
-            partitions = [
-                self._delete(name, index, offset, pending) for index, offset in offsets.items()
-            ]
+        by_topic = _by_topic(request)
+        may_delete = context.rights.allowed(Operation.DELETE, Resource.TOPIC, by_topic)
+        for name, offsets in by_topic.items():
+            if name in may_delete:
+                partitions = [
+                    self._delete(name, index, offset, pending) for index, offset in offsets.items()
+                ]
+            else:
+                partitions = [
+                    _failed(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for index in offsets
+                ]
             topics.append(DeleteRecordsTopicResult(name, partitions))
         response = DeleteRecordsResponse(topics=topics)
         waiting = DelayedDeleteRecords(pending, lambda: respond(response))

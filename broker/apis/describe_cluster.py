@@ -1,7 +1,8 @@
 """DescribeCluster: v0-2 (KIP-700).
 
 Behaviour: the brokers of the connection's listener, the cluster's id, and this broker as the one to
-send admin requests to (KIP-590).
+send admin requests to (KIP-590). Everybody may ask; what the sender may do to the cluster is 0 for
+one who may not DESCRIBE it.
 
 Versions: v1 says whether brokers or controllers are asked for (KIP-919): this is a broker, and
 says so; v2 shows fenced brokers when asked (KIP-1073).
@@ -10,7 +11,6 @@ says so; v2 shows fenced brokers when asked (KIP-1073).
 from __future__ import annotations
 
 from broker.apis.cluster_view import (
-    CLUSTER_OPERATIONS,
     OPERATIONS_NOT_ASKED,
     ClusterView,
     ImageSource,
@@ -60,7 +60,9 @@ class DescribeClusterApi:
                     for one in view.brokers(fenced=request.include_fenced_brokers)
                 ],
                 cluster_authorized_operations=(
-                    CLUSTER_OPERATIONS if operations_asked else OPERATIONS_NOT_ASKED
+                    context.rights.operations_on_cluster()
+                    if operations_asked
+                    else OPERATIONS_NOT_ASKED
                 ),
             )
         )

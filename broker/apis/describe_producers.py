@@ -2,6 +2,9 @@
 
 Behaviour: per partition that this broker leads, the producers that its log remembers: epoch, last
 sequence, last timestamp, and the start of an open transaction.
+
+Needs READ on each topic: TOPIC_AUTHORIZATION_FAILED per partition, whether it is there or not. What
+is no name of a topic is told first.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
 from controller.metadata.topic_names import topic_name_fault
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.describe_producers import (
@@ -18,11 +22,13 @@ from protocol.messages.describe_producers import (
     ProducerState,
     TopicResponse,
 )
+from protocol.rights import Rights
 from storage.log.producer_state import ProducerStateEntry
 
 NO_OFFSET = -1
 
 _NOT_HOSTED = "This server does not host this topic-partition."  # Kafka's words, of topics alone
+_DENIED = "Topic authorization failed."
 
 
 class DescribeProducersApi:
@@ -39,12 +45,11 @@ class DescribeProducersApi:
     ) -> None:
         topics = []
         for topic in request.topics:
-            fault = topic_name_fault(topic.name)
-            if fault is None:
+            refusal = _refusal(context.rights, topic.name)
+            if refusal is None:
                 partitions = [self._partition(topic.name, one) for one in topic.partition_indexes]
             else:
-                error = int(ErrorCode.INVALID_TOPIC_EXCEPTION)
-                partitions = [PartitionResponse(i, error, fault) for i in topic.partition_indexes]
+                partitions = [PartitionResponse(i, *refusal) for i in topic.partition_indexes]
             topics.append(TopicResponse(topic.name, partitions))
         respond(DescribeProducersResponse(topics=topics))
 
@@ -57,6 +62,15 @@ class DescribeProducersApi:
         if not partition.is_leader:
             return PartitionResponse(index, int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
         return PartitionResponse(index, 0, None, [_state(one) for one in partition.log.producers])
+
+
+def _refusal(rights: Rights, topic: str) -> tuple[int, str] | None:
+    fault = topic_name_fault(topic)
+    if fault is not None:
+        return int(ErrorCode.INVALID_TOPIC_EXCEPTION), fault
+    if not rights.allows(Operation.READ, Resource.TOPIC, topic):
+        return int(ErrorCode.TOPIC_AUTHORIZATION_FAILED), _DENIED
+    return None
 
 
 def _state(entry: ProducerStateEntry) -> ProducerState:

@@ -5,14 +5,19 @@ Behaviour: partitions of topics in the order of their names, at most
 remain, `next_cursor` names the first of them. No topics in the request are all topics. Topics that
 do not exist count as none. The eligible leader replicas are empty lists, never null: the Java admin
 client takes them for granted.
+
+Needs DESCRIBE on each topic. Without it a topic that is named is TOPIC_AUTHORIZATION_FAILED, on
+each page, without its id; where all are asked for it is left out. A cursor on such a topic goes on
+behind it.
 """
 
 from __future__ import annotations
 
-from broker.apis.cluster_view import NO_BROKER, TOPIC_OPERATIONS, ClusterView, ImageSource
+from broker.apis.cluster_view import NO_BROKER, ClusterView, ImageSource
 from broker.requests.context import Api, RequestContext, Respond
 from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
 from controller.metadata.topic_names import is_internal, topic_name_fault
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.describe_topic_partitions import (
@@ -52,8 +57,18 @@ class DescribeTopicPartitionsApi:
             respond(refuse_describe_topic_partitions(request, ErrorCode.INVALID_REQUEST))
             return
         limit = max(min(self._limit, request.response_partition_limit), 1)
+        shown = context.rights.allowed(
+            Operation.DESCRIBE, Resource.TOPIC, names, audited=bool(request.topics)
+        )
         view = ClusterView(image, context.listener_name)
-        respond(_page(names, request.cursor, limit, image, view))
+        seen = [name for name in names if name in shown]
+        response = _page(seen, request.cursor, limit, image, view)
+        for topic in response.topics:
+            bits = context.rights.operations(Resource.TOPIC, topic.name or "")
+            topic.topic_authorized_operations = bits
+        if request.topics:
+            response.topics += [_refused(name) for name in names if name not in shown]
+        respond(response)
 
 
 def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> list[str] | None:
@@ -105,8 +120,11 @@ def _absent(name: str) -> DescribeTopicPartitionsResponseTopic:
         int(error),
         name,
         is_internal=is_internal(name),
-        topic_authorized_operations=TOPIC_OPERATIONS,
     )
+
+
+def _refused(name: str) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(int(ErrorCode.TOPIC_AUTHORIZATION_FAILED), name)
 
 
 def _described(
@@ -118,7 +136,6 @@ def _described(
         topic.id,
         is_internal(topic.name),
         [_partition(index, topic.partitions[index], view) for index in indexes],
-        TOPIC_OPERATIONS,
     )
 
 

@@ -28,6 +28,7 @@ from broker.replication.partition_reads import (
 )
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.list_offsets import (
@@ -35,8 +36,10 @@ from protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
+from protocol.rights import Rights
 from storage.log.fetch_data import TimestampAndOffset
 from storage.log.sliced_work import LOOKS_AT_ONCE, Steps
 
@@ -98,9 +101,13 @@ class ListOffsetsApi:
     ) -> Steps[ListOffsetsResponse]:
         twice = _asked_twice(request)
         told: dict[tuple[str, int], None] = {}
-        topics = []
+        may_describe = _may_describe(context.rights, request)
+        topics, denied = [], []
         look_ups = 0
         for topic in request.topics:
+            if topic.name not in may_describe:
+                denied.append(_refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+                continue
             answers = []
             for asked in topic.partitions:
                 key = (topic.name, asked.partition_index)
@@ -115,7 +122,7 @@ class ListOffsetsApi:
                     look_ups = 0
                     yield None
             topics.append(ListOffsetsTopicResponse(topic.name, answers))
-        return ListOffsetsResponse(0, topics)
+        return ListOffsetsResponse(0, topics + denied)
 
     def _partition(
         self,
@@ -175,6 +182,11 @@ def _look_up(
 NOT_FOUND = TimestampAndOffset(NO_TIMESTAMP, NO_OFFSET, NO_EPOCH)
 
 
+def _may_describe(rights: Rights, request: ListOffsetsRequest) -> set[str]:
+    names = [topic.name for topic in request.topics]
+    return rights.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
+
+
 def _asked_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
     seen: set[tuple[str, int]] = set()
     twice: set[tuple[str, int]] = set()
@@ -189,14 +201,12 @@ def _failed(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
     return ListOffsetsPartitionResponse(index, int(error), NO_TIMESTAMP, NO_OFFSET)
 
 
+def _refused(topic: ListOffsetsTopic, error: ErrorCode) -> ListOffsetsTopicResponse:
+    return ListOffsetsTopicResponse(
+        topic.name, [_failed(asked.partition_index, error) for asked in topic.partitions]
+    )
+
+
 def refuse_list_offsets(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse:
     """The response that says `error` for every partition."""
-    return ListOffsetsResponse(
-        0,
-        [
-            ListOffsetsTopicResponse(
-                topic.name, [_failed(asked.partition_index, error) for asked in topic.partitions]
-            )
-            for topic in request.topics
-        ],
-    )
+    return ListOffsetsResponse(0, [_refused(topic, error) for topic in request.topics])

@@ -10,6 +10,11 @@ A broker in a controlled shutdown is not named any more once it leads nothing th
 (Kafka names it until it is gone): some clients ask the broker with the fewest requests under way
 for metadata, which is the one that is gone, and learn of no other leader until it is back.
 
+Needs DESCRIBE on each topic. Without it a topic is TOPIC_AUTHORIZATION_FAILED, whether it is there
+or not, without its id, or without its name where it was asked for by id; where all are asked for it
+is left out. To create a topic needs CREATE on the cluster or on the topic, or it is
+TOPIC_AUTHORIZATION_FAILED, too. Brokers are shown to everybody.
+
 Versions: all topics are an empty list in v0 and null from v1 on, where an empty list is none. v1
 racks, controller id, internal topics; v2 cluster id; v4 the client may forbid creation; v5 offline
 replicas; v7 leader epochs; v8 authorized operations (those of the cluster until v10); v9 flexible;
@@ -23,16 +28,15 @@ from collections.abc import Iterator
 
 from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.apis.cluster_view import (
-    CLUSTER_OPERATIONS,
     NO_BROKER,
     OPERATIONS_NOT_ASKED,
-    TOPIC_OPERATIONS,
     ClusterView,
     ImageSource,
 )
 from broker.requests.context import Api, RequestContext, Respond
 from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
 from controller.metadata.topic_names import is_internal, topic_name_fault
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.metadata import (
@@ -44,6 +48,7 @@ from protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from protocol.primitives import ZERO_UUID
+from protocol.rights import Rights
 
 TOPIC_IDS_FROM = 12
 LISTENER_ERRORS_FROM = 6
@@ -77,11 +82,12 @@ class MetadataApi:
             return
         image = self._metadata.image
         view = ClusterView(image, context.listener_name)
-        topics = self._topics(context, request, image, view)
+        topics, refused = self._topics(context, request, image, view)
         if request.include_topic_authorized_operations:
             for topic in topics:
                 if topic.name is not None:  # whatever is wrong with it
-                    topic.topic_authorized_operations = TOPIC_OPERATIONS
+                    bits = context.rights.operations(Resource.TOPIC, topic.name)
+                    topic.topic_authorized_operations = bits
         low, high = CLUSTER_OPERATIONS_IN
         operations_asked = request.include_cluster_authorized_operations and low <= version <= high
         respond(
@@ -92,9 +98,11 @@ class MetadataApi:
                 ],
                 cluster_id=self._cluster_id,
                 controller_id=view.controller_id(self._node_id),
-                topics=topics,
+                topics=topics + refused,
                 cluster_authorized_operations=(
-                    CLUSTER_OPERATIONS if operations_asked else OPERATIONS_NOT_ASKED
+                    context.rights.operations_on_cluster()
+                    if operations_asked
+                    else OPERATIONS_NOT_ASKED
                 ),
             )
         )
@@ -105,35 +113,44 @@ class MetadataApi:
         request: MetadataRequest,
         image: MetadataImage,
         view: ClusterView,
-    ) -> list[MetadataResponseTopic]:
+    ) -> tuple[list[MetadataResponseTopic], list[MetadataResponseTopic]]:
+        """What is told of topics, and those that the sender may not describe or create."""
         version = context.api_version
         asked = request.topics
         if asked is None or (version == 0 and not asked):
-            return [_described(one, view, version) for one in image.topics.by_name.values()]
+            shown = _all_topics(context.rights, image)
+            return [_described(one, view, version) for one in shown], []
         ids = [one.topic_id for one in asked if one.topic_id != ZERO_UUID]
         if ids:
             # A request by id is one by id altogether, as in Kafka.
-            return [_by_id(one, image, view, version) for one in dict.fromkeys(ids)]
+            return _by_ids(list(dict.fromkeys(ids)), context, image, view)
         names = list(dict.fromkeys(one.name or "" for one in asked))
+        may_describe = context.rights.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
+        hidden = [_refused(name) for name in names if name not in may_describe]
+        names = [name for name in names if name in may_describe]
         missing = [name for name in names if image.topics.get(name) is None]
         errors = self._errors(context, request, missing)
-        topics = []
+        topics: list[MetadataResponseTopic] = []
+        uncreated: list[MetadataResponseTopic] = []
         for name in names:
             topic = image.topics.get(name)
             if topic is not None:
                 topics.append(_described(topic, view, version))
-            else:
-                topics.append(
-                    MetadataResponseTopic(int(errors[name]), name, is_internal=is_internal(name))
-                )
-        return topics
+                continue
+            absent = MetadataResponseTopic(int(errors[name]), name, is_internal=is_internal(name))
+            denied = absent.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            (uncreated if denied else topics).append(absent)
+        return topics, uncreated + hidden
 
     def _errors(
         self, context: RequestContext, request: MetadataRequest, missing: list[str]
     ) -> dict[str, ErrorCode]:
         """What to say of topics that do not exist; those that may be are on their way then."""
         if missing and self._auto_create_topics_enable and request.allow_auto_topic_creation:
-            return self._auto_creation.create(missing, context)
+            may_create = _creatable(context.rights, missing)
+            wanted = [name for name in missing if name in may_create]
+            errors = dict.fromkeys(missing, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            return errors | self._auto_creation.create(wanted, context)
         return {
             name: (
                 ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -142,6 +159,25 @@ class MetadataApi:
             )
             for name in missing
         }
+
+
+def _creatable(rights: Rights, names: list[str]) -> set[str]:
+    if rights.allows_on_cluster(Operation.CREATE, audited=False):
+        return set(names)
+    return rights.allowed(Operation.CREATE, Resource.TOPIC, names)
+
+
+def _all_topics(rights: Rights, image: MetadataImage) -> list[TopicImage]:
+    """Those that may be described; of the others nobody hears."""
+    topics = image.topics.by_name
+    if rights.unlimited:
+        return list(topics.values())
+    shown = rights.allowed(Operation.DESCRIBE, Resource.TOPIC, topics, audited=False)
+    return [topic for name, topic in topics.items() if name in shown]
+
+
+def _refused(name: str | None, topic_id: bytes = ZERO_UUID) -> MetadataResponseTopic:
+    return MetadataResponseTopic(int(ErrorCode.TOPIC_AUTHORIZATION_FAILED), name, topic_id)
 
 
 def _leaders(topics: list[MetadataResponseTopic]) -> Iterator[int]:
@@ -158,13 +194,22 @@ def _is_malformed(topics: list[MetadataRequestTopic], version: int) -> bool:
     return False
 
 
-def _by_id(
-    topic_id: bytes, image: MetadataImage, view: ClusterView, version: int
-) -> MetadataResponseTopic:
-    topic = image.topics.get_by_id(topic_id)
-    if topic is None:
-        return MetadataResponseTopic(int(ErrorCode.UNKNOWN_TOPIC_ID), None, topic_id)
-    return _described(topic, view, version)
+def _by_ids(
+    ids: list[bytes], context: RequestContext, image: MetadataImage, view: ClusterView
+) -> tuple[list[MetadataResponseTopic], list[MetadataResponseTopic]]:
+    """As `MetadataApi._topics`. That an id is somebody's is no secret."""
+    found = [(topic_id, image.topics.get_by_id(topic_id)) for topic_id in ids]
+    names = [topic.name for _, topic in found if topic is not None]
+    may_describe = context.rights.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
+    topics, refused = [], []
+    for topic_id, topic in found:
+        if topic is None:
+            topics.append(MetadataResponseTopic(int(ErrorCode.UNKNOWN_TOPIC_ID), None, topic_id))
+        elif topic.name in may_describe:
+            topics.append(_described(topic, view, context.api_version))
+        else:
+            refused.append(_refused(None, topic_id))
+    return topics, refused
 
 
 def _described(topic: TopicImage, view: ClusterView, version: int) -> MetadataResponseTopic:

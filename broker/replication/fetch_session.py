@@ -244,6 +244,10 @@ class FetchSession:
         self._last_turn += 1
         wanted.turn = self._last_turn
 
+    def look_at(self, wanted: FetchPartition) -> None:
+        """There is something to say of this partition of ours, whatever its log says."""
+        self.changed[wanted.key] = wanted
+
     def to_look_at(self) -> list[FetchPartition]:
         """What changed, in the order in which it is to be read."""
         return sorted(self.changed.values(), key=_TURN)

@@ -40,7 +40,7 @@ class Admission:
             api_key,
             api_version,
         )
-        return Rights(self._judge, who, self._audit)
+        return Rights(self._judge, who, self._audit, self)
 
     def judge_by(self, judge: Judge | None, audit: Audit | None = None) -> None:
         """From now on by this one; None: everybody may ask everything."""

@@ -6,7 +6,12 @@ purgatory. With a session (v7, KIP-227) only what changed is looked at and answe
 without one looks at all that it names. Records are slices of segment files, never copied here.
 
 A fetch in a broker's name is a follower's: it reads to the log's end, and its position moves the
-high watermark. It is taken on the listener between brokers only.
+high watermark. Without an authorizer it is taken on the listener between brokers only.
+
+Needs READ on each topic, in a broker's name CLUSTER_ACTION on the cluster instead:
+TOPIC_AUTHORIZATION_FAILED per partition, also for what a session knows from before. A topic id that
+nobody has is UNKNOWN_TOPIC_ID for everybody. A fetch that waits is judged anew before it tells
+anything (`broker.apis.fetch.rights`).
 
 Versions: v5 log start offset, v7 sessions, v9 leader epochs (KIP-320), v11 rack and followers that
 answer (KIP-392), v12 flexible and diverging epochs (KIP-595), v13 topic ids, v15 replica state
@@ -108,7 +113,7 @@ class FetchApi:
         respond: Respond,
         replica: tuple[int, int],
     ) -> None:
-        if context.listener_name != self._inter_broker_listener:
+        if context.rights.unlimited and context.listener_name != self._inter_broker_listener:
             # A fetch in a replica's name moves its high watermark (CVE-2018-1288).
             respond(refuse_fetch(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
@@ -127,7 +132,7 @@ class FetchApi:
             self._replicas.wake(fetch.moved)
 
     def _park(self, fetch: ConsumerFetch, request: FetchRequest, respond: Respond) -> None:
-        waiting = DelayedFetch(fetch.read, lambda: respond(fetch.response()))
+        waiting = DelayedFetch(fetch.read_again, lambda: respond(fetch.response()))
         self._replicas.fetch_purgatory.watch(waiting, fetch.keys(), request.max_wait_ms)
 
     # --- sessions ------------------------------------------------------------------------------

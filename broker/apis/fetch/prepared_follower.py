@@ -5,7 +5,8 @@ to wait and then to be answered. So this goes from the frame to the log and back
 between, as `broker.apis.fetch.prepared` does for consumers. What is not plainly so is left to
 `broker.apis.fetch.api`: several partitions, what is refused, another history, a quota. Until it is
 sure that this is none of it, nothing changes here. Where something of it comes up while a fetch
-waits, the rest of its way is the general one.
+waits, the rest of its way is the general one. So it is where what a follower may do is judged by
+others meanwhile: until then, nobody is asked.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class PreparedFollowerFetch:
         (asked,) = topic.partitions
         self.replicas = replicas
         self.context = context
+        self.rights = None if context.rights.unlimited else context.rights
+        """By which it is judged, if it is."""
         self.shape = shape
         self.session_id = request.session_id
         self.max_wait_ms = request.max_wait_ms
@@ -111,12 +114,20 @@ class PreparedFollowerFetch:
             *self.replica, offset, self.room, True, *self.position[1:]
         )
 
-    def general(self, session: FetchSession, session_epoch: int) -> FollowerFetch:
+    def general(
+        self, session: FetchSession, session_epoch: int, allowed_as_of: int
+    ) -> FollowerFetch:
         """What goes on with a fetch that waits, and is no plain one any more. It names no
         partition: what the session knows of them is as of that fetch."""
         request = FetchRequest(min_bytes=self.min_bytes, session_epoch=session.epoch)
         fetch = FollowerFetch(
-            self.replicas, self.context, request, session, self.max_bytes, self.replica
+            self.replicas,
+            self.context,
+            request,
+            session,
+            self.max_bytes,
+            self.replica,
+            allowed_as_of,
         )
         fetch.goes_on(session_epoch)
         return fetch
@@ -126,6 +137,7 @@ class _Fetch(DelayedOperation):
     """One request on its way."""
 
     __slots__ = (
+        "_allowed_as_of",
         "_correlation_id",
         "_followed",
         "_general",
@@ -155,6 +167,7 @@ class _Fetch(DelayedOperation):
         self._session_epoch = session.epoch
         self._wanted = wanted
         self._correlation_id = correlation_id
+        self._allowed_as_of = 0 if followed.rights is None else followed.rights.epoch
         self._read: PartitionRead | None = None
         self._general: FollowerFetch | None = None
         """What goes on with this fetch, once it is no plain one any more."""
@@ -179,7 +192,7 @@ class _Fetch(DelayedOperation):
             read = self._read_plainly()
             if read is not None:
                 return self.take(read)
-        return self._the_general_one().read()
+        return self._the_general_one().read_again()
 
     def on_expiration(self) -> None:
         self.try_complete(self._session)
@@ -206,7 +219,7 @@ class _Fetch(DelayedOperation):
             )
             return b"".join(parts) if isinstance(records, bytes) else parts  # type: ignore[arg-type]
         fetch = self._the_general_one()
-        fetch.read()
+        fetch.read_again()
         version = followed.context.api_version
         return encode_response(fetch.response(), version, self._correlation_id).parts()
 
@@ -217,6 +230,7 @@ class _Fetch(DelayedOperation):
             session.by_partition.get(partition) is not self._wanted
             or len(session.changed) != 1
             or followed.replicas.leader_quota.is_throttled(partition.topic, partition.index)
+            or (followed.rights and not followed.rights.stand_since(self._allowed_as_of))
         ):
             return None
         read = followed.read(partition, self._wanted.fetch_offset)
@@ -224,5 +238,7 @@ class _Fetch(DelayedOperation):
 
     def _the_general_one(self) -> FollowerFetch:
         if self._general is None:
-            self._general = self._followed.general(self._session, self._session_epoch)
+            self._general = self._followed.general(
+                self._session, self._session_epoch, self._allowed_as_of
+            )
         return self._general

@@ -3,11 +3,13 @@
 A consumer's reads up to the high watermark, a follower's up to the log's end. A follower's fetch
 also tells how far the follower is, which is noted once, when it comes, and only for partitions
 that it read well: after the epochs were checked and no other history was found (KAFKA-13141).
+What its sender may not read (`broker.apis.fetch.rights`) is told as an error and nothing more.
 """
 
 from __future__ import annotations
 
 from broker.apis.current_leader import current_leader, leader_node
+from broker.apis.fetch.rights import ConsumerRights, FetchRights, FollowerRights
 from broker.replication.fetch_session import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -44,6 +46,11 @@ CURRENT_LEADER_FROM = 16
 _LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 # Kafka sorts these out before it reads: they come last, with a list of aborted transactions.
 _UNKNOWN_ERRORS = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+_SORTED_OUT = (
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+)
 
 Reads = dict[FetchKey, tuple[FetchPartition, PartitionRead]]
 
@@ -89,6 +96,7 @@ class ConsumerFetch:
         self.by_id = context.api_version >= TOPIC_IDS_FROM
         self.named = self._named_partitions(request)
         self.wanted = self._known_to_session(request)
+        self.rights = self._judged()
         self.session_epoch = session.epoch if session is not None else FINAL_EPOCH
 
     def _known_to_session(self, request: FetchRequest) -> dict[FetchKey, FetchPartition]:
@@ -109,17 +117,43 @@ class ConsumerFetch:
             wanted.found(self._find(key))
         return self.named
 
+    def _judged(self) -> FetchRights | None:
+        """What it may read of all that it is about; None: whatever it wants. What is denied is
+        told each time."""
+        rights = self._rights()
+        if rights is None:
+            return None
+        rights.judge(self.wanted.values())
+        if self.session is not None:
+            for wanted in self.wanted.values():
+                if not rights.may_read(wanted):
+                    self.session.look_at(wanted)
+        return rights
+
+    def _rights(self) -> FetchRights | None:
+        rights = self.context.rights
+        return None if rights.unlimited else ConsumerRights(rights, self.replicas)
+
     def keys(self) -> list[FetchSession] | list[Partition]:
         """What a parked fetch waits for."""
         if self.session is not None:
             return [self.session]
         return [w.partition for w in self.wanted.values() if w.partition is not None]
 
+    def read_again(self) -> bool:
+        """Read after a wait: what was allowed may be so no more."""
+        if self.rights is not None:
+            self.rights.renew()
+        return self.read()
+
     def read(self) -> bool:
         """Read what there is now; whether it is enough to answer."""
         session = None if self.full else self.session
         candidates = list(self.wanted.values()) if session is None else session.to_look_at()
         self.reads = {}
+        if self.rights is not None:
+            candidates = self._take_out_denied(candidates, self.rights)
+        denied = len(self.reads)
         left, withheld, enough = self.max_bytes, 0, False
         may_skip = left > 0 and not (self.full or self.looks_at_all)
         for wanted in candidates:
@@ -131,15 +165,30 @@ class ConsumerFetch:
             withheld += read.withheld
             if read.error or read.diverging_epoch:
                 enough = True
-        if enough:
+        if enough or denied:
+            self._name_last_what_was_sorted_out()
+        if enough or denied == len(self.wanted) > 0:
             self.has_errors = True
-            self._name_last_what_is_unknown()
             return True
         # What is withheld counts: to wait for more would not bring it.
         return self.is_urgent or self.max_bytes - left + withheld >= self.min_bytes
 
-    def _name_last_what_is_unknown(self) -> None:
-        for error in _UNKNOWN_ERRORS:
+    def _take_out_denied(
+        self, candidates: list[FetchPartition], rights: FetchRights
+    ) -> list[FetchPartition]:
+        """Those that may be read. To be told that others may not does not end a wait, as in Kafka,
+        unless they are all there is."""
+        allowed = []
+        for wanted in candidates:
+            if rights.may_read(wanted):
+                allowed.append(wanted)
+            else:
+                denied = PartitionRead(ErrorCode.TOPIC_AUTHORIZATION_FAILED, aborted=())
+                self.reads[wanted.key] = (wanted, denied)
+        return allowed
+
+    def _name_last_what_was_sorted_out(self) -> None:
+        for error in _SORTED_OUT:
             for key in [key for key, (_, read) in self.reads.items() if read.error == error]:
                 self.reads[key] = self.reads.pop(key)
 
@@ -212,7 +261,7 @@ class ConsumerFetch:
             if not news:
                 continue
             wanted.told(read)
-            if wanted.partition is not None:
+            if wanted.partition is not None and read.error not in _SORTED_OUT:
                 self._count(wanted.partition, read)
             topic, index = key
             if topic != last:
@@ -328,13 +377,21 @@ class FollowerFetch(ConsumerFetch):
         session: FetchSession | None,
         max_bytes: int,
         replica: tuple[int, int],
+        allowed_as_of: int | None = None,
     ) -> None:
+        """`replica`: the follower, and its broker epoch. `allowed_as_of`: the epoch of the
+        judgement by which it may read already; None: that is asked."""
         self.replica_id, self.broker_epoch = replica
+        self.allowed_as_of = allowed_as_of
         self.quota = replicas.leader_quota
         self.tells_high_watermark = replicas.sessions.serves_consumers_from_followers
         self.notes_position = True
         self.moved: list[Partition] = []
         super().__init__(replicas, context, request, session, max_bytes)
+
+    def _rights(self) -> FetchRights | None:
+        rights = self.context.rights
+        return None if rights.unlimited else FollowerRights(rights, self.allowed_as_of)
 
     def goes_on(self, session_epoch: int) -> None:
         """It has told its position, as of this epoch of its session, and looks again."""

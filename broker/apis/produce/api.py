@@ -8,6 +8,9 @@ batches of a transaction are appended once its coordinator knows of their partit
 is asked, from v12 on they are added (`broker.apis.produce.transactional`).
 TRANSACTIONAL_ID_AUTHORIZATION_FAILED for such a batch in a request without a transactional id.
 
+Needs WRITE on the transactional id, if it has one: else TRANSACTIONAL_ID_AUTHORIZATION_FAILED for
+all; then WRITE on each topic: TOPIC_AUTHORIZATION_FAILED per partition.
+
 Versions: v5 log start offset, v7 zstd (KIP-110), v8 record errors with words (KIP-467), v9
 flexible, v10 the new leader's address (KIP-951), v11 TRANSACTION_ABORTABLE and v12 implicit
 partitions in transactions (KIP-890), v13 topic ids.
@@ -20,7 +23,7 @@ import logging
 from broker.apis.current_leader import current_leader, leader_node
 from broker.apis.produce.prepared import PreparedProduce, prepare_produce
 from broker.apis.produce.record_looks import Looked, RecordLooks
-from broker.apis.produce.rights import may_use_transaction, take_out_denied
+from broker.apis.produce.rights import may_use_transaction, parted
 from broker.apis.produce.transactional import TransactionalProduce, VerifiedTransaction
 from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
 from broker.replication.partition import Partition
@@ -70,7 +73,29 @@ class ProduceApi:
     def apis(self) -> list[Api]:
         return [Api(ApiKey.PRODUCE, 3, 13, self.handle, refuse_produce, self.prepare)]
 
-    def handle(
+    def handle(self, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
+        request.topic_data = _each_once(request.topic_data)
+        if not may_use_transaction(context.rights, request):
+            code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            self._answer(request, refuse_produce(request, code), respond)
+            return
+        allowed, denied = self._denied(context, request)
+
+        def answer_all(response: ProduceResponse) -> None:
+            response.responses += denied
+            respond(response)
+
+        answer = respond
+        if denied:
+            answer = answer_all if request.acks else _to_nobody
+        if request.transactional_id is not None:
+            self._verify(context, allowed, answer)
+        else:
+            self._append(context, allowed, answer)
+        if denied and not request.acks:
+            raise refused_without_answer(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+    def _append(
         self,
         context: RequestContext,
         request: ProduceRequest,
@@ -78,16 +103,7 @@ class ProduceApi:
         verified: VerifiedTransaction | None = None,
         looked: Looked | None = None,
     ) -> None:
-        if verified is None and looked is None:
-            request.topic_data = _each_once(request.topic_data)
-            if not may_use_transaction(context.rights, request):
-                code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-                self._answer(request, refuse_produce(request, code), respond)
-                return
-            respond = self._judged(context, request, respond)
-            if request.transactional_id is not None:
-                self._verify(context, request, respond)
-                return
+        """Do what may be done, once all that it needs is known."""
         if looked is None:
             looked = self._look(context, request, respond, verified)
             if looked is None:
@@ -108,12 +124,13 @@ class ProduceApi:
             for partition in append.appended:
                 self._replicas.partition_changed(partition)
 
-    def _judged(
-        self, context: RequestContext, request: ProduceRequest, respond: Respond
-    ) -> Respond:
-        """The request goes on without what it may not write to; that is told with the rest."""
+    def _denied(
+        self, context: RequestContext, request: ProduceRequest
+    ) -> tuple[ProduceRequest, list[TopicProduceResponse]]:
+        """What is left of a request, and the answers for the topics that it may not write to. The
+        request itself stays as its frame has it: by that, others would be prepared."""
         if context.rights.unlimited:
-            return respond
+            return request, []
 
         def name_of(topic: TopicProduceData) -> str | None:
             if context.api_version < TOPIC_IDS_FROM:
@@ -121,17 +138,11 @@ class ProduceApi:
             known = self._replicas.image.topics.get_by_id(topic.topic_id)
             return None if known is None else known.name
 
-        denied = take_out_denied(context.rights, request, name_of)
-        if not denied:
-            return respond
-
-        def answer(response: ProduceResponse | None) -> None:
-            if response is None:
-                raise refused_without_answer(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-            response.responses += denied
-            respond(response)
-
-        return answer
+        allowed, denied = parted(context.rights, request.topic_data, name_of)
+        if denied:
+            what = request.transactional_id, request.acks, request.timeout_ms
+            request = ProduceRequest(*what, allowed)
+        return request, denied
 
     def prepare(
         self, context: RequestContext, frame: memoryview, request: ProduceRequest
@@ -158,7 +169,7 @@ class ProduceApi:
                 if isinstance(found, ErrorCode):
                     self._answer(request, refuse_produce(request, found), respond)
                 else:
-                    self.handle(context, request, respond, found)
+                    self._append(context, request, respond, found)
             except ProtocolError:  # acks=0 was refused, and nobody is there any more to close
                 if not is_later:
                     raise
@@ -174,7 +185,7 @@ class ProduceApi:
         respond: Respond,
         verified: VerifiedTransaction | None,
     ) -> Looked | None:
-        """What records are like where their topic asks for it; None: `handle` goes on later."""
+        """What records are like where their topic asks for it; None: `_append` goes on later."""
 
         def done(looked: Looked | None, error: Exception | None) -> None:
             try:
@@ -183,7 +194,7 @@ class ProduceApi:
                     refusal = refuse_produce(request, ErrorCode.UNKNOWN_SERVER_ERROR)
                     self._answer(request, refusal, respond)
                 else:
-                    self.handle(context, request, respond, verified, looked)
+                    self._append(context, request, respond, verified, looked)
             except ProtocolError:  # as in _verify
                 respond(None)
 
@@ -355,6 +366,10 @@ def _each_once(topics: list[TopicProduceData]) -> list[TopicProduceData]:
         for topic, last in once.values()
         if last
     ]
+
+
+def _to_nobody(response: object) -> None:
+    """The connection is closed."""
 
 
 def _not_tried(

@@ -28,21 +28,26 @@ def may_use_transaction(rights: Rights, request: ProduceRequest) -> bool:
     return name is None or rights.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, name)
 
 
-def take_out_denied(
-    rights: Rights, request: ProduceRequest, name_of: NameOf
-) -> list[TopicProduceResponse]:
-    """The answers for the topics that it may not write to, which the request has no longer. What
-    is not there is not judged where it has no name."""
-    names = [name_of(topic) for topic in request.topic_data]
-    allowed = rights.allowed(Operation.WRITE, Resource.TOPIC, [name for name in names if name])
-    denied, left = [], []
-    for topic, name in zip(request.topic_data, names, strict=True):
-        if name is None or name in allowed:
-            left.append(topic)
+def parted(
+    rights: Rights, topics: list[TopicProduceData], name_of: NameOf
+) -> tuple[list[TopicProduceData], list[TopicProduceResponse]]:
+    """Those that it may write to, and the answers for the others. A topic id that nobody has is
+    nobody's to refuse."""
+    names = [name_of(topic) for topic in topics]
+    asked = [
+        name
+        for name, topic in zip(names, topics, strict=True)
+        if name is not None
+        for _ in topic.partition_data
+    ]
+    may_write = rights.allowed(Operation.WRITE, Resource.TOPIC, asked)
+    allowed, denied = [], []
+    for topic, name in zip(topics, names, strict=True):
+        if name is None or name in may_write:
+            allowed.append(topic)
         else:
             denied.append(_denied(topic))
-    request.topic_data = left
-    return denied
+    return allowed, denied
 
 
 def _denied(topic: TopicProduceData) -> TopicProduceResponse:

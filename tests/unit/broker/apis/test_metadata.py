@@ -9,6 +9,7 @@ from broker.apis.metadata import MetadataApi, refuse_metadata
 from broker.config.parse import single_node_config
 from protocol.errors import ErrorCode
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.apis.api_fixture import CLUSTER_ID, LOST, NODE_ID, Cluster, ask
 
 VERSIONS = range(14)
@@ -18,29 +19,36 @@ UNKNOWN_ID = b"\x01" * 16
 class Server:
     def __init__(self, cluster: Cluster, auto_create: bool = True) -> None:
         self.created: list[str] = []
-        creation = AutoTopicCreation(
-            single_node_config(), self._create, lambda request, respond: None
-        )
+        creation = AutoTopicCreation(single_node_config(), self._create, self._create_own)
         self.api = MetadataApi(cluster, CLUSTER_ID, NODE_ID, auto_create, creation)
 
     def _create(self, _: object, request: Any, __: object) -> None:
         self.created += [topic.name for topic in request.topics]
 
+    def _create_own(self, _: object, __: object) -> None:
+        raise AssertionError("no client's topic is the node's")
+
     def ask(
-        self, *names: str, version: int = 13, listener: str = "PLAINTEXT", **options: bool
+        self,
+        *names: str,
+        version: int = 13,
+        listener: str = "PLAINTEXT",
+        rights: Rights = UNLIMITED,
+        **options: bool,
     ) -> MetadataResponse:
         topics = [MetadataRequestTopic(name=name) for name in names]
-        return self.ask_raw(topics, version, listener, **options)
+        return self.ask_raw(topics, version, listener, rights, **options)
 
     def ask_raw(
         self,
         topics: list[MetadataRequestTopic] | None,
         version: int = 13,
         listener: str = "PLAINTEXT",
+        rights: Rights = UNLIMITED,
         **options: bool,
     ) -> MetadataResponse:
         request = MetadataRequest(topics, **options)
-        response = ask(self.api.handle, request, version, listener)
+        response = ask(self.api.handle, request, version, listener, rights)
         assert isinstance(response, MetadataResponse)
         return response
 

@@ -1,0 +1,104 @@
+"""What one Fetch may read: for a consumer topic by topic, for a follower all or nothing.
+
+Owns the verdicts of one request, and that they are asked for anew when it has waited and they may
+be others (`protocol.rights.Rights.stand_since`). All partitions of a session are judged at each
+fetch, also those that the request does not name.
+
+Follows `handleFetchRequest` of Kafka's `KafkaApis` 4.3, which judges once, when the request comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from broker.replication.fetch_session import FetchPartition
+from broker.replication.replica_manager import ReplicaManager
+from ottla.plugins.authorizer import Operation, Resource
+from protocol.rights import Rights
+
+
+class FetchRights(Protocol):
+    """Of whoever sent one Fetch."""
+
+    def judge(self, wanted: Iterable[FetchPartition]) -> None:
+        """Ask about all of these at once."""
+
+    def may_read(self, wanted: FetchPartition) -> bool:
+        """Whether this one may be told of. Yes where there is no such topic: that is told."""
+
+    def renew(self) -> None:
+        """It has waited: let what may be judged otherwise now be judged anew."""
+
+
+class ConsumerRights:
+    """READ on each topic."""
+
+    def __init__(self, rights: Rights, replicas: ReplicaManager) -> None:
+        self._rights = rights
+        self._replicas = replicas
+        self._epoch = rights.epoch
+        self._may_read: dict[bytes | str, bool] = {}
+        """By the topic's name or id, as the request has it."""
+
+    def judge(self, wanted: Iterable[FetchPartition]) -> None:
+        """See `FetchRights`."""
+        names: dict[bytes | str, str] = {}
+        asked: list[str] = []
+        for one in wanted:
+            name = self._name_of(one)
+            if name is not None:
+                names[one.key[0]] = name
+                asked.append(name)
+        allowed = self._rights.allowed(Operation.READ, Resource.TOPIC, asked)
+        for topic, name in names.items():
+            self._may_read[topic] = name in allowed
+
+    def may_read(self, wanted: FetchPartition) -> bool:
+        """See `FetchRights`."""
+        topic = wanted.key[0]
+        if topic not in self._may_read:
+            self.judge([wanted])
+        return self._may_read.get(topic, True)
+
+    def renew(self) -> None:
+        """See `FetchRights`."""
+        if not self._rights.stand_since(self._epoch):
+            self._epoch = self._rights.epoch
+            self._may_read.clear()
+
+    def _name_of(self, wanted: FetchPartition) -> str | None:
+        topic, index = wanted.key
+        if isinstance(topic, str):
+            return topic
+        partition = wanted.partition or self._replicas.partition_by_id(topic, index)
+        if partition is not None:
+            return partition.topic
+        known = self._replicas.image.topics.get_by_id(topic)
+        return None if known is None else known.name
+
+
+class FollowerRights:
+    """CLUSTER_ACTION on the cluster: it reads all, or nothing."""
+
+    def __init__(self, rights: Rights, allowed_as_of: int | None = None) -> None:
+        """`allowed_as_of`: the epoch of the judgement by which this fetch is allowed already."""
+        self._rights = rights
+        self._epoch = rights.epoch if allowed_as_of is None else allowed_as_of
+        self._allowed: bool | None = None if allowed_as_of is None else True
+
+    def judge(self, wanted: Iterable[FetchPartition]) -> None:
+        """See `FetchRights`."""
+        if self._allowed is None:
+            self._allowed = self._rights.allows_on_cluster(Operation.CLUSTER_ACTION)
+
+    def may_read(self, wanted: FetchPartition) -> bool:
+        """See `FetchRights`."""
+        self.judge(())
+        return bool(self._allowed)
+
+    def renew(self) -> None:
+        """See `FetchRights`."""
+        if not self._rights.stand_since(self._epoch):
+            self._epoch = self._rights.epoch
+            self._allowed = None
