@@ -28,6 +28,7 @@ from protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
+from protocol.rights import Rights
 
 
 class DescribeTopicPartitionsApi:
@@ -62,10 +63,7 @@ class DescribeTopicPartitionsApi:
         )
         view = ClusterView(image, context.listener_name)
         seen = [name for name in names if name in shown]
-        response = _page(seen, request.cursor, limit, image, view)
-        for topic in response.topics:
-            bits = context.rights.operations(Resource.TOPIC, topic.name or "")
-            topic.topic_authorized_operations = bits
+        response = _page(seen, request.cursor, limit, image, view, context.rights)
         if request.topics:
             response.topics += [_refused(name) for name in names if name not in shown]
         respond(response)
@@ -90,6 +88,7 @@ def _page(
     limit: int,
     image: MetadataImage,
     view: ClusterView,
+    rights: Rights,
 ) -> DescribeTopicPartitionsResponse:
     response = DescribeTopicPartitionsResponse()
     for name in names:
@@ -97,12 +96,13 @@ def _page(
             response.next_cursor = DescribeTopicPartitionsResponseCursor(name, 0)
             break
         topic = image.topics.get(name)
+        operations = rights.operations(Resource.TOPIC, name)
         if topic is None:
-            response.topics.append(_absent(name))
+            response.topics.append(_absent(name, operations))
             continue
         first = cursor.partition_index if cursor and cursor.topic_name == name else 0
         indexes = [index for index in topic.partitions if index >= first]
-        response.topics.append(_described(topic, indexes[:limit], view))
+        response.topics.append(_described(topic, indexes[:limit], view, operations))
         if len(indexes) > limit:
             response.next_cursor = DescribeTopicPartitionsResponseCursor(name, indexes[limit])
             break
@@ -110,7 +110,7 @@ def _page(
     return response
 
 
-def _absent(name: str) -> DescribeTopicPartitionsResponseTopic:
+def _absent(name: str, operations: int) -> DescribeTopicPartitionsResponseTopic:
     error = (
         ErrorCode.INVALID_TOPIC_EXCEPTION
         if topic_name_fault(name)
@@ -120,6 +120,7 @@ def _absent(name: str) -> DescribeTopicPartitionsResponseTopic:
         int(error),
         name,
         is_internal=is_internal(name),
+        topic_authorized_operations=operations,
     )
 
 
@@ -128,7 +129,7 @@ def _refused(name: str) -> DescribeTopicPartitionsResponseTopic:
 
 
 def _described(
-    topic: TopicImage, indexes: list[int], view: ClusterView
+    topic: TopicImage, indexes: list[int], view: ClusterView, operations: int
 ) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         0,
@@ -136,6 +137,7 @@ def _described(
         topic.id,
         is_internal(topic.name),
         [_partition(index, topic.partitions[index], view) for index in indexes],
+        operations,
     )
 
 

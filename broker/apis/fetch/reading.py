@@ -46,11 +46,10 @@ CURRENT_LEADER_FROM = 16
 _LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 # Kafka sorts these out before it reads: they come last, with a list of aborted transactions.
 _UNKNOWN_ERRORS = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-_SORTED_OUT = (
-    ErrorCode.UNKNOWN_TOPIC_ID,
-    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-)
+_SORTED_OUT_FIRST = (ErrorCode.UNKNOWN_TOPIC_ID,)
+_SORTED_OUT_NEXT = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+_DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 Reads = dict[FetchKey, tuple[FetchPartition, PartitionRead]]
 
@@ -63,6 +62,10 @@ def position_of(asked: AskedPartition) -> tuple[int, int, int]:
         max(asked.current_leader_epoch, NO_EPOCH),
         max(asked.last_fetched_epoch, NO_EPOCH),
     )
+
+
+def _denied() -> PartitionRead:
+    return PartitionRead(_DENIED, aborted=())
 
 
 class ConsumerFetch:
@@ -151,12 +154,14 @@ class ConsumerFetch:
         session = None if self.full else self.session
         candidates = list(self.wanted.values()) if session is None else session.to_look_at()
         self.reads = {}
-        if self.rights is not None:
-            candidates = self._take_out_denied(candidates, self.rights)
-        denied = len(self.reads)
-        left, withheld, enough = self.max_bytes, 0, False
+        left, withheld, denied, enough = self.max_bytes, 0, 0, False
         may_skip = left > 0 and not (self.full or self.looks_at_all)
+        rights = self.rights
         for wanted in candidates:
+            if rights is not None and not rights.may_read(wanted):
+                self.reads[wanted.key] = (wanted, _denied())
+                denied += 1
+                continue
             if left <= 0 and may_skip and wanted.has_told_all() and wanted.key not in self.named:
                 continue  # it could only give records
             read = self._read_one(wanted, left)
@@ -167,29 +172,16 @@ class ConsumerFetch:
                 enough = True
         if enough or denied:
             self._name_last_what_was_sorted_out()
-        if enough or denied == len(self.wanted) > 0:
-            self.has_errors = True
-            return True
+            # What is denied ends no wait, as in Kafka, unless it is all there is.
+            if enough or denied == len(self.wanted):
+                self.has_errors = True
+                return True
         # What is withheld counts: to wait for more would not bring it.
         return self.is_urgent or self.max_bytes - left + withheld >= self.min_bytes
 
-    def _take_out_denied(
-        self, candidates: list[FetchPartition], rights: FetchRights
-    ) -> list[FetchPartition]:
-        """Those that may be read. To be told that others may not does not end a wait, as in Kafka,
-        unless they are all there is."""
-        allowed = []
-        for wanted in candidates:
-            if rights.may_read(wanted):
-                allowed.append(wanted)
-            else:
-                denied = PartitionRead(ErrorCode.TOPIC_AUTHORIZATION_FAILED, aborted=())
-                self.reads[wanted.key] = (wanted, denied)
-        return allowed
-
     def _name_last_what_was_sorted_out(self) -> None:
-        for error in _SORTED_OUT:
-            for key in [key for key, (_, read) in self.reads.items() if read.error == error]:
+        for errors in (_SORTED_OUT_FIRST, _SORTED_OUT_NEXT):
+            for key in [key for key, (_, read) in self.reads.items() if read.error in errors]:
                 self.reads[key] = self.reads.pop(key)
 
     def _read_one(self, wanted: FetchPartition, left: int) -> PartitionRead:
@@ -261,7 +253,7 @@ class ConsumerFetch:
             if not news:
                 continue
             wanted.told(read)
-            if wanted.partition is not None and read.error not in _SORTED_OUT:
+            if wanted.partition is not None and read.error != _DENIED:
                 self._count(wanted.partition, read)
             topic, index = key
             if topic != last:

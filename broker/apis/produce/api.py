@@ -8,8 +8,9 @@ batches of a transaction are appended once its coordinator knows of their partit
 is asked, from v12 on they are added (`broker.apis.produce.transactional`).
 TRANSACTIONAL_ID_AUTHORIZATION_FAILED for such a batch in a request without a transactional id.
 
-Needs WRITE on the transactional id, if it has one: else TRANSACTIONAL_ID_AUTHORIZATION_FAILED for
-all; then WRITE on each topic: TOPIC_AUTHORIZATION_FAILED per partition.
+Needs WRITE on the transactional id where records are transactional: else
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED for all; then WRITE on each topic: TOPIC_AUTHORIZATION_FAILED
+per partition.
 
 Versions: v5 log start offset, v7 zstd (KIP-110), v8 record errors with words (KIP-467), v9
 flexible, v10 the new leader's address (KIP-951), v11 TRANSACTION_ABORTABLE and v12 implicit
@@ -23,7 +24,7 @@ import logging
 from broker.apis.current_leader import current_leader, leader_node
 from broker.apis.produce.prepared import PreparedProduce, prepare_produce
 from broker.apis.produce.record_looks import Looked, RecordLooks
-from broker.apis.produce.rights import may_use_transaction, parted
+from broker.apis.produce.rights import LOW_ATTRIBUTES, may_use_transaction, parted
 from broker.apis.produce.transactional import TransactionalProduce, VerifiedTransaction
 from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
 from broker.replication.partition import Partition
@@ -53,7 +54,6 @@ ADMIN_CLIENT_ID = "__admin_client"
 """Of those who may write to internal topics (Kafka's `AdminUtils`)."""
 _log = logging.getLogger(f"ottla.{__name__}")
 
-LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
 LOOKED_AT = TRANSACTIONAL_FLAG | 4  # most batches have neither bit: 4 is in zstd's codec
 ALL_REPLICAS = -1
 CURRENT_LEADER_FROM = 10

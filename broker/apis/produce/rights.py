@@ -1,4 +1,4 @@
-"""What a Produce may not do: its transactional id first, then each topic.
+"""What a Produce may not do: use its transactional id, then write to each topic.
 
 Owns: which parts of a request are refused before anything else is looked at. Follows
 `handleProduceRequest` of Kafka's `KafkaApis` 4.3.
@@ -16,16 +16,32 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from protocol.record_batch import HEADER_SIZE, TRANSACTIONAL_FLAG
 from protocol.rights import Rights
+
+LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
 
 NameOf = Callable[[TopicProduceData], str | None]
 """Of a topic, also where the request has its id alone; None: there is no such topic."""
 
 
 def may_use_transaction(rights: Rights, request: ProduceRequest) -> bool:
-    """Whether it may use its transactional id, if it has one."""
+    """Whether it may use its transactional id, if it writes as a transaction. Records of none may
+    come with any id."""
+    if rights.unlimited or not _is_transactional(request):
+        return True
     name = request.transactional_id
-    return name is None or rights.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, name)
+    return name is not None and rights.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, name)
+
+
+def _is_transactional(request: ProduceRequest) -> bool:
+    batches = (data.records for topic in request.topic_data for data in topic.partition_data)
+    return any(
+        isinstance(records, memoryview)
+        and len(records) >= HEADER_SIZE
+        and records[LOW_ATTRIBUTES] & TRANSACTIONAL_FLAG
+        for records in batches
+    )
 
 
 def parted(
