@@ -2,8 +2,8 @@
 their answers as Apache Kafka 4.3.0 gave them.
 
 `python -m tests.golden.group_rights_cases` records `group_rights_answers_kafka_4_3_0.json` anew
-from a real broker; `tests/unit/broker/node/test_authorization_of_groups_kafka.py` asks Ottla the same. Each
-case is asked by a user of its own, who has the rights that stand in it and no others.
+from a real broker; `tests/unit/broker/node/test_authorization_of_groups_kafka.py` asks Ottla the
+same. Each case is asked by a user of its own, who has the rights that stand in it and no others.
 """
 
 from __future__ import annotations
