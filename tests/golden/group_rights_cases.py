@@ -435,7 +435,8 @@ def users(before: list[Case], after: list[Case]) -> Iterator[tuple[str, Case]]:
 # --- recording ----------------------------------------------------------------------------------
 
 
-def _properties(kafka: Any, sasl_port: int, names: list[str]) -> dict[str, str]:
+def properties_with_users(kafka: Any, sasl_port: int, names: list[str]) -> dict[str, str]:
+    """Settings of a broker that lets these users in, each by its name as password."""
     controller = f"127.0.0.1:{kafka.controller_port}"
     listeners = (
         f"PLAINTEXT://127.0.0.1:{kafka.port},SASL://127.0.0.1:{sasl_port},CONTROLLER://{controller}"
@@ -472,7 +473,7 @@ def record() -> None:
     port = free_port()
     ids: dict[str, bytes] = {"a": bytes(16), "b": bytes(16)}
     asked = list(users(before_cases(), cases(ids)))
-    kafka._extra.update(_properties(kafka, port, [name for name, _ in asked]))
+    kafka._extra.update(properties_with_users(kafka, port, [name for name, _ in asked]))
     kept: dict[str, Any] = {}
 
     def as_user(name: str, case: Case) -> None:

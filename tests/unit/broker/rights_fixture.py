@@ -2,14 +2,16 @@
 
 `rights_of({(Operation.READ, Resource.TOPIC, "t")})` may read topic `t`, and nothing else;
 `rights_of(())` may do nothing. A `ListJudge` remembers what it was asked, and its list can change
-under rights that somebody holds.
+under rights that somebody holds. `acls_of` makes an image of entries for the real authorizer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from controller.metadata.acl import Acl, AclsImage
 from ottla.plugins.authorizer import CLUSTER_NAME, Action, Asker, Operation, Resource
+from protocol.messages.create_acls import AclCreation
 from protocol.rights import Audit, Rights, Verdict
 
 Allowed = tuple[Operation, Resource, str]
@@ -50,3 +52,21 @@ def on_topic(operation: Operation, *names: str) -> set[Allowed]:
 def on_cluster(operation: Operation) -> set[Allowed]:
     """`operation` on the cluster."""
     return {(operation, Resource.CLUSTER, CLUSTER_NAME)}
+
+
+def acls_of(made: Iterable[AclCreation]) -> AclsImage:
+    """What there is after these."""
+    return AclsImage().changed(
+        {
+            number.to_bytes(16, "big"): Acl(
+                one.resource_type,
+                one.resource_name,
+                one.resource_pattern_type,
+                one.principal,
+                one.host,
+                one.operation,
+                one.permission_type,
+            )
+            for number, one in enumerate(made, 1)
+        }
+    )

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from controller.authorization.standard_authorizer import StandardAuthorizer
-from controller.metadata.acl import Acl, AclsImage
-from protocol.messages.create_acls import AclCreation
 from tests.golden.group_rights_cases import (
     RECORDED,
     Case,
@@ -24,32 +21,16 @@ from tests.golden.group_rights_cases import (
     users,
 )
 from tests.unit.broker.node_fixture import Running
+from tests.unit.broker.rights_fixture import acls_of
 
 ADMIN = "User:admin"
-
-
-def _image(made: Iterable[AclCreation]) -> AclsImage:
-    return AclsImage().changed(
-        {
-            number.to_bytes(16, "big"): Acl(
-                one.resource_type,
-                one.resource_name,
-                one.resource_pattern_type,
-                one.principal,
-                one.host,
-                one.operation,
-                one.permission_type,
-            )
-            for number, one in enumerate(made, 1)
-        }
-    )
 
 
 def test_ottla_answers_as_kafka_did(tmp_path: Path) -> None:
     running = Running(tmp_path)
     ids = {"a": bytes(16), "b": bytes(16)}
     asked = list(users(before_cases(), cases(ids)))
-    image = _image(acl for name, case in asked for acl in acls(name, case))
+    image = acls_of(acl for name, case in asked for acl in acls(name, case))
     running.judge_by(StandardAuthorizer(lambda: image, [ADMIN]))
     answers: dict[str, Any] = {}
     admin = partial(running.ask, principal=ADMIN)
