@@ -6,6 +6,9 @@ The rest, and broker configs that were found right, go on to the controller in o
 answers are put together. A resource named twice is refused, all of its mentions; so is a key named
 twice, and a null value.
 
+Rights: AlterConfigs. The controller judges what goes on to it; changes to this broker and its
+loggers need it on the cluster, and are judged here first, before a value is looked at.
+
 Versions: AlterConfigs v2 and IncrementalAlterConfigs v1 are flexible.
 
 Follows Kafka's `ConfigAdminManager`.
@@ -29,10 +32,13 @@ from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.values import BrokerConfig
 from broker.requests.context import Api, Handle, RequestContext, Respond
 from controller.metadata.image import ResourceType
+from controller.requests.rights import config_denial
+from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replacing
 from protocol.messages import incremental_alter_configs as incremental
+from protocol.rights import Rights
 from storage.config_def import ConfigType
 from storage.java_literals import integer
 
@@ -89,7 +95,7 @@ class AlterConfigsApis:
         settled: list[replacing.AlterConfigsResourceResponse] = []
         remaining: list[replacing.AlterConfigsResource] = []
         for resource, fault in _without_twins(request.resources):
-            fault = fault or self._replacing_fault(resource)
+            fault = fault or self._replacing_fault(context.rights, resource)
             if fault is None:
                 remaining.append(resource)
             else:
@@ -105,7 +111,9 @@ class AlterConfigsApis:
         forwarded = replacing.AlterConfigsRequest(remaining, request.validate_only)
         self._controller(context, forwarded, answered)
 
-    def _replacing_fault(self, resource: replacing.AlterConfigsResource) -> ApiError | None:
+    def _replacing_fault(
+        self, rights: Rights, resource: replacing.AlterConfigsResource
+    ) -> ApiError | None:
         fault = _keys_fault(
             [one.name for one in resource.configs],
             [one.name for one in resource.configs if one.value is None],
@@ -113,8 +121,11 @@ class AlterConfigsApis:
         if fault is not None or resource.resource_type != ResourceType.BROKER:
             return fault
         name = resource.resource_name
+        fault = self._broker_name_fault(name) or _denial(rights)
+        if fault is not None:
+            return fault
         after = {one.name: one.value for one in resource.configs if one.value is not None}
-        return self._broker_name_fault(name) or self._broker_fault(name, after, after)
+        return self._broker_fault(name, after, after)
 
     # --- change by change ------------------------------------------------------------------------
 
@@ -127,7 +138,7 @@ class AlterConfigsApis:
         settled: list[incremental.AlterConfigsResourceResponse] = []
         remaining: list[incremental.AlterConfigsResource] = []
         for resource, fault in _without_twins(request.resources):
-            fault = fault or self._incremental_fault(resource)
+            fault = fault or self._incremental_fault(context.rights, resource)
             if fault is not None:
                 settled.append(_incremented(resource, fault))
             elif resource.resource_type == ResourceType.BROKER_LOGGER:
@@ -147,7 +158,9 @@ class AlterConfigsApis:
         forwarded = incremental.IncrementalAlterConfigsRequest(remaining, request.validate_only)
         self._controller(context, forwarded, answered)
 
-    def _incremental_fault(self, resource: incremental.AlterConfigsResource) -> ApiError | None:
+    def _incremental_fault(
+        self, rights: Rights, resource: incremental.AlterConfigsResource
+    ) -> ApiError | None:
         fault = _keys_fault(
             [one.name for one in resource.configs],
             [one.name for one in resource.configs if _is_null(one)],
@@ -156,9 +169,15 @@ class AlterConfigsApis:
             return fault
         kind, name = resource.resource_type, resource.resource_name
         if kind == ResourceType.BROKER_LOGGER:
+            if not rights.allows_on_cluster(Operation.ALTER_CONFIGS):
+                return ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
             return self._loggers_fault(name, resource.configs)
         if kind == ResourceType.BROKER:
-            fault = self._broker_name_fault(name) or _operations_fault(resource.configs)
+            fault = (
+                self._broker_name_fault(name)
+                or _denial(rights)
+                or _operations_fault(resource.configs)
+            )
             if fault is not None:  # its lists cannot be combined
                 return fault
             set_now = [one.name for one in resource.configs if one.config_operation == _SET]
@@ -264,6 +283,11 @@ class AlterConfigsApis:
                 self._loggers.set_level(change.name, change.value)
             else:
                 self._loggers.clear_level(change.name)
+
+
+def _denial(rights: Rights) -> ApiError | None:
+    """Of changes to a broker."""
+    return config_denial(rights, Operation.ALTER_CONFIGS, ResourceType.BROKER, "")
 
 
 def _without_twins(resources: list[R]) -> Iterable[tuple[R, ApiError | None]]:

@@ -8,6 +8,8 @@ no config names is LOG_DIR_NOT_FOUND, one that failed KAFKA_STORAGE_ERROR. To mo
 where it lies ends a move that is under way. A copy for which there is no descriptor left is
 POLICY_VIOLATION.
 
+Rights: Alter on the cluster.
+
 Versions: v2 flexible.
 """
 
@@ -18,6 +20,7 @@ from collections.abc import Sequence
 
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
+from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.alter_replica_log_dirs import (
@@ -46,6 +49,9 @@ class AlterReplicaLogDirsApi:
     def handle(
         self, context: RequestContext, request: AlterReplicaLogDirsRequest, respond: Respond
     ) -> None:
+        if not context.rights.allows_on_cluster(Operation.ALTER):
+            respond(refuse_alter_log_dirs(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+            return
         results: dict[str, AlterReplicaLogDirTopicResult] = {}
         for log_dir in request.dirs:
             for topic in log_dir.topics:

@@ -5,6 +5,8 @@ limited by them yet, and they cannot be set here. Kafka's tools ask this before 
 of a user, SCRAM credentials too. A filter names types of entities, each once; other types of an
 entity do not matter unless the filter is strict.
 
+Rights: DescribeConfigs on the cluster.
+
 Versions: v1 is flexible.
 
 Follows Kafka's `ClientQuotasImage`.
@@ -17,6 +19,7 @@ from collections.abc import Sequence
 from broker.apis.cluster_view import ImageSource
 from broker.requests.context import Api, RequestContext, Respond
 from controller.metadata.image import MetadataImage
+from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.describe_client_quotas import (
@@ -29,6 +32,7 @@ from protocol.messages.describe_client_quotas import (
 )
 from protocol.messages.metadata_records import ClientQuotaRecord
 
+_DENIED = ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 _EXACT, _DEFAULT, _ANY = 0, 1, 2
 _IP = "ip"
 _TYPES = ("user", "client-id", _IP)
@@ -47,9 +51,10 @@ class DescribeClientQuotasApi:
         return [Api(ApiKey.DESCRIBE_CLIENT_QUOTAS, 0, 1, self.handle)]
 
     def handle(
-        self, _context: RequestContext, request: DescribeClientQuotasRequest, respond: Respond
+        self, context: RequestContext, request: DescribeClientQuotasRequest, respond: Respond
     ) -> None:
-        fault = _filter_fault(request.components)
+        allowed = context.rights.allows_on_cluster(Operation.DESCRIBE_CONFIGS)
+        fault = _filter_fault(request.components) if allowed else _DENIED
         if fault is not None:
             respond(DescribeClientQuotasResponse(0, int(fault.code), fault.message, None))
             return

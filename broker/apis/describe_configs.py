@@ -5,6 +5,9 @@ from and, on request, everywhere else it is set (KIP-226). Topics, this broker, 
 brokers (the empty name: dynamic configs only), this broker's loggers, groups and client metrics
 subscriptions. Passwords are null. An empty list of names means all, as null does.
 
+Rights: DescribeConfigs on the topic or group; on the cluster for all other kinds. What is denied
+comes last in the answer.
+
 Versions: v1 sources and synonyms, v3 types and documentation (KIP-569), v4 flexible.
 """
 
@@ -27,6 +30,8 @@ from broker.config.values import BrokerConfig
 from broker.requests.context import Api, RequestContext, Respond
 from controller.metadata.image import MetadataImage, ResourceType
 from controller.metadata.topic_names import topic_name_fault
+from controller.requests.rights import config_denial
+from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.describe_configs import (
@@ -76,11 +81,16 @@ class DescribeConfigsApi:
         self, context: RequestContext, request: DescribeConfigsRequest, respond: Respond
     ) -> None:
         image = self._metadata.image
-        respond(
-            DescribeConfigsResponse(
-                results=[self._result(one, request, image) for one in request.resources]
-            )
-        )
+        described, denied = [], []
+        for one in request.resources:
+            kind, name = one.resource_type, one.resource_name
+            denial = config_denial(context.rights, Operation.DESCRIBE_CONFIGS, kind, name)
+            if denial is None:
+                described.append(self._result(one, request, image))
+            else:
+                text = denial.message or ""
+                denied.append(DescribeConfigsResult(int(denial.code), text, kind, name))
+        respond(DescribeConfigsResponse(results=described + denied))
 
     def _result(
         self,

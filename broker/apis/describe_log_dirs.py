@@ -4,6 +4,8 @@ Behaviour: every log directory of this broker with its error, room on its volume
 each partition asked for, a copy that is on its way into it among them; null topics are all, an
 empty list none. A directory that failed says KAFKA_STORAGE_ERROR and nothing else.
 
+Rights: Describe on the cluster. Before v3 the answer to one who lacks it is only empty.
+
 Versions: v2 flexible, v3 an error for the whole answer, v4 total and usable bytes (KIP-827), v5
 cordoned directories (KIP-1066), of which there are none here.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from broker.requests.context import Api, RequestContext, Respond
+from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.describe_log_dirs import (
@@ -42,6 +45,10 @@ class DescribeLogDirsApi:
     def handle(
         self, context: RequestContext, request: DescribeLogDirsRequest, respond: Respond
     ) -> None:
+        if not context.rights.allows_on_cluster(Operation.DESCRIBE):
+            code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+            respond(DescribeLogDirsResponse(error_code=int(code)))
+            return
         wanted = _wanted(request)
         respond(
             DescribeLogDirsResponse(results=[self._result(one, wanted) for one in self._log_dirs])

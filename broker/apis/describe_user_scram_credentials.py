@@ -4,13 +4,15 @@ Behaviour: users with the mechanisms and iterations of their credentials, all of
 request names none. Every broker answers from its own image; what an answer tells of them stands in
 `controller.requests.scram_requests`. AlterUserScramCredentials is only passed on
 (`broker.apis.forwarded`).
+
+Rights: Describe on the cluster.
 """
 
 from __future__ import annotations
 
 from broker.apis.cluster_view import ImageSource
 from broker.requests.context import Api, RequestContext, Respond
-from controller.requests.scram_requests import described_credentials
+from controller.requests.scram_requests import described_to
 from protocol.api_keys import ApiKey
 from protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 
@@ -26,8 +28,8 @@ class DescribeUserScramCredentialsApi:
 
     def handle(
         self,
-        _context: RequestContext,
+        context: RequestContext,
         request: DescribeUserScramCredentialsRequest,
         respond: Respond,
     ) -> None:
-        respond(described_credentials(self._metadata.image.scram, request))
+        respond(described_to(context, self._metadata.image.scram, request))

@@ -10,16 +10,20 @@ A principal that cannot be read is PRINCIPAL_DESERIALIZATION_FAILURE, before any
 at; an address that is none, and an API that is not passed on, are INVALID_REQUEST; a request that
 cannot be read is UNSUPPORTED_VERSION, as Apache Kafka 4.3 answers.
 
+Rights: who sends an Envelope needs ClusterAction on the cluster, else it is
+CLUSTER_AUTHORIZATION_FAILED; what is inside is judged for the client, by this node.
+
 Follows Kafka's `EnvelopeUtils`, `ForwardingManagerUtil` and `RequestChannel.buildResponseSend`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from broker.requests.context import UNKNOWN_SOFTWARE, Api, RequestContext, Respond
+from broker.requests.context import UNKNOWN_SOFTWARE, Api, Asker, RequestContext, Respond
+from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import (
@@ -32,17 +36,23 @@ from protocol.frames.message_codec import (
 )
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.primitives import MessageBuffer
+from protocol.rights import Rights
 
 _NOT_CONTROLLER = int(ErrorCode.NOT_CONTROLLER)
 _NO_ADDRESS = bytes(4)
 _PRINCIPAL_VERSION = bytes(2)
 
+RightsOf = Callable[[Asker, str | None, int, int], Rights]
+"""Of who asks with a client id, by a request with its API key and version."""
+
 
 class EnvelopeApi:
     """Opens envelopes."""
 
-    def __init__(self, inside: Iterable[Api]) -> None:
-        """`inside` are the APIs that may be passed on."""
+    def __init__(self, inside: Iterable[Api], rights_of: RightsOf) -> None:
+        """`inside` are the APIs that may be passed on; `rights_of` are those of clients, on this
+        node."""
+        self._rights_of = rights_of
         self._inside = {int(api.key): api for api in inside}
 
     def apis(self) -> list[Api]:
@@ -51,6 +61,9 @@ class EnvelopeApi:
 
     def handle(self, context: RequestContext, request: EnvelopeRequest, respond: Respond) -> None:
         """Answer the request inside."""
+        if not context.rights.allows_on_cluster(Operation.CLUSTER_ACTION):
+            respond(EnvelopeResponse(None, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+            return
         try:
             inner, body = self._open(context, request)
         except _Refused as refused:
@@ -99,7 +112,8 @@ class EnvelopeApi:
             connection=None,
             token_authenticated=by_token,
         )
-        return inner, body
+        rights = self._rights_of(inner, client_id, api_key, version)
+        return replace(inner, rights=rights), body
 
 
 class _Refused(Exception):

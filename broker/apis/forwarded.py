@@ -9,6 +9,8 @@ Behaviour: a client may send them to any broker, which passes them on. On a node
 controller that is a call; what they do stands in `controller.requests.controller_apis`, for
 DescribeQuorum in `controller.raft.raft_apis`.
 
+Rights: the controller judges them, for the client.
+
 AlterConfigs and IncrementalAlterConfigs stop at the broker first: `broker.apis.alter_configs`.
 """
 

@@ -3,6 +3,8 @@
 Behaviour: names of resources that have, or can have, configs. Every topic and every broker (and its
 loggers) can; groups and client metrics subscriptions are named once something was set for them.
 
+Rights: DescribeConfigs on the cluster.
+
 Versions: v0 is ListClientMetricsResources of KIP-714 under its old number; v1 asks for types of
 resources (KIP-1142), all of them when it names none.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 from broker.apis.cluster_view import ClusterView, ImageSource
 from broker.requests.context import Api, RequestContext, Respond
 from controller.metadata.image import MetadataImage, ResourceType
+from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.list_config_resources import (
@@ -43,6 +46,10 @@ class ListConfigResourcesApi:
     def handle(
         self, context: RequestContext, request: ListConfigResourcesRequest, respond: Respond
     ) -> None:
+        if not context.rights.allows_on_cluster(Operation.DESCRIBE_CONFIGS):
+            code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+            respond(ListConfigResourcesResponse(0, int(code)))
+            return
         if context.api_version < TYPES_FROM:
             wanted = [ResourceType.CLIENT_METRICS]
         else:

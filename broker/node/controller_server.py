@@ -79,7 +79,7 @@ class ControllerServer:
         return [
             *decided,
             *raft,
-            *EnvelopeApi([*forwarded, *quorum]).apis(),
+            *EnvelopeApi([*forwarded, *quorum], self.requests.admission.rights_of).apis(),
             *SaslApi().apis(),
             *ApiVersionsApi(
                 shared,

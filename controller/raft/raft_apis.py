@@ -3,6 +3,8 @@
     Vote 0-2   BeginQuorumEpoch 0-1   EndQuorumEpoch 0-1   FetchSnapshot 0-1
     Fetch 4-18, of the metadata partition   DescribeQuorum 0-2
 
+Rights: ClusterAction on the cluster; Describe on it for DescribeQuorum.
+
 Owns: the checks of such a request, and the form of its answer. What it means is Raft's business: a
 request that passes goes to `RaftClient.receive`, and the message that answers it comes back to the
 callback that went with it. Never: reads or changes the quorum's state itself.
@@ -22,9 +24,11 @@ from controller.metadata.snapshot import SnapshotId
 from controller.raft import raft_messages as m
 from controller.raft.leader_state import ReplicaProgress
 from controller.raft.raft_client import RaftClient
-from controller.raft.raft_fetches import RaftFetches
+from controller.raft.raft_fetches import RaftFetches, denied_fetch
 from controller.raft.raft_log import METADATA_PARTITION, RaftLog
 from controller.settings import ControllerSettings
+from ottla.plugins.authorizer import Operation
+from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
 from protocol.messages import begin_quorum_epoch as begin
 from protocol.messages import describe_quorum as describe
@@ -32,6 +36,7 @@ from protocol.messages import end_quorum_epoch as end
 from protocol.messages import fetch_snapshot as snapshots
 from protocol.messages import vote as voting
 from protocol.messages.fetch import FetchRequest
+from protocol.rights import Rights
 from storage.ports import Scheduler
 
 Respond = Callable[[Any], None]
@@ -41,6 +46,7 @@ _TOPIC = METADATA_PARTITION.topic
 
 _MESSAGES = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
     ErrorCode.NOT_LEADER_OR_FOLLOWER: "This node does not lead the metadata quorum.",
 }
 
@@ -61,6 +67,10 @@ class RequestContext(Protocol):
     @property
     def api_version(self) -> int:
         """Version of the request."""
+
+    @property
+    def rights(self) -> Rights:
+        """What its sender may do."""
 
 
 class RaftApis:
@@ -85,7 +95,13 @@ class RaftApis:
 
     def handle(self, context: RequestContext, request: Any, respond: Respond) -> None:
         """Answer, now or later, through `respond`."""
-        self._handlers[request.API_KEY](context, request, respond)
+        key = request.API_KEY
+        describes = key == describe.DescribeQuorumRequest.API_KEY
+        needed = Operation.DESCRIBE if describes else Operation.CLUSTER_ACTION
+        if context.rights.allows_on_cluster(needed):
+            self._handlers[key](context, request, respond)
+        else:
+            respond(_denied(request, context.api_version))
 
     # --- votes and epochs ----------------------------------------------------------------------
 
@@ -380,6 +396,16 @@ def epoch_error(asked_epoch: int, epoch: int) -> ErrorCode:
 
 def _id(leader_id: int | None) -> int:
     return -1 if leader_id is None else leader_id
+
+
+def _denied(request: Any, version: int) -> Any:
+    """The answer to one who is let into nothing of the quorum."""
+    if isinstance(request, FetchRequest):
+        return denied_fetch(request, version)
+    code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    if isinstance(request, describe.DescribeQuorumRequest):
+        return describe.DescribeQuorumResponse(code, _MESSAGES[code])
+    return messages_of(ApiKey(request.API_KEY)).response(error_code=code)
 
 
 def _is_metadata_partition(topics: list[Any]) -> bool:

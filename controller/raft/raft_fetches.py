@@ -254,6 +254,21 @@ class RaftFetches:
         return fetching.FetchResponse(responses=[topic], node_endpoints=nodes)
 
 
+def denied_fetch(request: fetching.FetchRequest, version: int) -> fetching.FetchResponse:
+    """The answer to one who may not fetch. Old versions are told of each partition, since the
+    oldest have no other place for it."""
+    code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    response = fetching.FetchResponse(error_code=code)
+    for topic in request.topics if version < VERSION_WITH_IDS else ():
+        partitions = [
+            fetching.PartitionData(one.partition, code, -1, records=b"") for one in topic.partitions
+        ]
+        response.responses.append(
+            fetching.FetchableTopicResponse(topic.topic, partitions=partitions)
+        )
+    return response
+
+
 def _is_metadata_partition(topics: list[fetching.FetchTopic], version: int) -> bool:
     if len(topics) != 1 or len(topics[0].partitions) != 1:
         return False

@@ -4,6 +4,9 @@ UpdateFeatures v1: the type of an upgrade instead of a flag, validate only (KIP-
 a feature any more, all or nothing (KIP-1022). DescribeCluster on a controller tells of the
 controllers, v1 (KIP-919); every controller answers it from what is committed.
 
+Rights: ClusterAction on the cluster for ControllerRegistration, Alter for the others, which for
+DescribeCluster is more than brokers ask for.
+
 Owns: the form of the answers. Never: checks a level (`controller.decisions.feature_updates`).
 Follows Kafka's `ControllerApis`.
 """
@@ -18,7 +21,9 @@ from controller.decisions.feature_updates import FeatureUpdate, FeatureUpdates
 from controller.metadata.image import MetadataImage
 from controller.metadata.version import LEVELS
 from controller.quorum_controller import QuorumController
+from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
 from controller.settings import ControllerSettings
+from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.controller_registration import (
     ControllerRegistrationRequest,
@@ -40,17 +45,16 @@ from protocol.messages.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
+from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
 
 BROKER_ENDPOINTS, CONTROLLER_ENDPOINTS = 1, 2
-_CLUSTER_OPERATIONS = 8096
-"""Bits of the operations on a cluster, all of which anybody may do where nothing is authorized."""
 _OPERATIONS_NOT_ASKED = -(2**31)
 _REGISTRATION = LEVELS["3.7-IV0"]
 
 
-class ListenerContext(Protocol):
+class ListenerContext(Sender, Protocol):
     """What these handlers need to know of the connection."""
 
     @property
@@ -71,7 +75,7 @@ class ClusterRequests:
         self._features = FeatureUpdates(settings, controller.configuration)
 
     def unregister_broker(
-        self, _context: object, request: UnregisterBrokerRequest, respond: Respond
+        self, context: Sender, request: UnregisterBrokerRequest, respond: Respond
     ) -> None:
         """Answer an UnregisterBroker request."""
 
@@ -82,10 +86,12 @@ class ClusterRequests:
             error = outcome or ApiError(ErrorCode.NONE)
             respond(UnregisterBrokerResponse(error_code=error.code, error_message=error.message))
 
-        self._controller.submit("unregister broker", decide, reply)
+        self._controller.submit(
+            "unregister broker", if_allowed(context, Operation.ALTER, decide), reply
+        )
 
     def register_controller(
-        self, _context: object, request: ControllerRegistrationRequest, respond: Respond
+        self, context: Sender, request: ControllerRegistrationRequest, respond: Respond
     ) -> None:
         """Answer a ControllerRegistration request."""
 
@@ -101,7 +107,9 @@ class ClusterRequests:
                 ControllerRegistrationResponse(error_code=error.code, error_message=error.message)
             )
 
-        self._controller.submit("register controller", decide, reply)
+        self._controller.submit(
+            "register controller", if_allowed(context, Operation.CLUSTER_ACTION, decide), reply
+        )
 
     def update_features(
         self, context: Any, request: UpdateFeaturesRequest, respond: Respond
@@ -125,25 +133,32 @@ class ClusterRequests:
                 return
             respond(refused_update(outcome))
 
-        self._controller.submit("update features", decide, reply)
+        self._controller.submit(
+            "update features", if_allowed(context, Operation.ALTER, decide), reply
+        )
 
     def describe_cluster(
         self, context: ListenerContext, request: DescribeClusterRequest, respond: Respond
     ) -> None:
         """Answer a DescribeCluster request: with the controllers."""
+        rights = context.rights
+        if not rights.allows_on_cluster(Operation.ALTER):
+            code, text = CLUSTER_DENIED.code, CLUSTER_DENIED.message
+            respond(DescribeClusterResponse(error_code=code, error_message=text))
+            return
         if request.endpoint_type != CONTROLLER_ENDPOINTS:
             respond(_wrong_endpoints(request.endpoint_type))
             return
-        asked = request.include_cluster_authorized_operations
+        operations = _OPERATIONS_NOT_ASKED
+        if request.include_cluster_authorized_operations:
+            operations = _operations(rights)
         respond(
             DescribeClusterResponse(
                 endpoint_type=CONTROLLER_ENDPOINTS,
                 cluster_id=self._settings.cluster_id,
                 controller_id=self._controller.leader_id,
                 brokers=_controllers(self._controller.image, context.listener_name),
-                cluster_authorized_operations=(
-                    _CLUSTER_OPERATIONS if asked else _OPERATIONS_NOT_ASKED
-                ),
+                cluster_authorized_operations=operations,
             )
         )
 
@@ -156,6 +171,13 @@ def refused_update(error: ApiError) -> UpdateFeaturesResponse:
             f"The update failed for all features since the following feature had an error: {text}"
         )
     return UpdateFeaturesResponse(error_code=error.code, error_message=text)
+
+
+def _operations(rights: Rights) -> int:
+    """As bits; none for one who may not even describe the cluster."""
+    if not rights.allows_on_cluster(Operation.DESCRIBE):
+        return 0
+    return rights.operations(Resource.CLUSTER, CLUSTER_NAME)
 
 
 def _controller_record(request: ControllerRegistrationRequest) -> RegisterControllerRecord:

@@ -1,5 +1,7 @@
 """AlterConfigs 0-2 and IncrementalAlterConfigs 0-1 as commands.
 
+Rights: AlterConfigs on the topic or group; on the cluster for all other kinds.
+
 Owns: what is wrong with a request before its configs are looked at (a resource or a key given
 twice), and the answers, one a resource. Levels of a broker's loggers never come here: they belong
 to one process. Never: checks a value (`configuration_control`).
@@ -27,10 +29,13 @@ from controller.decisions.decision import (
 from controller.metadata.image import ResourceType
 from controller.metadata.records import MetadataRecord
 from controller.quorum_controller import QuorumController
+from controller.requests.rights import Sender, config_denial
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replace_messages
 from protocol.messages import incremental_alter_configs as change_messages
 from protocol.messages.metadata_records import ConfigRecord
+from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
 
@@ -49,7 +54,7 @@ class ConfigRequests:
 
     def incremental_alter_configs(
         self,
-        _context: object,
+        context: Sender,
         request: change_messages.IncrementalAlterConfigsRequest,
         respond: Respond,
     ) -> None:
@@ -59,10 +64,10 @@ class ConfigRequests:
             answers = [change_messages.AlterConfigsResourceResponse(*row) for row in rows]
             respond(change_messages.IncrementalAlterConfigsResponse(responses=answers))
 
-        self._submit("alter configs incrementally", request, self._changes, answer)
+        self._submit("alter configs incrementally", context.rights, request, self._changes, answer)
 
     def alter_configs(
-        self, _context: object, request: replace_messages.AlterConfigsRequest, respond: Respond
+        self, context: Sender, request: replace_messages.AlterConfigsRequest, respond: Respond
     ) -> None:
         """Answer an AlterConfigs request."""
 
@@ -70,11 +75,12 @@ class ConfigRequests:
             answers = [replace_messages.AlterConfigsResourceResponse(*row) for row in rows]
             respond(replace_messages.AlterConfigsResponse(responses=answers))
 
-        self._submit("alter configs", request, self._replacement, answer)
+        self._submit("alter configs", context.rights, request, self._replacement, answer)
 
     def _submit(
         self,
         name: str,
+        rights: Rights,
         request: change_messages.IncrementalAlterConfigsRequest
         | replace_messages.AlterConfigsRequest,
         alter: Callable[[View, Any], list[MetadataRecord] | ApiError],
@@ -84,11 +90,12 @@ class ConfigRequests:
             errors = repeat(outcome) if isinstance(outcome, ApiError) else outcome
             answer([_row(*pair) for pair in zip(request.resources, errors, strict=False)])
 
-        decide = partial(self._decide, request.resources, alter, request.validate_only)
+        decide = partial(self._decide, rights, request.resources, alter, request.validate_only)
         self._controller.submit(name, decide, reply)
 
     def _decide(
         self,
+        rights: Rights,
         resources: Sequence[Any],
         alter: Callable[[View, Any], list[MetadataRecord] | ApiError],
         validate_only: bool,
@@ -99,7 +106,7 @@ class ConfigRequests:
         records: list[MetadataRecord] = []
         outcome: list[ApiError | None] = []
         for resource in resources:
-            error = _resource_error(resource, counts)
+            error = _resource_error(rights, resource, counts)
             if error is None:
                 altered = alter(view, resource)
                 if isinstance(altered, ApiError):
@@ -139,13 +146,19 @@ def _allows_unclean(record: MetadataRecord) -> bool:
     return isinstance(record, ConfigRecord) and record.name == UNCLEAN_LEADER_ELECTION
 
 
-def _resource_error(resource: Any, counts: Counter[tuple[int, str]]) -> ApiError | None:
-    if counts[(resource.resource_type, resource.resource_name)] > 1:
+def _resource_error(
+    rights: Rights, resource: Any, counts: Counter[tuple[int, str]]
+) -> ApiError | None:
+    kind, name = resource.resource_type, resource.resource_name
+    if counts[(kind, name)] > 1:
         return ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+    denial = config_denial(rights, Operation.ALTER_CONFIGS, kind, name)
+    if denial is not None:
+        return denial
     names = [config.name for config in resource.configs]
     if len(dict.fromkeys(names)) != len(names):
         return ApiError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
-    if resource.resource_type == ResourceType.BROKER_LOGGER:
+    if kind == ResourceType.BROKER_LOGGER:
         text = "Levels of loggers are not kept in the metadata"
         return ApiError(ErrorCode.INVALID_REQUEST, text)
     return None

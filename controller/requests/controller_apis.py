@@ -8,6 +8,9 @@
     BrokerHeartbeat 0-2   AlterPartition 2-3   AssignReplicasToDirs 0   ControllerRegistration 0
     DescribeCluster 0-2   DescribeUserScramCredentials 0
 
+Rights: what each needs stands in its file; AllocateProducerIds, BrokerRegistration and
+BrokerHeartbeat need ClusterAction on the cluster.
+
 Owns: the checks on a whole request (duplicates, names given twice) and the form of the answers.
 On a combined node the broker calls `handle` directly; others send requests, those of clients in
 Envelopes. Never: looks at metadata outside a decision, so that an answer fits the order of the log.
@@ -19,14 +22,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from controller.decisions.cluster_control import HeartbeatReply
 from controller.decisions.decision import Decision, View
 from controller.decisions.producer_ids_control import ProducerIdsBlock, allocate_producer_ids
 from controller.decisions.request_timeout import RequestTimeouts
 from controller.quorum_controller import QuorumController
+from controller.requests.rights import if_allowed
 from controller.settings import ControllerSettings
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
@@ -41,6 +46,7 @@ from protocol.rights import Rights
 from storage.ports import Scheduler
 
 Respond = Callable[[Any], None]
+T = TypeVar("T")
 Handler = Callable[["RequestContext", Any, Respond], None]
 
 CREATE_TOPICS = 19
@@ -185,7 +191,7 @@ class ControllerApis:
         }
 
     def _allocate_producer_ids(
-        self, _context: RequestContext, request: AllocateProducerIdsRequest, respond: Respond
+        self, context: RequestContext, request: AllocateProducerIdsRequest, respond: Respond
     ) -> None:
         def decide(view: View) -> Decision[ProducerIdsBlock]:
             return allocate_producer_ids(view, request.broker_id, request.broker_epoch)
@@ -200,10 +206,10 @@ class ControllerApis:
                     )
                 )
 
-        self._controller.submit("allocate producer ids", decide, reply)
+        self._of_node(context, "allocate producer ids", decide, reply)
 
     def _register_broker(
-        self, _context: RequestContext, request: BrokerRegistrationRequest, respond: Respond
+        self, context: RequestContext, request: BrokerRegistrationRequest, respond: Respond
     ) -> None:
         def reply(outcome: int | ApiError) -> None:
             if isinstance(outcome, ApiError):
@@ -211,15 +217,15 @@ class ControllerApis:
             else:
                 respond(BrokerRegistrationResponse(broker_epoch=outcome))
 
-        self._controller.submit(
-            "register broker", partial(self._decide_registration, request), reply
+        self._of_node(
+            context, "register broker", partial(self._decide_registration, request), reply
         )
 
     def _decide_registration(self, request: BrokerRegistrationRequest, view: View) -> Decision[int]:
         return self._controller.cluster.register(view, request)
 
     def _broker_heartbeat(
-        self, _context: RequestContext, request: BrokerHeartbeatRequest, respond: Respond
+        self, context: RequestContext, request: BrokerHeartbeatRequest, respond: Respond
     ) -> None:
         def decide(view: View) -> Decision[HeartbeatReply]:
             return self._controller.cluster.heartbeat(view, request)
@@ -237,4 +243,15 @@ class ControllerApis:
                 )
             )
 
-        self._controller.submit("broker heartbeat", decide, reply)
+        self._of_node(context, "broker heartbeat", decide, reply)
+
+    def _of_node(
+        self,
+        context: RequestContext,
+        name: str,
+        decide: Callable[[View], Decision[T]],
+        reply: Callable[[T | ApiError], None],
+    ) -> None:
+        """What a node asks in its own name."""
+        allowed = if_allowed(context, Operation.CLUSTER_ACTION, decide)
+        self._controller.submit(name, allowed, reply)

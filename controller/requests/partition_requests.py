@@ -6,6 +6,9 @@ AlterPartitionReassignments 0-1    v1: the replication factor may have to stay (
 ListPartitionReassignments 0
 AssignReplicasToDirs 0
 
+Rights on the cluster: Alter for elections and to alter reassignments, Describe to list them,
+ClusterAction for the others.
+
 Owns: answers to a request that is refused whole. Never: checks what the deciders check.
 Follows Kafka's `ControllerApis`.
 """
@@ -23,6 +26,8 @@ from controller.decisions.reassignments import alter_reassignments, list_reassig
 from controller.decisions.request_timeout import RequestTimeouts
 from controller.hosting_limit import HostingLimit
 from controller.quorum_controller import QuorumController
+from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError
 from protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from protocol.messages.alter_partition_reassignments import (
@@ -44,6 +49,8 @@ from protocol.messages.elect_leaders import (
 from protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
 )
 
 Respond = Callable[[Any], None]
@@ -63,7 +70,7 @@ class PartitionRequests:
         self._hosting = hosting
 
     def alter_partition(
-        self, _context: object, request: AlterPartitionRequest, respond: Respond
+        self, context: Sender, request: AlterPartitionRequest, respond: Respond
     ) -> None:
         """Answer an AlterPartition request."""
 
@@ -75,10 +82,12 @@ class PartitionRequests:
                 outcome = AlterPartitionResponse(error_code=outcome.code)
             respond(outcome)
 
-        self._controller.submit("alter partition", decide, reply)
+        self._controller.submit(
+            "alter partition", if_allowed(context, Operation.CLUSTER_ACTION, decide), reply
+        )
 
     def elect_leaders(
-        self, _context: object, request: ElectLeadersRequest, respond: Respond
+        self, context: Sender, request: ElectLeadersRequest, respond: Respond
     ) -> None:
         """Answer an ElectLeaders request."""
 
@@ -91,12 +100,18 @@ class PartitionRequests:
             respond(outcome)
 
         if request.topic_partitions is not None and not request.topic_partitions:
-            respond(ElectLeadersResponse())
+            allowed = context.rights.allows_on_cluster(Operation.ALTER)
+            reply(ElectLeadersResponse() if allowed else CLUSTER_DENIED)
             return
-        self._timeouts.submit("elect leaders", decide, reply, request.timeout_ms)
+        self._timeouts.submit(
+            "elect leaders",
+            if_allowed(context, Operation.ALTER, decide),
+            reply,
+            request.timeout_ms,
+        )
 
     def alter_reassignments(
-        self, _context: object, request: AlterPartitionReassignmentsRequest, respond: Respond
+        self, context: Sender, request: AlterPartitionReassignmentsRequest, respond: Respond
     ) -> None:
         """Answer an AlterPartitionReassignments request."""
 
@@ -109,12 +124,19 @@ class PartitionRequests:
             respond(outcome)
 
         if not request.topics:
-            respond(AlterPartitionReassignmentsResponse(error_message=""))
+            allowed = context.rights.allows_on_cluster(Operation.ALTER)
+            nothing = AlterPartitionReassignmentsResponse(error_message="")
+            reply(nothing if allowed else CLUSTER_DENIED)
             return
-        self._timeouts.submit("alter reassignments", decide, reply, request.timeout_ms)
+        self._timeouts.submit(
+            "alter reassignments",
+            if_allowed(context, Operation.ALTER, decide),
+            reply,
+            request.timeout_ms,
+        )
 
     def list_reassignments(
-        self, _context: object, request: ListPartitionReassignmentsRequest, respond: Respond
+        self, context: Sender, request: ListPartitionReassignmentsRequest, respond: Respond
     ) -> None:
         """Answer a ListPartitionReassignments request. Its `timeout_ms` is not looked at, in Kafka
         neither."""
@@ -124,15 +146,15 @@ class PartitionRequests:
 
         def reply(outcome: ListPartitionReassignmentsResponse | ApiError) -> None:
             if isinstance(outcome, ApiError):
-                outcome = ListPartitionReassignmentsResponse(
-                    error_code=outcome.code, error_message=outcome.message
-                )
+                outcome = _refused_list(request, outcome)
             respond(outcome)
 
-        self._controller.submit("list reassignments", decide, reply)
+        self._controller.submit(
+            "list reassignments", if_allowed(context, Operation.DESCRIBE, decide), reply
+        )
 
     def assign_replicas_to_dirs(
-        self, _context: object, request: AssignReplicasToDirsRequest, respond: Respond
+        self, context: Sender, request: AssignReplicasToDirsRequest, respond: Respond
     ) -> None:
         """Answer an AssignReplicasToDirs request."""
 
@@ -144,7 +166,24 @@ class PartitionRequests:
                 outcome = AssignReplicasToDirsResponse(error_code=outcome.code)
             respond(outcome)
 
-        self._controller.submit("assign replicas to directories", decide, reply)
+        self._controller.submit(
+            "assign replicas to directories",
+            if_allowed(context, Operation.CLUSTER_ACTION, decide),
+            reply,
+        )
+
+
+def _refused_list(
+    request: ListPartitionReassignmentsRequest, error: ApiError
+) -> ListPartitionReassignmentsResponse:
+    """The answer to one who gets no list: what it has named, and nothing about that."""
+    topics = [
+        OngoingTopicReassignment(
+            asked.name, [OngoingPartitionReassignment(index) for index in asked.partition_indexes]
+        )
+        for asked in request.topics or ()
+    ]
+    return ListPartitionReassignmentsResponse(0, error.code, error.message, topics)
 
 
 def refused_elections(request: ElectLeadersRequest, error: ApiError) -> ElectLeadersResponse:

@@ -4,6 +4,8 @@ Describe tells mechanisms and iterations, nothing that helps to log in. A broker
 own image; so does every controller, from what is committed. Kafka's controllers name the API too,
 but answer UNKNOWN_SERVER_ERROR.
 
+Rights on the cluster: Alter to alter, Describe to describe.
+
 Owns: the form of the answers. Never: checks a credential (`controller.decisions.scram_control`).
 Follows KIP-554 and Kafka's `ControllerApis` and `ScramImage`.
 """
@@ -24,6 +26,8 @@ from controller.decisions.scram_control import (
 from controller.metadata.image import ScramImage
 from controller.metadata.scram_credential import ScramCredential, ScramMechanism
 from controller.quorum_controller import QuorumController
+from controller.requests.rights import Sender, if_allowed
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -47,7 +51,7 @@ class ScramRequests:
         self._controller = controller
 
     def alter(
-        self, _context: object, request: AlterUserScramCredentialsRequest, respond: Respond
+        self, context: Sender, request: AlterUserScramCredentialsRequest, respond: Respond
     ) -> None:
         """Answer an AlterUserScramCredentials request."""
         changes: list[Deletion | Upsertion] = [
@@ -67,21 +71,23 @@ class ScramRequests:
             else:
                 respond(_altered(outcome))
 
-        self._controller.submit("alter SCRAM credentials", decide, reply)
+        self._controller.submit(
+            "alter SCRAM credentials", if_allowed(context, Operation.ALTER, decide), reply
+        )
 
     def describe(
-        self, _context: object, request: DescribeUserScramCredentialsRequest, respond: Respond
+        self, context: Sender, request: DescribeUserScramCredentialsRequest, respond: Respond
     ) -> None:
         """Answer a DescribeUserScramCredentials request."""
-        respond(described_credentials(self._controller.image.scram, request))
+        respond(described_to(context, self._controller.image.scram, request))
 
 
 def refused_credentials(
     request: AlterUserScramCredentialsRequest, error: ApiError
 ) -> AlterUserScramCredentialsResponse:
-    """The answer that says `error` for every user."""
+    """The answer that says `error` for every user, in the order of their names."""
     names = [one.name for one in request.deletions] + [one.name for one in request.upsertions]
-    return _altered(dict.fromkeys(names, error))
+    return _altered(dict.fromkeys(sorted(names), error))
 
 
 def _altered(outcome: UserErrors) -> AlterUserScramCredentialsResponse:
@@ -92,6 +98,18 @@ def _altered(outcome: UserErrors) -> AlterUserScramCredentialsResponse:
         for user, error in outcome.items()
     ]
     return AlterUserScramCredentialsResponse(results=results)
+
+
+def described_to(
+    sender: Sender, scram: ScramImage, request: DescribeUserScramCredentialsRequest
+) -> DescribeUserScramCredentialsResponse:
+    """The answer to one who may describe the cluster; others are not told of anybody. Kafka has no
+    answer for them where they ask for all users."""
+    if not sender.rights.allows_on_cluster(Operation.DESCRIBE):
+        code = int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        nobody = [DescribeUserScramCredentialsResult("", code, None) for _ in request.users or ()]
+        return DescribeUserScramCredentialsResponse(0, code, None, nobody)
+    return described_credentials(scram, request)
 
 
 def described_credentials(

@@ -5,6 +5,9 @@ CreateTopics 2-7    v4: -1 for the defaults; v5: partitions, replication factor 
 DeleteTopics 1-6    v6: by name or id, name and id in the answer (KIP-516)
 CreatePartitions 0-3
 
+Rights: Create on the cluster or the topic, and DescribeConfigs on the topic for its configs in the
+answer; Alter on the topic for more partitions; of deletions `topic_deletion` knows.
+
 Owns: duplicates inside a request, and answers to a request that is refused whole. Never: checks
 what `replication_control` checks. Follows Kafka's `ControllerApis`.
 """
@@ -12,7 +15,7 @@ what `replication_control` checks. Follows Kafka's `ControllerApis`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,7 +24,10 @@ from controller.decisions.replication_control import refused_topic
 from controller.decisions.request_timeout import RequestTimeouts
 from controller.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from controller.quorum_controller import QuorumController
+from controller.requests.rights import Sender
+from controller.requests.topic_deletion import refused_deletion, sort_out
 from controller.settings import ControllerSettings
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -41,11 +47,13 @@ from protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from protocol.primitives import ZERO_UUID
+from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
 
 _DUPLICATE = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+_MAY_NOT_GROW = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+_DENIED = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
 _NAMES_IN_STATES_FROM = 6
 
 
@@ -62,7 +70,7 @@ class TopicRequests:
     # --- CreateTopics --------------------------------------------------------------------------
 
     def create_topics(
-        self, _context: object, request: CreateTopicsRequest, respond: Respond
+        self, context: Sender, request: CreateTopicsRequest, respond: Respond
     ) -> None:
         """Answer a CreateTopics request."""
         counts = Counter(topic.name for topic in request.topics)
@@ -78,7 +86,13 @@ class TopicRequests:
                 wanted.append(topic)
 
         def decide(view: View) -> Decision[list[CreatableTopicResult]]:
-            return self._replication.create_topics(view, wanted, request.validate_only)
+            allowed = _creatable(context.rights, wanted)
+            refused.update((one.name, _DENIED) for one in wanted if one.name not in allowed)
+            asked = [one for one in wanted if one.name in allowed]
+            decision = self._replication.create_topics(view, asked, request.validate_only)
+            if not isinstance(decision.reply, ApiError):
+                _hide_configs(context.rights, decision.reply)
+            return decision
 
         def reply(outcome: list[CreatableTopicResult] | ApiError) -> None:
             if isinstance(outcome, ApiError):
@@ -111,39 +125,16 @@ class TopicRequests:
                 respond(DeleteTopicsResponse(responses=outcome))
 
         self._timeouts.submit(
-            "delete topics", partial(self._decide_deletion, states), reply, request.timeout_ms
+            "delete topics",
+            partial(self._decide_deletion, context.rights, states),
+            reply,
+            request.timeout_ms,
         )
 
     def _decide_deletion(
-        self, states: Sequence[DeleteTopicState], view: View
+        self, rights: Rights, states: Sequence[DeleteTopicState], view: View
     ) -> Decision[list[DeletableTopicResult]]:
-        topics = view.image.topics
-        results: list[DeletableTopicResult] = []
-        doomed: list[bytes] = []
-        answered: list[object] = []
-        counts: Counter[object] = Counter()
-        for state in states:
-            by_name = topics.get(state.name) if state.name is not None else None
-            counts[by_name.id if by_name is not None else state.name or state.topic_id] += 1
-        for state in states:
-            error = _state_error(state)
-            topic = topics.get_by_id(state.topic_id)
-            if state.name is not None:
-                topic = topics.get(state.name)
-            key = topic.id if topic is not None else state.name or state.topic_id
-            if error is None and counts[key] > 1 and key in answered:
-                continue
-            answered.append(key)
-            if error is None and counts[key] > 1:
-                shown = "topic name" if state.name is not None else "topic id"
-                error = ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate {shown}.")
-            if error is None and topic is None:
-                error = _UNKNOWN_ID if state.name is None else _UNKNOWN_NAME
-            if error is not None:
-                results.append(_refused_deletion(state, error))
-            elif topic is not None:
-                doomed.append(topic.id)
-                results.append(DeletableTopicResult(topic.name, topic.id))
+        results, doomed = sort_out(rights, view.image.topics, states)
         decision = self._replication.delete_topics(view, doomed)
         if isinstance(decision.reply, ApiError):
             return Decision(decision.reply)
@@ -152,15 +143,19 @@ class TopicRequests:
     # --- CreatePartitions ----------------------------------------------------------------------
 
     def create_partitions(
-        self, _context: object, request: CreatePartitionsRequest, respond: Respond
+        self, context: Sender, request: CreatePartitionsRequest, respond: Respond
     ) -> None:
         """Answer a CreatePartitions request."""
         counts = Counter(topic.name for topic in request.topics)
         wanted = [topic for topic in request.topics if counts[topic.name] == 1]
-        duplicates = [name for name, count in counts.items() if count > 1]
+        refused = {name: _DUPLICATE for name, count in counts.items() if count > 1}
 
         def decide(view: View) -> Decision[list[CreatePartitionsTopicResult]]:
-            return self._replication.create_partitions(view, wanted, request.validate_only)
+            names = [one.name for one in wanted]
+            allowed = context.rights.allowed(Operation.ALTER, Resource.TOPIC, names)
+            refused.update((name, _MAY_NOT_GROW) for name in names if name not in allowed)
+            asked = [one for one in wanted if one.name in allowed]
+            return self._replication.create_partitions(view, asked, request.validate_only)
 
         def reply(outcome: list[CreatePartitionsTopicResult] | ApiError) -> None:
             if isinstance(outcome, ApiError):
@@ -168,35 +163,34 @@ class TopicRequests:
                 respond(CreatePartitionsResponse(results=results))
                 return
             refusals = [
-                CreatePartitionsTopicResult(name, _DUPLICATE.code, _DUPLICATE.message)
-                for name in duplicates
+                CreatePartitionsTopicResult(name, error.code, error.message)
+                for name, error in refused.items()
             ]
             respond(CreatePartitionsResponse(results=[*outcome, *refusals]))
 
         self._timeouts.submit("create partitions", decide, reply, request.timeout_ms)
 
 
-_UNKNOWN_NAME = ApiError(
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition."
-)
-_UNKNOWN_ID = ApiError(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
+def _creatable(rights: Rights, topics: Sequence[CreatableTopic]) -> Collection[str]:
+    names = [topic.name for topic in topics]
+    if rights.allows_on_cluster(Operation.CREATE, audited=False):
+        return set(names)
+    return rights.allowed(Operation.CREATE, Resource.TOPIC, names)
 
 
-def _state_error(state: DeleteTopicState) -> ApiError | None:
-    if state.name is None and state.topic_id == ZERO_UUID:
-        return ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
-    if state.name is not None and state.topic_id != ZERO_UUID:
-        text = "You may not specify both topic name and topic id."
-        return ApiError(ErrorCode.INVALID_REQUEST, text)
-    return None
-
-
-def _refused_deletion(state: DeleteTopicState, error: ApiError) -> DeletableTopicResult:
-    return DeletableTopicResult(state.name, state.topic_id, error.code, error.message)
+def _hide_configs(rights: Rights, results: Sequence[CreatableTopicResult]) -> None:
+    """Leave out what a new topic is like, where that is not to be shown."""
+    made = [result.name for result in results if not result.error_code]
+    shown = rights.allowed(Operation.DESCRIBE_CONFIGS, Resource.TOPIC, made, audited=False)
+    for result in results:
+        if not result.error_code and result.name not in shown:
+            result.topic_config_error_code = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            result.num_partitions = result.replication_factor = -1
+            result.configs = []
 
 
 def _all_refused(states: Sequence[DeleteTopicState], error: ApiError) -> DeleteTopicsResponse:
-    return DeleteTopicsResponse(responses=[_refused_deletion(state, error) for state in states])
+    return DeleteTopicsResponse(responses=[refused_deletion(state, error) for state in states])
 
 
 def _refused_growth(topic: CreatePartitionsTopic, error: ApiError) -> CreatePartitionsTopicResult:

@@ -25,6 +25,7 @@ from controller.raft.raft_log import RaftLog
 from controller.raft.snapshot_generator import SnapshotGenerator
 from controller.settings import ControllerSettings
 from protocol.messages.metadata_records import ConfigRecord
+from protocol.rights import UNLIMITED, Rights
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from tests.quorum.quorum_invariants import QuorumInvariants
@@ -43,6 +44,7 @@ class Context:
     """What `RaftApis.handle` is told of a connection."""
 
     api_version: int
+    rights: Rights = UNLIMITED
 
 
 class QuorumNode:

@@ -17,10 +17,12 @@ from broker.config.security_settings import ListenerSecurity
 from broker.config.values import BrokerConfig
 from broker.requests.context import RequestContext, Respond
 from controller.metadata.image import ResourceType
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replacing
 from protocol.messages import incremental_alter_configs as incremental
 from tests.unit.broker.apis.api_fixture import Cluster, ask
+from tests.unit.broker.rights_fixture import on_cluster, rights_of
 
 TOPIC, BROKER, LOGGER = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -312,3 +314,54 @@ def test_refusals_name_every_resource() -> None:
     )
     responses = refuse_incremental_alter_configs(other, failed).responses
     assert [(r.resource_name, r.error_code) for r in responses] == [("t", -1)]
+
+
+# --- rights -----------------------------------------------------------------------------------
+
+
+def test_what_only_this_broker_can_judge_it_judges_before_it_looks_at_a_value() -> None:
+    server = Server()
+    set_to = incremental.AlterableConfig
+    asked = [
+        incremental.AlterConfigsResource(BROKER, "1", [set_to("log.cleaner.threads", SET, "x")]),
+        incremental.AlterConfigsResource(BROKER, "", [set_to("log.cleaner.threads", SET, "3")]),
+        incremental.AlterConfigsResource(BROKER, "7", []),
+        incremental.AlterConfigsResource(LOGGER, "1", [set_to(NAME, SET, "DEBUG")]),
+        incremental.AlterConfigsResource(LOGGER, "9", []),
+        incremental.AlterConfigsResource(TOPIC, "t", [set_to("retention.ms", SET, "1")]),
+    ]
+    request = incremental.IncrementalAlterConfigsRequest(asked)
+    logging.getLogger(NAME).setLevel(logging.WARNING)
+    others = rights_of(on_cluster(Operation.ALTER))
+    answer = ask(server.api.handle_incremental, request, 1, rights=others)
+    text = "Cluster authorization failed."
+    assert [(one.error_code, one.error_message) for one in answer.responses] == [
+        (31, text),
+        (31, text),
+        (42, "Unexpected broker id, expected 1, but received 7"),
+        (31, None),
+        (31, None),
+        (0, None),  # of the controller, which judges topics
+    ]
+    (forwarded,) = server.forwarded
+    assert [one.resource_name for one in forwarded.resources] == ["t"]
+    assert logging.getLogger(NAME).level == logging.WARNING
+    assert server.asked_to_load == []
+    allowed = rights_of(on_cluster(Operation.ALTER_CONFIGS))
+    answer = ask(server.api.handle_incremental, request, 1, rights=allowed)
+    assert 31 not in [one.error_code for one in answer.responses]
+    assert logging.getLogger(NAME).level == logging.DEBUG
+
+
+def test_all_configs_of_a_broker_are_replaced_by_those_who_may() -> None:
+    server = Server()
+    wrong = replacing.AlterableConfig("log.cleaner.threads", "x")
+    asked = [replacing.AlterConfigsResource(BROKER, name, [wrong]) for name in ("1", "")]
+    request = replacing.AlterConfigsRequest(asked)
+    others = rights_of(on_cluster(Operation.ALTER))
+    answer = ask(server.api.handle, request, 2, rights=others)
+    assert [one.error_code for one in answer.responses] == [31, 31]
+    allowed = rights_of(on_cluster(Operation.ALTER_CONFIGS))
+    answer = ask(server.api.handle, request, 2, rights=allowed)
+    assert [one.error_code for one in answer.responses] == [42, 42]
+    assert server.forwarded == []

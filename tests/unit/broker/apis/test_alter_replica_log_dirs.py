@@ -6,6 +6,7 @@ import pytest
 
 from broker.apis.alter_replica_log_dirs import AlterReplicaLogDirsApi, refuse_alter_log_dirs
 from broker.apis.describe_log_dirs import DescribeLogDirsApi
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
@@ -17,6 +18,7 @@ from protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from protocol.messages.metadata_records import PartitionChangeRecord
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
+from tests.unit.broker.rights_fixture import on_cluster, rights_of
 
 VERSIONS = range(1, 3)
 
@@ -112,3 +114,23 @@ def test_a_copy_that_there_is_no_descriptor_for_is_refused(
     assert broker.alter(broker.b) is ErrorCode.POLICY_VIOLATION
     assert "is not moved" in caplog.text and "ulimit -n" in caplog.text
     assert broker.shown() == [("a", 0, False, 0), ("b", 1, False, 0)]
+
+
+def test_who_may_not_alter_the_cluster_moves_nothing(broker: Broker) -> None:
+    topics = [AlterReplicaLogDirTopic("t", [0, 1])]
+    asked = [
+        AlterReplicaLogDir(broker.b, topics),
+        AlterReplicaLogDir("/no", [AlterReplicaLogDirTopic("not", [7])]),
+    ]
+    before = broker.shown()
+    others = rights_of(on_cluster(Operation.ALTER_CONFIGS))
+    answer = ask(broker.api.handle, AlterReplicaLogDirsRequest(asked), 2, rights=others)
+    assert [
+        (topic.topic_name, one.partition_index, one.error_code)
+        for topic in answer.results
+        for one in topic.partitions
+    ] == [("t", 0, 31), ("t", 1, 31), ("not", 7, 31)]
+    assert broker.shown() == before
+    allowed = rights_of(on_cluster(Operation.ALTER))
+    moved = ask(broker.api.handle, AlterReplicaLogDirsRequest(asked[:1]), 2, rights=allowed)
+    assert [one.error_code for one in moved.results[0].partitions] == [0, 0]

@@ -8,6 +8,7 @@ from broker.apis.broker_loggers import BrokerLoggers
 from broker.apis.describe_configs import DescribeConfigsApi, refuse_describe_configs
 from broker.config.parse import single_node_config
 from controller.metadata.image import ResourceType
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -16,6 +17,7 @@ from protocol.messages.describe_configs import (
 )
 from storage.config_def import ConfigSource, ConfigType
 from tests.unit.broker.apis.api_fixture import Cluster, ask
+from tests.unit.broker.rights_fixture import on_cluster, on_topic, rights_of
 
 VERSIONS = range(1, 5)
 TOPIC, BROKER, LOGGER = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER
@@ -162,3 +164,32 @@ def test_refusal_names_every_resource() -> None:
     request = DescribeConfigsRequest([DescribeConfigsResource(TOPIC, "t", None)])
     (result,) = refuse_describe_configs(request, ErrorCode.UNKNOWN_SERVER_ERROR).results
     assert (result.error_code, result.resource_name) == (-1, "t")
+
+
+def test_each_resource_needs_the_right_of_its_kind(cluster: Cluster) -> None:
+    """What is denied comes last, whether it is there or not; as Apache Kafka 4.3."""
+    resources = [(TOPIC, "t"), (TOPIC, "not"), (BROKER, "1"), (LOGGER, "1"), (METRICS, "m"),
+                 (GROUP, "g"), (TOPIC, "other")]  # fmt: skip
+    request = DescribeConfigsRequest([DescribeConfigsResource(*one) for one in resources])
+    api = DescribeConfigsApi(cluster, single_node_config(), BrokerLoggers())
+
+    def told(*may: tuple[Operation, Resource, str]) -> list[tuple[int, str, int]]:
+        answer = ask(api.handle, request, 4, rights=rights_of(may))
+        denied = [one for one in answer.results if one.error_code in (29, 30, 31)]
+        assert not any(one.configs for one in denied)
+        assert answer.results[len(answer.results) - len(denied) :] == denied
+        return [(one.resource_type, one.resource_name, one.error_code) for one in answer.results]
+
+    denied = {TOPIC: 29, GROUP: 30, BROKER: 31, LOGGER: 31, METRICS: 31}
+    assert told() == [(*one, denied[one[0]]) for one in resources]
+    on_cluster_only = told(*on_cluster(Operation.DESCRIBE_CONFIGS))
+    assert [row[2] for row in on_cluster_only] == [0, 0, 0, 29, 29, 30, 29]
+    group = (Operation.DESCRIBE_CONFIGS, Resource.GROUP, "g")
+    mine = told(*on_topic(Operation.DESCRIBE_CONFIGS, "t", "not"), group)
+    assert [row[2] for row in mine] == [0, 3, 0, 31, 31, 31, 29]
+    answer = ask(api.handle, request, 4, rights=rights_of(()))
+    assert [one.error_message for one in answer.results[1:3]] == [
+        "Topic authorization failed.",
+        "Cluster authorization failed.",
+    ]
+    assert answer.results[5].error_message == "Group authorization failed."

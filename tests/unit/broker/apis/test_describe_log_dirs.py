@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker.apis.describe_log_dirs import DescribeLogDirsApi
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_log_dirs import (
     DescribableLogDirTopic,
@@ -13,6 +14,7 @@ from protocol.messages.describe_log_dirs import (
 )
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
+from tests.unit.broker.rights_fixture import on_cluster, rights_of
 
 VERSIONS = range(1, 6)
 
@@ -79,3 +81,14 @@ def test_a_directory_that_fails_when_asked(
 
     monkeypatch.setattr(replicas.logs, "usage", usage)
     assert describe(replicas, None).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_who_may_not_describe_the_cluster_sees_no_folder(replicas: Replicas) -> None:
+    handle = DescribeLogDirsApi(replicas.config.log_dirs, replicas.logs).handle
+    others = rights_of(on_cluster(Operation.DESCRIBE_CONFIGS))
+    for version in VERSIONS:
+        answer = ask(handle, DescribeLogDirsRequest(None), version, rights=others)
+        assert (answer.error_code, answer.results) == (31 if version >= 3 else 0, [])
+    allowed = rights_of(on_cluster(Operation.DESCRIBE))
+    answer = ask(handle, DescribeLogDirsRequest(None), 5, rights=allowed)
+    assert (answer.error_code, len(answer.results)) == (0, 1)

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from broker.apis.envelope import EnvelopeApi, tells_not_controller, unwrap, wrap
+from broker.apis.envelope import EnvelopeApi, RightsOf, tells_not_controller, unwrap, wrap
 from broker.apis.forwarded import ForwardedApis
 from broker.requests.context import RequestContext
+from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.broker_heartbeat import BrokerHeartbeatResponse
@@ -19,7 +20,8 @@ from protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
-from protocol.rights import UNLIMITED
+from protocol.rights import UNLIMITED, Rights
+from tests.unit.broker.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
 
 CONTEXT = RequestContext(
     ApiKey.CREATE_TOPICS, 5, 11, "client", "10.1.2.3", "PLAINTEXT", "c", UNLIMITED
@@ -42,6 +44,7 @@ def opened(
     request: EnvelopeRequest,
     error: ErrorCode = ErrorCode.NONE,
     context: RequestContext = CONTEXT,
+    rights_of: RightsOf | None = None,
 ) -> tuple[Any, list[Any]]:
     """What an EnvelopeApi answers, and the contexts and requests that its inside was given."""
     seen: list[Any] = []
@@ -51,7 +54,8 @@ def opened(
         seen.append((given, inner))
         respond(CreateTopicsResponse(topics=[CreatableTopicResult("t", error_code=error)]))
 
-    EnvelopeApi(ForwardedApis(create).apis()).handle(context, request, told.append)
+    api = EnvelopeApi(ForwardedApis(create).apis(), rights_of or (lambda *_: UNLIMITED))
+    api.handle(context, request, told.append)
     (answer,) = told
     return answer, seen
 
@@ -201,3 +205,35 @@ def test_not_controller_is_found_at_the_top_and_in_parts() -> None:
     assert not tells_not_controller(None)
     assert not tells_not_controller(CreateTopicsResponse(topics=[CreatableTopicResult("t")]))
     assert tells_not_controller(BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER))
+
+
+def test_who_may_not_act_for_the_cluster_passes_nothing_on() -> None:
+    judge = ListJudge()
+    stranger = replace(CONTEXT, rights=judge.rights())
+    for envelope in (wrap(CONTEXT, REQUEST), EnvelopeRequest(b"", b"", b"")):
+        answer, seen = opened(envelope, context=stranger)
+        assert answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        assert (answer.response_data, seen) == (None, [])
+    assert {action.operation for action in judge.asked} == {Operation.CLUSTER_ACTION}
+
+
+def test_the_request_inside_has_the_rights_of_the_client_and_not_those_of_the_broker() -> None:
+    alice = rights_of(on_topic(Operation.READ, "t"))
+    asked: list[Any] = []
+
+    def rights_here(asker: Any, *of: Any) -> Rights:
+        asked.append((asker.principal, asker.client_host, asker.listener_name, *of))
+        return alice
+
+    client = replace(CONTEXT, principal="User:alice")
+    broker = replace(
+        CONTEXT,
+        api_key=58,
+        api_version=0,
+        principal="User:broker",
+        listener_name="CONTROLLER",
+        rights=rights_of(on_cluster(Operation.CLUSTER_ACTION)),
+    )
+    _, ((inner, _),) = opened(wrap(client, REQUEST), context=broker, rights_of=rights_here)
+    assert inner.rights is alice
+    assert asked == [("User:alice", "10.1.2.3", "CONTROLLER", "client", 19, 5)]

@@ -4,12 +4,14 @@ import pytest
 
 from broker.apis.list_config_resources import ListConfigResourcesApi
 from controller.metadata.image import ResourceType
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
 from tests.unit.broker.apis.api_fixture import Cluster, ask
+from tests.unit.broker.rights_fixture import on_cluster, rights_of
 
 
 @pytest.fixture
@@ -61,3 +63,18 @@ def test_a_type_that_has_no_configs(cluster: Cluster, kind: int) -> None:
     response = list_resources(cluster, [ResourceType.TOPIC, kind], 1)
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert response.config_resources == []
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_who_may_not_describe_configs_gets_no_list(cluster: Cluster, version: int) -> None:
+    handle = ListConfigResourcesApi(cluster).handle
+    others = rights_of(on_cluster(Operation.DESCRIBE))
+    for types in ([], [99]):
+        request = ListConfigResourcesRequest(types)
+        answer = ask(handle, request, version, rights=others)
+        assert answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        assert answer.config_resources == []
+    allowed = rights_of(on_cluster(Operation.DESCRIBE_CONFIGS))
+    answer = ask(handle, ListConfigResourcesRequest([]), version, rights=allowed)
+    assert answer.error_code == 0
+    assert answer.config_resources

@@ -194,7 +194,7 @@ def test_a_clients_request_is_passed_on_in_an_envelope_and_answered_in_its_versi
         results = [CreatableTopicResult("t", b"i" * 16, num_partitions=3, replication_factor=2)]
         respond(CreateTopicsResponse(topics=results))
 
-    api = EnvelopeApi(ForwardedApis(create).apis())
+    api = EnvelopeApi(ForwardedApis(create).apis(), lambda *_: UNLIMITED)
     api.handle(CONTEXT, envelope, lambda response: done(response, None))
     assert seen == [(7, "client", "t")]
     (response,) = world.answers
@@ -211,7 +211,9 @@ def test_a_node_that_is_no_controller_any_more_says_so_on_the_envelope() -> None
 
     envelope, done, _ = world.other.sent.pop()
     told: list[Any] = []
-    EnvelopeApi(ForwardedApis(create).apis()).handle(CONTEXT, envelope, told.append)
+    EnvelopeApi(ForwardedApis(create).apis(), lambda *_: UNLIMITED).handle(
+        CONTEXT, envelope, told.append
+    )
     assert (told[0].error_code, told[0].response_data) == (ErrorCode.NOT_CONTROLLER, b"")
     done(told[0], None)
     assert world.answers == []

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from controller.raft.raft_apis import API_KEYS
 from controller.raft.raft_fetches import MAX_WAITING
-from protocol.api_keys import ApiKey
+from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
+from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import (
     decode,
@@ -19,9 +21,11 @@ from protocol.frames.message_codec import (
     skip_header_tags,
 )
 from protocol.messages import fetch_snapshot as snapshots
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.golden import raft_cases
 from tests.quorum import quorum_world
 from tests.quorum.quorum_world import Context, QuorumNode, QuorumWorld
+from tests.unit.broker.rights_fixture import on_cluster, rights_of
 
 
 def leader(**settings: Any) -> QuorumNode:
@@ -305,3 +309,47 @@ def test_nobody_is_told_of_an_epoch_that_is_not_durable_yet() -> None:
     assert told.vote_granted and told.leader_epoch == 5
     told = fenced[0].topics[0].partitions[0]
     assert (told.error_code, told.leader_epoch) == (ErrorCode.FENCED_LEADER_EPOCH, 5)
+
+
+# --- rights ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", API_KEYS)
+def test_who_lacks_the_right_is_told_so_and_nothing_else(key: int) -> None:
+    node = leader()
+    describes = key == ApiKey.DESCRIBE_QUORUM
+    needed = Operation.DESCRIBE if describes else Operation.CLUSTER_ACTION
+    others = [(one, Resource.CLUSTER, CLUSTER_NAME) for one in Operation if one is not needed]
+    messages = messages_of(ApiKey(key))
+    version = messages.request.MAX_VERSION
+    if key == FetchRequest.API_KEY:
+        version = 17
+    epoch, end = node.raft.epoch, node.raft.end_offset
+    for allowed, is_denied in ((others, True), (on_cluster(needed), False)):
+        answers: list[Any] = []
+        context = Context(version, rights_of(allowed))
+        node.apis.handle(context, messages.request(), answers.append)
+        (answer,) = answers
+        assert (answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED) is is_denied
+        if is_denied:
+            expected = messages.response(error_code=answer.error_code)
+            if describes:
+                expected.error_message = "Cluster authorization failed."
+            assert encode_response(answer, version, 1).joined() == (
+                encode_response(expected, version, 1).joined()
+            )
+    assert (node.raft.epoch, node.raft.end_offset) == (epoch, end)
+
+
+def test_an_old_fetch_that_is_denied_is_told_so_of_each_partition() -> None:
+    node = leader()
+    asked = FetchTopic("__cluster_metadata", partitions=[FetchPartition(0)])
+    for version in (4, 12):
+        answers: list[Any] = []
+        context = Context(version, rights_of(()))
+        node.apis.handle(context, FetchRequest(topics=[asked]), answers.append)
+        frame = memoryview(bytes(encode_response(answers[0], version, 7).joined()))
+        answer = decode_response(ApiKey.FETCH, frame[4:], version)[1]
+        assert answer.error_code == (0 if version == 4 else 31)
+        (partition,) = answer.responses[0].partitions
+        assert (partition.error_code, partition.high_watermark, partition.records) == (31, -1, b"")

@@ -1,0 +1,63 @@
+"""Whether the sender of a request may do what it asks for, judged when that is decided.
+
+Only the active controller decides, and that has replayed all that was committed before: it judges
+by every ACL there was. A node that is not, or not yet, says NOT_CONTROLLER or lets the request
+wait, instead of judging by what it knows so far.
+
+Owns: how a whole request is refused, and what each kind of config needs. Never judges.
+
+Follows Kafka's `ControllerApis` and `ConfigAdminManager`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from controller.decisions.decision import Decision, View
+from controller.metadata.image import ResourceType
+from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
+from protocol.errors import ApiError, ErrorCode
+from protocol.rights import Rights
+
+T = TypeVar("T")
+
+CLUSTER_DENIED = ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+TOPIC_DENIED = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
+GROUP_DENIED = ApiError(ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group authorization failed.")
+
+_OF_CLUSTER = (ResourceType.BROKER, ResourceType.BROKER_LOGGER, ResourceType.CLIENT_METRICS)
+
+
+class Sender(Protocol):
+    """Whoever sent a request."""
+
+    @property
+    def rights(self) -> Rights:
+        """What it may do."""
+
+
+def if_allowed(
+    sender: Sender, operation: Operation, decide: Callable[[View], Decision[T]]
+) -> Callable[[View], Decision[T]]:
+    """`decide`, for one who may do `operation` to the cluster; others are refused whole."""
+    rights = sender.rights
+
+    def decide_if_allowed(view: View) -> Decision[T]:
+        if not rights.allows_on_cluster(operation):
+            return Decision(CLUSTER_DENIED)
+        return decide(view)
+
+    return decide_if_allowed
+
+
+def config_denial(rights: Rights, operation: Operation, kind: int, name: str) -> ApiError | None:
+    """Why `operation` may not be done to configs of a resource; None where it may. A kind of
+    resource that has no configs is nobody's to allow."""
+    if kind == ResourceType.TOPIC:
+        return None if rights.allows(operation, Resource.TOPIC, name) else TOPIC_DENIED
+    if kind == ResourceType.GROUP:
+        return None if rights.allows(operation, Resource.GROUP, name) else GROUP_DENIED
+    if kind in _OF_CLUSTER:
+        return None if rights.allows(operation, Resource.CLUSTER, CLUSTER_NAME) else CLUSTER_DENIED
+    return None

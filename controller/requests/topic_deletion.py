@@ -1,0 +1,126 @@
+"""DeleteTopics: which of the topics that a request names are deleted, and what is said of each.
+
+Rights: Delete on the cluster, or on each topic. One who may not even describe a topic cannot learn
+whether there is one of that name, nor the name that an id stands for.
+
+Owns: that a topic is named once, by name or by id. Never: makes a record
+(`controller.decisions.replication_control`). Follows Kafka's `ControllerApis.deleteTopics`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from controller.metadata.image import TopicImage, TopicsImage
+from controller.requests.rights import TOPIC_DENIED
+from ottla.plugins.authorizer import Operation, Resource
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicState
+from protocol.primitives import ZERO_UUID
+from protocol.rights import Rights
+
+_UNKNOWN_NAME = ApiError(
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition."
+)
+_UNKNOWN_ID = ApiError(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
+
+
+class Deletion(NamedTuple):
+    """What becomes of a request."""
+
+    results: list[DeletableTopicResult]
+    doomed: list[bytes]
+    """Ids of the topics that go."""
+
+
+class _May(NamedTuple):
+    """Names of topics, as far as they are asked for."""
+
+    describe: set[str]
+    delete: set[str]
+
+
+def sort_out(rights: Rights, topics: TopicsImage, states: Sequence[DeleteTopicState]) -> Deletion:
+    """The result of each topic that `states` name, were those that are doomed deleted."""
+    may = _judged(rights, topics, states)
+    keys = [_key(_found(topics, state), state, may) for state in states]
+    counts = Counter(keys)
+    deletion = Deletion([], [])
+    answered: list[object] = []
+    for state, key in zip(states, keys, strict=True):
+        error = _state_error(state)
+        if error is None and counts[key] > 1:
+            if key in answered:
+                continue
+            error = _duplicate(state)
+        answered.append(key)
+        topic = _found(topics, state)
+        error = error or _topic_error(topic, state, may)
+        if error is not None:
+            deletion.results.append(_refused(state, topic, error, may))
+        elif topic is not None:
+            deletion.doomed.append(topic.id)
+            deletion.results.append(DeletableTopicResult(topic.name, topic.id))
+    return deletion
+
+
+def refused_deletion(state: DeleteTopicState, error: ApiError) -> DeletableTopicResult:
+    """What is said of a topic that is not deleted: no more than was asked."""
+    return DeletableTopicResult(state.name, state.topic_id, error.code, error.message)
+
+
+def _judged(rights: Rights, topics: TopicsImage, states: Sequence[DeleteTopicState]) -> _May:
+    names = []
+    for state in states:
+        topic = _found(topics, state)
+        name = state.name if topic is None else topic.name
+        if name is not None and _state_error(state) is None:
+            names.append(name)
+    if rights.allows_on_cluster(Operation.DELETE, audited=False):
+        return _May(set(names), set(names))
+    describe = rights.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
+    return _May(describe, rights.allowed(Operation.DELETE, Resource.TOPIC, names))
+
+
+def _found(topics: TopicsImage, state: DeleteTopicState) -> TopicImage | None:
+    return topics.get_by_id(state.topic_id) if state.name is None else topics.get(state.name)
+
+
+def _key(topic: TopicImage | None, state: DeleteTopicState, may: _May) -> object:
+    """What a topic is told apart by. Which name belongs to which id is only for those who may
+    delete it."""
+    if topic is not None and topic.name in may.delete:
+        return topic.id
+    return state.name or state.topic_id
+
+
+def _duplicate(state: DeleteTopicState) -> ApiError:
+    shown = "topic name" if state.name is not None else "topic id"
+    return ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate {shown}.")
+
+
+def _topic_error(topic: TopicImage | None, state: DeleteTopicState, may: _May) -> ApiError | None:
+    if state.name is not None and state.name not in may.describe:
+        return TOPIC_DENIED
+    if topic is None:
+        return _UNKNOWN_ID if state.name is None else _UNKNOWN_NAME
+    return None if topic.name in may.delete else TOPIC_DENIED
+
+
+def _refused(
+    state: DeleteTopicState, topic: TopicImage | None, error: ApiError, may: _May
+) -> DeletableTopicResult:
+    if error is TOPIC_DENIED and topic is not None and topic.name in may.describe:
+        return DeletableTopicResult(topic.name, state.topic_id, error.code, error.message)
+    return refused_deletion(state, error)
+
+
+def _state_error(state: DeleteTopicState) -> ApiError | None:
+    if state.name is None and state.topic_id == ZERO_UUID:
+        return ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+    if state.name is not None and state.topic_id != ZERO_UUID:
+        text = "You may not specify both topic name and topic id."
+        return ApiError(ErrorCode.INVALID_REQUEST, text)
+    return None

@@ -1,0 +1,91 @@
+"""`topic_deletion`: who may delete what, and what the others cannot learn. As a running Apache
+Kafka 4.3.0, but for the order."""
+
+from __future__ import annotations
+
+from controller.metadata.image import TopicsImage
+from controller.requests.topic_deletion import sort_out
+from ottla.plugins.authorizer import Operation
+from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicState
+from protocol.rights import UNLIMITED, Rights
+from tests.unit.broker.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
+from tests.unit.controller.controller_fixture import image_of, topic_records
+
+DENIED = (29, "Topic authorization failed.")
+HERE, SHOWN, MINE, NOWHERE = (bytes([n]) * 16 for n in (1, 2, 3, 9))
+TOPICS: TopicsImage = image_of(
+    *topic_records("here", HERE), *topic_records("shown", SHOWN), *topic_records("mine", MINE)
+).topics
+MAY = (
+    on_topic(Operation.DESCRIBE, "shown", "mine", "gone")
+    | on_topic(Operation.DELETE, "mine", "gone")
+)  # fmt: skip
+
+Row = tuple[str | None, bytes, int, str | None]
+
+
+def named(*names: str) -> list[DeleteTopicState]:
+    return [DeleteTopicState(name) for name in names]
+
+
+def by_id(*ids: bytes) -> list[DeleteTopicState]:
+    return [DeleteTopicState(None, one) for one in ids]
+
+
+def asked(rights: Rights, states: list[DeleteTopicState]) -> tuple[list[Row], list[bytes]]:
+    results, doomed = sort_out(rights, TOPICS, states)
+    return [_row(one) for one in results], doomed
+
+
+def _row(one: DeletableTopicResult) -> Row:
+    return one.name, one.topic_id, one.error_code, one.error_message
+
+
+def test_by_name_what_may_not_be_described_is_not_told_from_what_is_not_there() -> None:
+    rows, doomed = asked(rights_of(MAY), named("here", "not", "shown", "gone", "mine"))
+    assert rows == [
+        ("here", bytes(16), *DENIED),
+        ("not", bytes(16), *DENIED),
+        ("shown", bytes(16), *DENIED),
+        ("gone", bytes(16), 3, "This server does not host this topic-partition."),
+        ("mine", MINE, 0, None),
+    ]
+    assert doomed == [MINE]
+
+
+def test_by_id_the_name_is_for_those_who_may_describe_it() -> None:
+    rows, doomed = asked(rights_of(MAY), by_id(HERE, NOWHERE, SHOWN, MINE))
+    assert rows == [
+        (None, HERE, *DENIED),
+        (None, NOWHERE, 100, "This server does not host this topic ID."),
+        ("shown", SHOWN, *DENIED),
+        ("mine", MINE, 0, None),
+    ]
+    assert doomed == [MINE]
+
+
+def test_which_name_an_id_has_does_not_show_by_a_duplicate() -> None:
+    rows, doomed = asked(rights_of(MAY), [*named("here"), *by_id(HERE)])
+    assert rows == [("here", bytes(16), *DENIED), (None, HERE, *DENIED)]
+    assert doomed == []
+    rows, doomed = asked(rights_of(MAY), [*named("mine"), *by_id(MINE)])
+    assert rows == [("mine", bytes(16), 42, "Duplicate topic name.")]
+    assert doomed == []
+
+
+def test_what_is_named_twice_is_told_so_whoever_asks() -> None:
+    rows, _ = asked(rights_of(()), [*named("d", "d"), *by_id(HERE, HERE)])
+    assert rows == [
+        ("d", bytes(16), 42, "Duplicate topic name."),
+        (None, HERE, 42, "Duplicate topic id."),
+    ]
+
+
+def test_one_who_may_delete_in_the_cluster_may_delete_any_topic() -> None:
+    judge = ListJudge(on_cluster(Operation.DELETE))
+    states = [*named("here", "not"), *by_id(SHOWN, NOWHERE)]
+    rows, doomed = asked(judge.rights(), states)
+    assert [row[2] for row in rows] == [0, 3, 0, 100]
+    assert doomed == [HERE, SHOWN]
+    assert len(judge.asked) == 1
+    assert asked(UNLIMITED, states) == (rows, doomed)
