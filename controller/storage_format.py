@@ -26,7 +26,10 @@ from controller.metadata.snapshot import (
 from controller.metadata.version import LATEST_LEVEL, METADATA_VERSION
 from controller.raft.quorum_voters import METADATA_FOLDER, standalone_voter
 from controller.random_ids import RandomBytes, random_uuid
-from protocol.messages.metadata_records import UserScramCredentialRecord
+from protocol.messages.metadata_records import (
+    AccessControlEntryRecord,
+    UserScramCredentialRecord,
+)
 from protocol.primitives import uuid_to_string
 from storage.directories.log_dirs import read_meta_properties, write_meta_properties
 from storage.filesystem import Filesystem
@@ -35,6 +38,9 @@ from storage.log.checkpoints import META_PROPERTIES, MetaProperties
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 FIRST_SNAPSHOT = SnapshotId(0, 0).file_name
 """With which the log of a dynamic quorum begins."""
+
+FirstRecord = UserScramCredentialRecord | AccessControlEntryRecord
+"""What the metadata of a cluster may begin with: a user, or an ACL."""
 
 
 class FormatError(Exception):
@@ -100,11 +106,11 @@ def format_directories(
     now_ms: int,
     features: Mapping[str, int] = INITIAL_FEATURES,
     standalone: tuple[str, str, int] | None = None,
-    users: Sequence[UserScramCredentialRecord] = (),
+    first_records: Sequence[FirstRecord] = (),
 ) -> LogDirectories:
     """Format `log_dirs`, of which `metadata_log_dir` is one or an extra one. `standalone`, a
     listener's name, host and port, begins a dynamic quorum with this node as its only voter.
-    `users` can log in by SCRAM from the beginning.
+    `first_records`: the users and the ACLs with which the metadata begins.
 
     Raises FormatError where one is formatted already, and OSError.
     """
@@ -118,7 +124,8 @@ def format_directories(
         ids[log_dir] = random_uuid(random_bytes)
         if log_dir == metadata_log_dir:
             filesystem.replace_atomically(
-                f"{log_dir}/{BOOTSTRAP_CHECKPOINT}", encode_bootstrap(features, now_ms, users)
+                f"{log_dir}/{BOOTSTRAP_CHECKPOINT}",
+                encode_bootstrap(features, now_ms, first_records),
             )
             if standalone is not None:
                 voters = standalone_voter(node_id, ids[log_dir], *standalone)
@@ -143,11 +150,11 @@ def _make_durable(filesystem: Filesystem, path: str) -> None:
 
 
 def encode_bootstrap(
-    features: Mapping[str, int], now_ms: int, users: Sequence[UserScramCredentialRecord] = ()
+    features: Mapping[str, int], now_ms: int, first_records: Sequence[FirstRecord] = ()
 ) -> bytes:
-    """`bootstrap.checkpoint` with the finalized `features`, and users behind them."""
+    """`bootstrap.checkpoint` with the finalized `features`, and the first records behind them."""
     level = features.get(METADATA_VERSION, LATEST_LEVEL)
-    return encode_snapshot([*feature_records(features), *users], level, 0, 0, now_ms)
+    return encode_snapshot([*feature_records(features), *first_records], level, 0, 0, now_ms)
 
 
 def read_bootstrap(filesystem: Filesystem, metadata_log_dir: str) -> list[MetadataRecord]:

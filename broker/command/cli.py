@@ -50,7 +50,7 @@ _ADD_SCRAM_HELP = (
     "A user who can log in by SCRAM from the first start on, such as "
     "SCRAM-SHA-512=[name=broker,password=PASSWORD]; further keys: iterations, salt, saltedpassword "
     "(in place of password; both in base64). May be repeated; give every controller the same. "
-    "Whoever can list processes sees what is given here: change the password with kafka-configs "
+    "Whoever can list processes sees what is given here: change the password with ottla user add "
     "once the cluster runs."
 )
 _OVERRIDE_HELP = "One key of Kafka's server.properties; wins over the file. May be repeated."
@@ -229,7 +229,8 @@ def format_command(
 @click.option(
     "--secure",
     is_flag=True,
-    help="Make a new cluster whose clients need TLS and a password, with certificates and users. "
+    help="Make a new cluster whose clients need TLS and a password, with certificates, users and "
+    "ACLs. "
     "Later starts of the folder need no --secure.",
 )
 @with_command_config

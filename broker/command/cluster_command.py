@@ -25,6 +25,7 @@ from broker.command.admin.connection import command_guard
 from broker.command.cluster_display import PREFIX, ClusterView, NodeState, NodeView
 from broker.command.cluster_folder import ClusterFolder, open_folder
 from broker.command.cluster_layout import HOST, PORTS, ClusterLayout
+from broker.command.cluster_security import ADMIN_USER, CLIENT_USER
 from broker.command.status_command import status_of
 from broker.config.start_error import StartError
 from broker.network.blocking_client import accepts
@@ -59,10 +60,12 @@ def run_cluster(
     guard = command_guard(command_config)
     opened = open_folder(folder, brokers, first_port, _refuse_taken_ports, secure=secure)
     if opened.is_secured and command_config is None:
-        guard = _admin_guard(opened.client_file("admin"))
+        guard = _admin_guard(opened.client_file(ADMIN_USER))
     _say(introduction(opened))
     if opened.is_secured:
         _say(how_to_connect(opened))
+    if opened.has_acls:
+        _say(who_may_do_what(opened))
     cluster = _Cluster(opened, guard)
     with _signals_into(cluster.on_signal):
         return cluster.run()
@@ -276,10 +279,20 @@ def introduction(folder: ClusterFolder) -> str:
 
 def how_to_connect(folder: ClusterFolder) -> str:
     """The line that a secured cluster adds: what a client is given, as it can be tried."""
-    file = shlex.quote(str(_shown(folder.client_file("client"))))
+    file = shlex.quote(str(_shown(folder.client_file(CLIENT_USER))))
     return (
         f"clients need TLS and a password, which {file} has; try it: ottla status "
         f"--bootstrap-server {HOST}:{folder.layout.nodes[0].port} --command-config {file}"
+    )
+
+
+def who_may_do_what(folder: ClusterFolder) -> str:
+    """The line that follows: what users may do, and how there come to be others."""
+    admin = shlex.quote(str(_shown(folder.client_file(ADMIN_USER))))
+    return (
+        f"user {CLIENT_USER} may write, read and create topics, {ADMIN_USER} may do everything; "
+        "others begin with nothing: ottla user add NAME, then ottla acl add, both with "
+        f"--bootstrap-server {HOST}:{folder.layout.nodes[0].port} --command-config {admin}"
     )
 
 

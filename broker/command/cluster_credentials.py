@@ -28,6 +28,7 @@ from broker.command.cluster_certificates import (
 from broker.command.cluster_layout import HOST, with_keys
 from broker.command.cluster_security import (
     BROKER_USER,
+    CLIENT_ACLS,
     CLIENT_JAAS_KEY,
     CLIENT_USERS,
     MECHANISM,
@@ -41,7 +42,9 @@ from broker.config.endpoints import NON_ROUTABLE_HOST
 from broker.config.file import load_client_security
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
-from protocol.messages.metadata_records import UserScramCredentialRecord
+from controller.metadata.snapshot import acl_record
+from controller.random_ids import random_uuid
+from controller.storage_format import FirstRecord
 
 _FOLDER = "certificates"
 FILES = (_FOLDER, *(f"{user}.properties" for user in CLIENT_USERS))
@@ -72,6 +75,8 @@ class ClusterCredentials:
         self._now_ms = time.time_ns() // 1_000_000
         known = [text for one in found.values() if (text := _broker_password(one))]
         self._broker_password = known[0] if known else _new_password()
+        self.has_acls = not found or any(one.authorizer_class_name for one in found.values())
+        """Whether nodes judge by ACLs; those of a cluster that was made before do not."""
 
     def make(self, bootstrap_servers: str) -> None:
         """The authority and the clients' files where they are not there, else where they point."""
@@ -95,7 +100,8 @@ class ClusterCredentials:
         """What a node is given; nothing is made."""
         folder = self._path.absolute() / _FOLDER
         keystore = str(folder / f"broker-{node_id}.pem")
-        return NodeSecurity(keystore, str(folder / "ca.pem"), self._broker_password)
+        trusted = str(folder / "ca.pem")
+        return NodeSecurity(keystore, trusted, self._broker_password, self.has_acls)
 
     def certify(self, node_id: int) -> None:
         """Sign a certificate for a node, if it has none to go on with. Raises StartError."""
@@ -118,8 +124,8 @@ class ClusterCredentials:
         made = new_certificate(Pem(key, authority), f"broker-{node_id}", hosts, self._now_ms)
         write_private(file, made.key + made.certificate)
 
-    def users(self) -> list[UserScramCredentialRecord]:
-        """Those with whom the metadata of the cluster begins."""
+    def first_records(self) -> list[FirstRecord]:
+        """The users with whom the metadata of the cluster begins, and what they may do."""
         passwords = {BROKER_USER: self._broker_password}
         for user in CLIENT_USERS:
             file = client_file(self._path, user)
@@ -128,10 +134,12 @@ class ClusterCredentials:
                 jaas = security.mechanism.jaas if security.mechanism is not None else None
                 assert jaas is not None, CLIENT_JAAS_KEY
                 passwords[user] = jaas.options["password"].value
-        return [
+        users = [
             scram_record(f"{MECHANISM}=[name={user},password={password}]", os.urandom)
             for user, password in passwords.items()
         ]
+        acls = CLIENT_ACLS if self.has_acls else ()
+        return [*users, *(acl_record(random_uuid(os.urandom), one) for one in acls)]
 
 
 def _broker_password(config: BrokerConfig) -> str | None:

@@ -62,6 +62,8 @@ class ClusterFolder:
     is_new: bool
     is_secured: bool = False
     """Whether --secure made it, so that there are files for its clients."""
+    has_acls: bool = False
+    """Whether its nodes judge by ACLs."""
 
     def properties_file(self, node_id: int) -> Path:
         """Where the configuration of a node stands."""
@@ -121,7 +123,9 @@ def open_folder(
         config = found.get(node.node_id)
         _write_node(path, node, layout, config, credentials, moved_ports=first_port is not None)
     cluster_id = _format_all(path, layout, credentials)
-    return ClusterFolder(path, layout, cluster_id, not found, credentials is not None)
+    if credentials is None:
+        return ClusterFolder(path, layout, cluster_id, not found)
+    return ClusterFolder(path, layout, cluster_id, not found, True, credentials.has_acls)
 
 
 def _write_node(
@@ -238,8 +242,8 @@ def _format_all(path: Path, layout: ClusterLayout, credentials: ClusterCredentia
     for config in configs:
         if not is_formatted(config, filesystem, cluster_id):
             now_ms = time.time_ns() // 1_000_000
-            users = () if credentials is None else credentials.users()
-            format_storage(config, filesystem, os.urandom, now_ms, cluster_id, users)
+            first = () if credentials is None else credentials.first_records()
+            format_storage(config, filesystem, os.urandom, now_ms, cluster_id, first)
     return cluster_id
 
 

@@ -2,8 +2,12 @@
 
 Clients and brokers share one listener, as in Kafka's own documentation of SASL: TLS, and a login by
 SCRAM. Controllers have another, where both sides show a certificate: SCRAM users live in the very
-log that controllers need first, so that they cannot log in by it. Pure text. Never: makes a
-certificate or a password, or touches a disk.
+log that controllers need first, so that they cannot log in by it.
+
+Nodes and the user admin may do everything (super users). The user client may use topics, groups and
+transactions, and look at the cluster; what it may do stands in ACLs, so that it can be changed.
+
+Pure text. Never: makes a certificate or a password, or touches a disk.
 """
 
 from __future__ import annotations
@@ -11,10 +15,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from broker.config.authorizer import STANDARD_AUTHORIZER
+from controller.metadata.acl import ANY_HOST, WILDCARD, Acl, PatternType, Permission
+from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
+
 LISTENER = "SASL_SSL"
 MECHANISM = "SCRAM-SHA-512"
 BROKER_USER = "broker"
-CLIENT_USERS = ("admin", "client")
+ADMIN_USER, CLIENT_USER = "admin", "client"
+CLIENT_USERS = (ADMIN_USER, CLIENT_USER)
 """Each has a file of client properties, named after it."""
 
 KEYSTORE_KEY = "ssl.keystore.location"
@@ -25,6 +34,29 @@ CLIENT_JAAS_KEY = "sasl.jaas.config"
 _MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _Key = tuple[str, str, str]
 
+_CLIENT_MAY = (
+    (Resource.TOPIC, WILDCARD, Operation.READ),
+    (Resource.TOPIC, WILDCARD, Operation.WRITE),
+    (Resource.TOPIC, WILDCARD, Operation.CREATE),
+    (Resource.TOPIC, WILDCARD, Operation.DESCRIBE_CONFIGS),
+    (Resource.GROUP, WILDCARD, Operation.READ),
+    (Resource.TRANSACTIONAL_ID, WILDCARD, Operation.WRITE),
+    (Resource.CLUSTER, CLUSTER_NAME, Operation.DESCRIBE),
+)
+CLIENT_ACLS = [
+    Acl(
+        resource,
+        name,
+        PatternType.LITERAL,
+        f"User:{CLIENT_USER}",
+        ANY_HOST,
+        operation,
+        Permission.ALLOW,
+    )
+    for resource, name, operation in _CLIENT_MAY
+]
+"""With which the metadata of a new cluster begins."""
+
 
 class NodeSecurity(NamedTuple):
     """What one node of a secured cluster is given."""
@@ -32,6 +64,8 @@ class NodeSecurity(NamedTuple):
     keystore: str
     truststore: str
     broker_password: str
+    has_acls: bool = True
+    """Whether it judges by ACLs, as clusters do that were made since there are any."""
 
     @property
     def places(self) -> dict[str, str]:
@@ -53,7 +87,7 @@ class NodeSecurity(NamedTuple):
             ),
             (
                 "As whom this broker logs in at others. Users stand in the cluster's metadata:\n"
-                "# kafka-configs --entity-type users shows and changes them.",
+                "# ottla user shows and changes them.",
                 JAAS_KEY,
                 jaas(BROKER_USER, self.broker_password),
             ),
@@ -64,9 +98,23 @@ class NodeSecurity(NamedTuple):
             ),
             ("The key and the certificate of this node.", "ssl.keystore.type", "PEM"),
             ("Who signed the certificates of all nodes.", "ssl.truststore.type", "PEM"),
+            *(_AUTHORIZER_KEYS if self.has_acls else ()),
         ]
 
 
+_AUTHORIZER_KEYS: Sequence[_Key] = (
+    (
+        "Others may do what ACLs allow them: ottla acl shows and changes those.",
+        "authorizer.class.name",
+        STANDARD_AUTHORIZER,
+    ),
+    ("Who may do everything.", "super.users", f"User:{BROKER_USER};User:{ADMIN_USER}"),
+    (
+        "To controllers, each node is the same user by its certificate.",
+        "listener.name.controller.ssl.principal.mapping.rules",
+        f"RULE:^CN=broker-[0-9]+$/{BROKER_USER}/,DEFAULT",
+    ),
+)
 LISTENER_KEYS: Sequence[_Key] = (
     ("Controllers talk here.", "controller.listener.names", "CONTROLLER"),
     ("Brokers talk where clients do.", "inter.broker.listener.name", LISTENER),

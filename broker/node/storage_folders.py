@@ -16,13 +16,13 @@ from controller.raft.quorum_voters import METADATA_FOLDER
 from controller.storage_format import (
     BOOTSTRAP_CHECKPOINT,
     FIRST_SNAPSHOT,
+    FirstRecord,
     FormatError,
     LogDirectories,
     format_directories,
     new_cluster_id,
     read_directories,
 )
-from protocol.messages.metadata_records import UserScramCredentialRecord
 from protocol.primitives import uuid_from_string
 from storage.filesystem import Filesystem
 from storage.log.checkpoints import META_PROPERTIES
@@ -74,9 +74,9 @@ def format_storage(
     random_bytes: RandomBytes,
     now_ms: int,
     cluster_id: str | None = None,
-    users: Sequence[UserScramCredentialRecord] = (),
+    first_records: Sequence[FirstRecord] = (),
 ) -> LogDirectories:
-    """Format the empty folders of a node, in a cluster that begins with SCRAM `users`.
+    """Format the empty folders of a node, in a cluster that begins with these users and ACLs.
 
     Raises StartError where one holds something.
     """
@@ -109,7 +109,7 @@ def format_storage(
             random_bytes,
             now_ms,
             standalone=_standalone(config),
-            users=users,
+            first_records=first_records,
         )
     except FormatError as error:
         raise StartError(str(error)) from error

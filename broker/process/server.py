@@ -433,8 +433,7 @@ def format_folders(
         if users:
             raise StartError(
                 f"{folders}: formatted before, so --add-scram comes too late: start the node, then "
-                "add users with kafka-configs --alter --entity-type users --entity-name USER "
-                "--add-config"
+                "make users with ottla user add"
             )
         return [f"ottla: {folders}: formatted before, left as it is"]
     now_ms = time.time_ns() // 1_000_000

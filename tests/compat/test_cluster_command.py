@@ -227,6 +227,11 @@ def test_a_secured_cluster_lets_in_who_has_its_files(
     by_admin = AdminClient({**admin, "log_level": "0"})
     told = by_admin.describe_user_scram_credentials(["client"])["client"].result(DEADLINE_S)
     assert len(told.scram_credential_infos) == 1
+    acl = ("acl", "add", "--allow-principal", "User:client", "--topic", "t", "--operation", "Alter")
+    words = ottla(*acl, "--bootstrap-server", servers, "--command-config")
+    for who, code in (("client", 1), ("admin", 0)):
+        done = subprocess.run([*words, str(folder / f"{who}.properties")], env=ENVIRONMENT)
+        assert done.returncode == code, who
     with pytest.raises(KafkaException):
         wrong = {**login, "bootstrap.servers": servers, "sasl.password": "no", "log_level": "0"}
         AdminClient(wrong).list_topics(timeout=3)

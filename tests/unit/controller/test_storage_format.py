@@ -61,7 +61,7 @@ def test_users_stand_behind_the_features_as_kafka_writes_them() -> None:
     filesystem = MemoryFilesystem()
     user = UserScramCredentialRecord("u", 2, b"salt", b"stored", b"server", 4096)
     source = random.Random(1).randbytes
-    format_directories(filesystem, ["/a"], "/a", CLUSTER, 1, source, 99, users=[user])
+    format_directories(filesystem, ["/a"], "/a", CLUSTER, 1, source, 99, first_records=[user])
     assert read_bootstrap(filesystem, "/a") == [*FIRST_RECORDS, user]
 
 

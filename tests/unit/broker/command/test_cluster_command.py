@@ -148,7 +148,13 @@ def test_a_secured_cluster_says_how_clients_connect_and_no_password(
         rf"ottla status --bootstrap-server localhost:\d+ --command-config {file}",
         line,
     )
-    for one in (file, folder / "admin.properties", folder / "broker-1.properties"):
+    admin = folder / "admin.properties"
+    assert re.fullmatch(
+        r"ottla: user client may write, read and create topics, admin may do everything; .*"
+        rf"ottla user add NAME, then ottla acl add, .* --command-config {admin}",
+        said.text.splitlines()[2],
+    )
+    for one in (file, admin, folder / "broker-1.properties"):
         (password,) = re.findall(r'password="([^"]+)"', one.read_text())
         assert password not in said.text
 

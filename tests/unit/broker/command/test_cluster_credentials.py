@@ -6,24 +6,34 @@ import shutil
 import ssl
 import stat
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
 
 from broker.command.cluster_credentials import is_secured
 from broker.command.cluster_folder import open_folder
+from broker.config.authorizer import parse_super_users
 from broker.config.file import load_client_security, load_config
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.security.tls.contexts import client_context, server_context
+from broker.security.tls.principal_mapping import PrincipalMapping
+from controller.authorization.standard_authorizer import StandardAuthorizer
+from controller.metadata.acl import Acl, AclsImage, acl_of
 from controller.metadata.scram_credential import (
     SCRAM_MECHANISMS,
     credential_of,
     salted_password,
 )
 from controller.storage_format import read_bootstrap
-from protocol.messages.metadata_records import UserScramCredentialRecord
+from ottla.plugins.authorizer import CLUSTER_NAME, Action, Asker, Operation, Resource
+from protocol.messages.metadata_records import (
+    AccessControlEntryRecord,
+    UserScramCredentialRecord,
+)
 from storage.filesystem import LocalFilesystem
 
 
@@ -127,6 +137,67 @@ def test_the_metadata_begins_with_the_users_of_the_files(tmp_path: Path) -> None
         salted = salted_password(mechanism, passwords[one.name], one.salt, one.iterations)
         expected = credential_of(mechanism, salted, one.salt, one.iterations)
         assert one.stored_key == expected.stored_key
+
+
+def may(acls: Iterable[Acl], user: str, *action: Any) -> bool:
+    """Whether a cluster with these ACLs, and the super users of its files, lets a user do that."""
+    image = AclsImage().changed({bytes([at]): one for at, one in enumerate(acls)})
+    judge = StandardAuthorizer(lambda: image, parse_super_users("User:broker;User:admin"))
+    asker = Asker(f"User:{user}", "10.0.0.7", "SASL_SSL", "SASL_SSL", None, 0, 0)
+    return judge.judge(asker, Action(*action)).allowed
+
+
+def test_the_client_may_use_topics_and_not_administer(tmp_path: Path) -> None:
+    folder = secured(tmp_path / "c")
+    records = read_bootstrap(LocalFilesystem(), str(folder / "broker-1" / "data"))
+    found = [one for one in records if isinstance(one, AccessControlEntryRecord)]
+    assert len({one.id for one in found}) == len(found)
+    acls = [acl_of(one) for one in found]
+    for allowed in (
+        (Operation.WRITE, Resource.TOPIC, "orders"),
+        (Operation.READ, Resource.TOPIC, "orders"),
+        (Operation.CREATE, Resource.TOPIC, "orders"),
+        (Operation.READ, Resource.GROUP, "g"),
+        (Operation.WRITE, Resource.TRANSACTIONAL_ID, "t"),
+        (Operation.DESCRIBE, Resource.CLUSTER, CLUSTER_NAME),
+    ):
+        assert may(acls, "client", *allowed) and not may(acls, "other", *allowed)
+    for denied in (
+        (Operation.DELETE, Resource.TOPIC, "orders"),
+        (Operation.ALTER, Resource.CLUSTER, CLUSTER_NAME),
+        (Operation.ALTER_CONFIGS, Resource.CLUSTER, CLUSTER_NAME),
+        (Operation.CLUSTER_ACTION, Resource.CLUSTER, CLUSTER_NAME),
+    ):
+        assert not may(acls, "client", *denied) and may(acls, "admin", *denied)
+
+
+def test_nodes_are_super_users_on_both_listeners(tmp_path: Path) -> None:
+    folder = secured(tmp_path / "c", 4)
+    for node_id in (1, 4):
+        made = config(folder, node_id)
+        supers = parse_super_users(made.super_users)
+        mechanism = made.inter_broker_security.mechanism
+        assert mechanism is not None and mechanism.jaas is not None
+        assert f"User:{mechanism.jaas.options['username'].value}" in supers
+    tls = config(folder, 1).listener_security["CONTROLLER"].tls
+    assert tls is not None
+    rules = PrincipalMapping(tls.principal_mapping_rules)
+    for node_id in (1, 4):
+        pem = (folder / "certificates" / f"broker-{node_id}.pem").read_bytes()
+        name = x509.load_pem_x509_certificate(pem).subject.rfc4514_string()
+        assert f"User:{rules.name_of(name)}" in supers
+    assert rules.name_of("CN=client") == "CN=client"
+
+
+def test_a_cluster_that_was_made_before_there_were_acls_stays_so(tmp_path: Path) -> None:
+    folder = secured(tmp_path / "c", 1)
+    file = folder / "broker-1.properties"
+    keys = ("authorizer.class.name", "super.users", "listener.name.controller.ssl.principal")
+    lines = [one for one in file.read_text().splitlines() if not one.startswith(keys)]
+    file.write_text("\n".join(lines) + "\n")
+    grown = open_folder(str(folder), 2, None)
+    assert grown.is_secured and not grown.has_acls
+    assert config(folder, 2).authorizer_class_name == ""
 
 
 def test_the_next_start_uses_what_is_there(tmp_path: Path) -> None:
