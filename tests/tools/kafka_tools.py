@@ -46,9 +46,9 @@ class KafkaTools:
         )
 
     def run(self, tool: str, *args: str, stdin: str = "") -> ToolResult:
-        """Run a tool as its script would be; nothing is added to `args`."""
+        """Run a tool as its script would be, or any main class; nothing is added to `args`."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        request = {"tool": TOOLS[tool], "args": list(args), "stdin": stdin}
+        request = {"tool": TOOLS.get(tool, tool), "args": list(args), "stdin": stdin}
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()

@@ -1,7 +1,8 @@
 """One broker with a listener of each kind, and the ways in.
 
 Owns its process, its certificates and tokens, and its users: ann, whose password is the same for
-all mechanisms and whose token is good; her certificate names her too. What it logs is told by
+all mechanisms and whose token is good; her certificate names her too. She may do everything, and so
+may who does not log in; bob, who comes by PLAIN, may do what ACLs say. What it logs is told by
 `said_since`.
 """
 
@@ -25,6 +26,7 @@ from confluent_kafka.admin import (
 )
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from broker.config.authorizer import STANDARD_AUTHORIZER
 from ottla.testing.broker_process import HOST, free_port
 from tests import certificates
 from tests.compat.security.ways import (
@@ -59,7 +61,8 @@ ALL = (PLAIN, SHA_256, SHA_512, OAUTHBEARER)
 
 _MODULES = "org.apache.kafka.common.security"
 _JAAS = {
-    PLAIN: f'{_MODULES}.plain.PlainLoginModule required user_{USER}="{PASSWORD}";',
+    PLAIN: f'{_MODULES}.plain.PlainLoginModule required user_{USER}="{PASSWORD}" '
+    f'user_bob="{PASSWORD}";',
     SHA_256: f"{_MODULES}.scram.ScramLoginModule required;",
     SHA_512: f"{_MODULES}.scram.ScramLoginModule required;",
     OAUTHBEARER: f"{_MODULES}.oauthbearer.OAuthBearerLoginModule required;",
@@ -160,6 +163,8 @@ class SecuredBroker:
             "advertised.listeners": listeners,
             "listener.security.protocol.map": protocols,
             "inter.broker.listener.name": "OPEN",
+            "authorizer.class.name": STANDARD_AUTHORIZER,
+            "super.users": f"User:{USER};User:CN={USER},O=Acme;User:ANONYMOUS",
             "group.initial.rebalance.delay.ms": "0",
             "ottla.metrics.port": str(self._metrics_port),
             # Each test looks for its own line, a second after somebody else's twenty.

@@ -5,11 +5,13 @@
     Kafka's tools  mTLS  PLAIN, SCRAM-SHA-256         SCRAM-SHA-512, OAUTHBEARER
 
 The client makes its round trips (a transaction, and a group that reads it) in one JVM, and the
-tools run in one JVM too: a topic is created and described, altered, written and read.
+tools run in one JVM too: a topic is created and described, altered, written and read. Java's admin
+(`tests/java/src/AclRoundTrip.java`) and kafka-acls make, list, use and remove ACLs there.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 import uuid
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compat.security.acl_round_trips import ELSEWHERE, EXPECTED, PREFIX_LENGTH, USER
 from tests.compat.security.secured_broker import SecuredBroker
 from tests.compat.security.ways import (
     OAUTHBEARER,
@@ -109,3 +112,57 @@ def test_a_tool_that_is_not_let_in_says_why(
     done = tools.run("kafka-topics", "--bootstrap-server", way.servers, *settings, "--list")
     assert done.exit == 1
     assert "invalid credentials with SASL mechanism SCRAM-SHA-256" in done.stdout + done.stderr
+
+
+def test_acls_by_javas_admin(secured: SecuredBroker, tools: KafkaTools, tmp_path: Path) -> None:
+    admin, user = secured.way(SASL_SSL, SHA_512), secured.way(SASL_PLAINTEXT, PLAIN, user=USER)
+    files = [str(java_properties(way, tmp_path)) for way in (admin, user)]
+    done = tools.run("AclRoundTrip", *files, secured.topic(f"{uuid.uuid4()}"))
+    assert (done.exit, done.stdout.splitlines()) == (0, EXPECTED), done
+
+
+def test_acls_by_kafkas_tool(secured: SecuredBroker, tools: KafkaTools, tmp_path: Path) -> None:
+    topic = secured.topic(f"{uuid.uuid4()}")
+    admin = secured.way(SASL_SSL, SHA_256)
+    server = ("--bootstrap-server", admin.servers)
+    settings = ("--command-config", str(java_properties(admin, tmp_path)))
+    prefixed = ("--topic", topic[:PREFIX_LENGTH], "--resource-pattern-type", "prefixed")
+    match = ("--topic", topic, "--resource-pattern-type", "match")
+
+    def acls(*arguments: str) -> ToolResult:
+        done = tools.run("kafka-acls", *server, *settings, *arguments)
+        assert done.exit == 0, done
+        return done
+
+    def listed(*arguments: str) -> list[str]:
+        found = re.findall(
+            r"patternType=(\w+)|host=(\S+), operation=(\w+), permissionType=(\w+)",
+            acls("--list", *arguments).stdout,
+        )
+        pattern, texts = "", []
+        for kind, host, operation, permission in found:
+            pattern = kind or pattern
+            if host:
+                texts.append(f"{permission} {operation} {pattern} {host}")
+        return sorted(texts)
+
+    def seen_by_the_user() -> list[str]:
+        user = secured.way(SASL_PLAINTEXT, PLAIN, user=USER)
+        config = ("--command-config", str(java_properties(user, tmp_path)))
+        done = tools.run("kafka-topics", "--bootstrap-server", user.servers, *config, "--list")
+        assert done.exit == 0, done
+        return [line for line in done.lines if line == topic]
+
+    assert seen_by_the_user() == []
+    acls("--add", "--allow-principal", f"User:{USER}", "--producer", "--topic", topic)
+    refused = ("--deny-principal", f"User:{USER}", "--deny-host", ELSEWHERE)
+    acls("--add", *refused, "--operation", "Read", *prefixed)
+    assert listed(*match) == [
+        *(f"ALLOW {operation} LITERAL *" for operation in ("CREATE", "DESCRIBE", "WRITE")),
+        f"DENY READ PREFIXED {ELSEWHERE}",
+    ]
+    assert listed("--principal", "User:nobody", *match) == []
+    assert seen_by_the_user() == [topic]
+    acls("--remove", "--force", *match)
+    assert listed(*match) == []
+    assert seen_by_the_user() == []

@@ -3,6 +3,8 @@
 // Creates a topic of three partitions, produces with acks=all (idempotent), consumes in a group,
 // commits, and lets a second member go on from the commit. By a way (way.go) it also makes two
 // transactions. Prints one line of JSON and exits 0, or one line of what went wrong and exits 1.
+//
+// franz <bootstrap> acls … is about ACLs (acls.go).
 package main
 
 import (
@@ -33,6 +35,13 @@ type run struct {
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
+	if len(os.Args) == 6 && os.Args[2] == "acls" {
+		if err := acls(ctx, os.Args[1], os.Args[3], os.Args[4], os.Args[5]); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
 	summary, err := roundTrip(ctx, os.Args[1:])
 	if err != nil {
 		fmt.Println(err)
