@@ -8,9 +8,11 @@ from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.apis.find_coordinator import LOOK_AGAIN_MS, MADE_WITHIN_MS
 from broker.coordinator.coordinator_partitions import partition_for
 from controller.metadata.image import TopicsImage
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.unit.broker.groups.playbook import PARTITIONS, GroupNode
+from tests.unit.broker.rights_fixture import rights_of
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 
@@ -152,3 +154,21 @@ def test_refusal_of_everything() -> None:
     assert refuse is not None
     answer = refuse(FindCoordinatorRequest(coordinator_keys=["a"]), ErrorCode.UNKNOWN_SERVER_ERROR)
     assert (answer.error_code, answer.coordinators[0].error_code) == (-1, -1)
+
+
+def test_for_a_key_that_is_denied_no_topic_is_made() -> None:
+    node = GroupNode()
+    node.image = node.image._replace(topics=TopicsImage())
+    rights = rights_of({(Operation.DESCRIBE, Resource.GROUP, "b")})
+    wire = node.connect(rights=rights)
+    denied = wire.call(FindCoordinatorRequest(coordinator_keys=["a", "c"]), 6)
+    assert {one.error_code for one in denied.coordinators} == {ErrorCode.GROUP_AUTHORIZATION_FAILED}
+    wire.call(FindCoordinatorRequest(key_type=TRANSACTION, coordinator_keys=["b"]), 6)
+    wire.call(FindCoordinatorRequest(key_type=SHARE, coordinator_keys=["b"]), 6)
+    assert node.created == []
+    both = wire.call(FindCoordinatorRequest(coordinator_keys=["a", "b"]), 6)
+    assert [one.error_code for one in both.coordinators] == [
+        ErrorCode.GROUP_AUTHORIZATION_FAILED,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ]
+    assert node.created == [OFFSETS_TOPIC]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from broker.apis.group_admin import refuse_delete, refuse_describe
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.list_groups import ListGroupsRequest
 from tests.clients.group_conversation import committing, describing, joining
 from tests.unit.broker.groups.playbook import GroupNode, LocalWire
+from tests.unit.broker.rights_fixture import rights_of
 
 NOT_ASKED = -(2**31)
 
@@ -88,3 +90,37 @@ def test_refusals_of_everything() -> None:
     code = ErrorCode.UNKNOWN_SERVER_ERROR
     assert [g.error_code for g in refuse_describe(describing("a", "b"), code).groups] == [-1, -1]
     assert [r.group_id for r in refuse_delete(DeleteGroupsRequest(["a"]), code).results] == ["a"]
+
+
+def test_only_what_may_be_deleted_is() -> None:
+    node = GroupNode()
+    wire = node.connect()
+    for group in ("a", "b", "c"):
+        wire.call(committing(group, 1), 9)
+    other = node.connect(rights=rights_of({(Operation.DELETE, Resource.GROUP, "b")}))
+    results = other.call(DeleteGroupsRequest(["a", "b", "c"]), 2).results
+    denied = ErrorCode.GROUP_AUTHORIZATION_FAILED
+    assert [(one.group_id, one.error_code) for one in results] == [
+        ("b", ErrorCode.NONE),
+        ("a", denied),
+        ("c", denied),
+    ]
+    left = wire.call(ListGroupsRequest(), 5).groups
+    assert sorted(one.group_id for one in left) == ["a", "c"]
+
+
+def test_what_may_be_done_is_told_of_groups_that_may_be_described() -> None:
+    node = GroupNode()
+    node.connect().call(committing("a", 1), 9)
+    allowed = {
+        (operation, Resource.GROUP, name)
+        for operation, name in ((Operation.DESCRIBE, "a"), (Operation.READ, "a"))
+    }
+    other = node.connect(rights=rights_of(allowed))
+    told, hidden = other.call(describing("a", "b"), 6).groups[::-1]
+    assert (told.group_id, told.authorized_operations) == ("a", 1 << 3 | 1 << 8)
+    assert (hidden.group_id, hidden.error_code, hidden.authorized_operations) == (
+        "b",
+        ErrorCode.GROUP_AUTHORIZATION_FAILED,
+        NOT_ASKED,
+    )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.leave_group import LeaveGroupRequest
@@ -11,6 +14,7 @@ from protocol.messages.sync_group import SyncGroupRequest
 from protocol.primitives import StringTooLong
 from tests.clients.group_conversation import beat, describing, joining, leaving, syncing
 from tests.unit.broker.groups.playbook import GroupNode
+from tests.unit.broker.rights_fixture import ListJudge, rights_of
 
 
 def test_the_ranges_are_those_of_kafka() -> None:
@@ -105,3 +109,41 @@ def test_sync_names_its_protocol_from_version_5_on(version: int) -> None:
     request = SyncGroupRequest(group_id="g", generation_id=1, member_id=member)
     expected = ErrorCode.INCONSISTENT_GROUP_PROTOCOL if version >= 5 else ErrorCode.NONE
     assert wire.call(request, version).error_code == expected
+
+
+def test_one_who_may_not_read_the_group_changes_nothing() -> None:
+    node = GroupNode()
+    wire = node.connect()
+    member = wire.call(joining("g"), 3).member_id
+    wire.call(syncing("g", 1, member, {member: b"x"}), 3)
+    before, appends = wire.call(describing("g"), 5), node.log.appends
+    stranger = node.connect(rights=rights_of({(Operation.DESCRIBE, Resource.GROUP, "g")}))
+    requests: list[tuple[Any, range]] = [
+        (joining("g"), range(10)),
+        (joining("g", member), range(10)),
+        (syncing("g", 1, member, {member: b"y"}), range(6)),
+        (beat("g", 1, member), range(5)),
+        (leaving("g", (member, None)), range(3, 6)),
+        (LeaveGroupRequest("g", member), range(3)),
+    ]
+    for request, versions in requests:
+        for version in versions:
+            answer = stranger.call(request, version)
+            assert answer.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+    assert (wire.call(describing("g"), 5), node.log.appends) == (before, appends)
+    assert wire.call(beat("g", 1, member), 4).error_code == ErrorCode.NONE
+
+
+def test_a_member_that_loses_its_right_is_told_so_and_expires() -> None:
+    node = GroupNode()
+    judge = ListJudge({(Operation.READ, Resource.GROUP, "g")})
+    wire = node.connect(rights=judge.rights())
+    member = wire.call(joining("g", session_timeout_ms=10_000), 3).member_id
+    wire.call(syncing("g", 1, member, {member: b"x"}), 3)
+    assert wire.call(beat("g", 1, member), 4).error_code == ErrorCode.NONE
+    judge.allowed.clear()
+    for _ in range(11):
+        error = wire.call(beat("g", 1, member), 4).error_code
+        assert error == ErrorCode.GROUP_AUTHORIZATION_FAILED
+        node.scheduler.run_for(1_000)
+    assert node.connect().call(describing("g"), 5).groups[0].group_state == "Empty"

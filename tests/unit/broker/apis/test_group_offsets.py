@@ -8,6 +8,7 @@ import pytest
 
 from broker.apis.group_offsets import refuse_commit, refuse_fetch
 from controller.metadata.image import TopicsImage
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -17,6 +18,7 @@ from protocol.messages.offset_delete import (
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from tests.clients.group_conversation import TOPIC, committing, fetching
 from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode, image_with
+from tests.unit.broker.rights_fixture import rights_of
 
 OTHER_ID = bytes(range(16))
 
@@ -148,3 +150,31 @@ def test_a_commit_of_nothing_known_does_not_reach_the_group() -> None:
     node.coordinator.shutdown()
     answer = node.connect().call(committing("g", 1), 9)
     assert _codes(answer.topics) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_what_may_not_be_read_is_not_committed() -> None:
+    node = GroupNode()
+    wire = node.connect()
+    wire.call(committing("g", 5), 9)
+    appends = node.log.appends
+    group = (Operation.READ, Resource.GROUP, "g")
+    topic = (Operation.READ, Resource.TOPIC, TOPIC)
+    no_group, no_topic = ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    for allowed, error in (({topic}, no_group), ({group}, no_topic)):
+        other = node.connect(rights=rights_of(allowed))
+        for version in range(2, 11):
+            request = committing("g", 9, topic_id=TOPIC_ID if version >= 10 else bytes(16))
+            assert _codes(other.call(request, version).topics) == [error]
+    assert node.log.appends == appends
+    assert wire.call(fetching("g", [TOPIC]), 7).topics[0].partitions[0].committed_offset == 5
+
+
+def test_what_may_not_be_described_is_not_told() -> None:
+    node = GroupNode()
+    node.connect().call(committing("g", 5), 9)
+    described = (Operation.DESCRIBE, Resource.GROUP, "g")
+    other = node.connect(rights=rights_of({described}))
+    assert other.call(fetching("g", None), 9).groups[0].topics == []
+    (topic,) = other.call(fetching("g", [TOPIC]), 9).groups[0].topics
+    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert [(one.committed_offset, one.error_code) for one in topic.partitions] == [(-1, error)] * 2

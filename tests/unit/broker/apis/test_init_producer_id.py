@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -8,11 +8,13 @@ import pytest
 from broker.apis.init_producer_id import InitProducerIdApi
 from broker.apis.producer_id_manager import ProducerIdManager
 from broker.requests.context import Respond
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.broker.apis.api_fixture import ask
+from tests.unit.broker.rights_fixture import Allowed, on_cluster, rights_of
 
 VERSIONS = range(6)
 
@@ -86,3 +88,25 @@ def test_without_ids_the_client_tries_again() -> None:
     server.error = ErrorCode.NOT_CONTROLLER
     answer = server.init(InitProducerIdRequest(None))
     assert answer == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, -1, -1)
+
+
+WRITER = (Operation.WRITE, Resource.TOPIC, "any")
+
+
+def test_no_id_is_given_away_to_one_who_may_write_nothing() -> None:
+    server = Server()
+    id_ = (Operation.WRITE, Resource.TRANSACTIONAL_ID, "t")
+    no_cluster = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    no_id = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+    def init(name: str | None, allowed: Iterable[Allowed]) -> tuple[int, int, int]:
+        request = InitProducerIdRequest(name, 60_000)
+        answer = ask(server.api.handle, request, 5, rights=rights_of(allowed))
+        return answer.error_code, answer.producer_id, answer.producer_epoch
+
+    assert init(None, {id_}) == (no_cluster, -1, -1)
+    assert init("t", {WRITER, *on_cluster(Operation.IDEMPOTENT_WRITE)}) == (no_id, -1, -1)
+    assert server.transactional == []
+    assert init(None, {WRITER}) == (0, 4000, 0)
+    assert init(None, on_cluster(Operation.IDEMPOTENT_WRITE)) == (0, 4001, 0)
+    assert init("t", {id_}) == (0, 77, 5)

@@ -6,6 +6,7 @@ import pytest
 
 from broker.apis.transactions import TransactionsApi, refuse_add_partitions
 from broker.requests.context import RequestContext
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -18,6 +19,7 @@ from protocol.messages.add_partitions_to_txn import (
 from protocol.messages.end_txn import EndTxnRequest
 from storage.topic_partition import TopicPartition
 from tests.unit.broker.apis.api_fixture import Cluster, ask
+from tests.unit.broker.rights_fixture import on_cluster, rights_of
 from tests.unit.broker.transactions.desk import Desk
 
 
@@ -163,3 +165,23 @@ def test_the_ranges_are_kafkas() -> None:
         (ApiKey.ADD_OFFSETS_TO_TXN, 0, 4),
         (ApiKey.END_TXN, 0, 5),
     ]
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_brokers_add_for_clients_by_cluster_action_alone(version: int) -> None:
+    server = Server()
+    topics = [AddPartitionsToTxnTopic("a", [0])]
+    request = AddPartitionsToTxnRequest(
+        [AddPartitionsToTxnTransaction("t", 1000, 0, False, topics)]
+    )
+    clients = {
+        (Operation.WRITE, Resource.TRANSACTIONAL_ID, "t"),
+        (Operation.WRITE, Resource.TOPIC, "a"),
+    }
+    denied = ask(server.api.add_partitions, request, version, rights=rights_of(clients))
+    assert denied.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert not server.desk.metadata().partitions
+    broker = rights_of(on_cluster(Operation.CLUSTER_ACTION))
+    added = ask(server.api.add_partitions, request, version, rights=broker)
+    assert added.error_code == 0
+    assert list(server.desk.metadata().partitions) == [TopicPartition("a", 0)]

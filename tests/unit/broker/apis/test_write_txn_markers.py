@@ -10,6 +10,7 @@ import pytest
 from broker.apis.write_txn_markers import WriteTxnMarkersApi, refuse_write_txn_markers
 from broker.coordinator.coordinator_log import TransactionMarker
 from broker.requests.context import RequestContext
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -22,6 +23,7 @@ from storage.log.aborted_lookup import collect_aborted
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
+from tests.unit.broker.rights_fixture import on_cluster, rights_of
 
 TIMEOUT_MS = 5_000
 
@@ -191,3 +193,24 @@ def test_refusal_names_every_partition() -> None:
     request = WriteTxnMarkersRequest([marker(7, ("t", [0, 1]))])
     error = ErrorCode.UNKNOWN_SERVER_ERROR
     assert answers(refuse_write_txn_markers(request, error)) == {7: [("t", 0, -1), ("t", 1, -1)]}
+
+
+@pytest.mark.parametrize(
+    ("operation", "allowed"),
+    [
+        (Operation.ALTER, True),
+        (Operation.CLUSTER_ACTION, True),
+        (Operation.DESCRIBE, False),
+        (Operation.IDEMPOTENT_WRITE, False),
+    ],
+)
+def test_only_brokers_and_those_who_may_alter_the_cluster_end_transactions(
+    replicas: Replicas, operation: Operation, allowed: bool
+) -> None:
+    begin(replicas, 0, 7)
+    api = WriteTxnMarkersApi(replicas.manager, Groups(), TIMEOUT_MS)
+    request = WriteTxnMarkersRequest([marker(7, ("t", [0]))])
+    answer = answers(ask(api.handle, request, 2, rights=rights_of(on_cluster(operation))))
+    error = ErrorCode.NONE if allowed else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert answer == {7: [("t", 0, error)]}
+    assert replicas.partition("t").log.log_end_offset == (2 if allowed else 1)

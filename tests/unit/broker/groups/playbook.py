@@ -33,7 +33,7 @@ from controller.metadata.image import (
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
 from protocol.primitives import MessageBuffer
-from protocol.rights import UNLIMITED
+from protocol.rights import UNLIMITED, Rights
 from tests.clients.group_conversation import (
     beat,
     committing,
@@ -136,17 +136,18 @@ class GroupNode:
         marker = TransactionMarker(offset, producer_id, committed)
         self.coordinator.on_transaction_marker(partition, marker)
 
-    def connect(self, client_id: str | None = "client") -> LocalWire:
-        """A client's connection."""
-        return LocalWire(self, client_id)
+    def connect(self, client_id: str | None = "client", rights: Rights = UNLIMITED) -> LocalWire:
+        """A client's connection, and what the client may do."""
+        return LocalWire(self, client_id, rights)
 
 
 class LocalWire:
     """A connection in process, with one request at a time as a real one."""
 
-    def __init__(self, node: GroupNode, client_id: str | None) -> None:
+    def __init__(self, node: GroupNode, client_id: str | None, rights: Rights) -> None:
         self._node = node
         self._client_id = client_id
+        self._rights = rights
         self._answers: list[Any] = []
         self.waiting = 0
 
@@ -161,7 +162,7 @@ class LocalWire:
         assert api.oldest <= version <= api.latest
         messages = messages_of(key)
         context = RequestContext(
-            key, version, 0, self._client_id, "127.0.0.1", "PLAINTEXT", "connection", UNLIMITED
+            key, version, 0, self._client_id, "127.0.0.1", "PLAINTEXT", "connection", self._rights
         )
         self.waiting += 1
 
