@@ -3,10 +3,10 @@
 Behaviour: topics and partitions are looked up first, each with its own error; the rest goes to the
 group coordinator. A commit is answered when it is committed in `__consumer_offsets`.
 
-OffsetCommit needs READ of the group and of each topic, OffsetFetch DESCRIBE of both:
-GROUP_AUTHORIZATION_FAILED for all of the group, TOPIC_AUTHORIZATION_FAILED for each partition of a
-topic, whether there is one or not. Where all topics are asked for, those that the client may not
-DESCRIBE are left out.
+OffsetCommit needs READ of the group and of each topic, OffsetFetch DESCRIBE of both, OffsetDelete
+DELETE of the group and READ of each topic: GROUP_AUTHORIZATION_FAILED for all of the group,
+TOPIC_AUTHORIZATION_FAILED for each partition of a topic, whether there is one or not. Where all
+topics are asked for, those that the client may not DESCRIBE are left out.
 
 Versions: OffsetCommit v2-4 retention time, v6 leader epochs, v7 static members, v8 flexible, v9
 GROUP_ID_NOT_FOUND and member epochs (KIP-848), v10 topic ids. OffsetFetch v2 top-level error and
@@ -249,13 +249,20 @@ class GroupOffsetsApi:
         self, context: RequestContext, request: OffsetDeleteRequest, respond: Respond
     ) -> None:
         """OffsetDelete."""
+        if not context.rights.allows(Operation.DELETE, Resource.GROUP, request.group_id):
+            respond(OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
+            return
+        names = [topic.name for topic in request.topics]
+        readable = context.rights.allowed(Operation.READ, Resource.TOPIC, names)
         known: list[OffsetDeleteRequestTopic] = []
         answers: dict[str, OffsetDeleteResponseTopic] = {}
         for topic in request.topics:
             good = []
             for partition in topic.partitions:
                 index = partition.partition_index
-                error = self._partition_error(topic.name, index)
+                error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                if topic.name in readable:
+                    error = self._partition_error(topic.name, index)
                 if error is ErrorCode.NONE:
                     good.append(partition)
                 else:

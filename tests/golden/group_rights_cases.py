@@ -42,6 +42,11 @@ from protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
 from protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -323,6 +328,27 @@ def _admin_of_transactions_cases() -> list[Case]:
     ]
 
 
+def _offset_deletion_cases() -> list[Case]:
+    def delete(group: str, *topics: tuple[str, list[int]]) -> OffsetDeleteRequest:
+        named = [
+            OffsetDeleteRequestTopic(name, [OffsetDeleteRequestPartition(one) for one in indexes])
+            for name, indexes in topics
+        ]
+        return OffsetDeleteRequest(group, named)
+
+    every = (("b", [0]), ("a", [0, 9]), ("x", [0]))
+    group, topic = "DELETE GROUP g", "READ TOPIC a"
+    absent = ("DELETE GROUP absent", topic)
+    return [
+        Case("delete offsets", (topic, "READ GROUP g"), delete("g", *every), 0),
+        Case("delete offsets, no topic", (group, "DESCRIBE TOPIC a"), delete("g", *every), 0),
+        Case("delete offsets, a topic", (group, topic), delete("g", *every), 0),
+        Case("delete offsets nowhere", absent, delete("absent", *every), 0),
+        Case("delete offsets nowhere, no topic", absent[:1], delete("absent", *every), 0),
+        Case("delete no offsets", (), delete("g"), 0),
+    ]
+
+
 def cases(ids: Ids) -> list[Case]:
     """Asked when `prepare` has made what they speak of."""
     return [
@@ -336,6 +362,7 @@ def cases(ids: Ids) -> list[Case]:
         *_transaction_cases(),
         *_offset_cases(),
         *_admin_of_transactions_cases(),
+        *_offset_deletion_cases(),
     ]
 
 
