@@ -1,9 +1,16 @@
-"""SCRAM users set through any broker while the active controller dies: none is lost or half."""
+"""SCRAM users and ACLs changed through any broker while the active controller dies: none is lost
+or half."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from broker.config.authorizer import STANDARD_AUTHORIZER
+from broker.requests.context import ANONYMOUS
+from controller.metadata.acl import Acl
+from controller.metadata.acl_filter import ANY, MATCH
 from controller.metadata.image import MetadataImage
 from controller.metadata.scram_credential import (
     ITERATIONS_MIN,
@@ -16,6 +23,9 @@ from protocol.messages.alter_user_scram_credentials import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
+from protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from protocol.messages.describe_acls import DescribeAclsRequest
 from protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from tests.simulation.plans import Layout
 from tests.simulation.scenario import Scenario
@@ -25,8 +35,12 @@ pytestmark = pytest.mark.slow
 
 SHA_512 = ScramMechanism.SCRAM_SHA_512
 FAILOVERS = 5
-SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "700"}
-"""A node that comes back begins with a snapshot."""
+PROPERTIES = {
+    # A node that comes back begins with a snapshot.
+    "metadata.log.max.record.bytes.between.snapshots": "700",
+    "authorizer.class.name": STANDARD_AUTHORIZER,
+    "super.users": ANONYMOUS,
+}
 
 
 class UserAdmin(SimClient):
@@ -76,17 +90,71 @@ class UserAdmin(SimClient):
         return found in self.asked[self.done_until :]
 
 
+class AclAdmin(SimClient):
+    """Makes ACLs about a topic of its own, each another one, and removes them all; knows which
+    there may be."""
+
+    def __init__(self, name: str, *where: object) -> None:
+        super().__init__(name, *where)  # type: ignore[arg-type]
+        self.made = 0
+        self.there: set[Acl] = set()
+        """What has to be there."""
+        self.maybe: set[Acl] = set()
+        """What was asked for without an answer, or may have been removed without one."""
+        self.answers = 0
+        self.described = 0
+
+    def life(self) -> Waits:
+        while not self.stopping:
+            yield 5.0 + self.chance.random() * 60.0
+            work = self.chance.choice([self._make, self._make, self._make, self._remove, self._see])
+            yield from work()
+
+    def _make(self) -> Waits:
+        self.made += 1
+        acl = Acl(2, self.name, 3, f"User:{self.made}", "*", 3, 3)
+        request = CreateAclsRequest([AclCreation(*acl), AclCreation(*acl)])
+        response = yield from self.call(request, 3)
+        if self._is_done(response and response.results):
+            self.there.add(acl)
+        else:
+            self.maybe.add(acl)
+
+    def _remove(self) -> Waits:
+        mine = DeleteAclsFilter(2, self.name, MATCH, None, None, ANY, ANY)
+        response = yield from self.call(DeleteAclsRequest([mine]), 3)
+        if not self._is_done(response and response.filter_results):
+            self.maybe |= self.there
+        self.there = set()
+
+    def _is_done(self, results: list[Any] | None) -> bool:
+        done = bool(results) and not any(one.error_code for one in results or ())
+        self.answers += done
+        return done
+
+    def _see(self) -> Waits:
+        response = yield from self.call(
+            DescribeAclsRequest(ANY, None, ANY, None, None, ANY, ANY), 3
+        )
+        self.described += response is not None and not response.error_code
+
+    def may_have(self, image: MetadataImage) -> bool:
+        found = list(image.acls.about(2, self.name))
+        return len(found) == len(set(found)) and self.there <= set(found) <= self.there | self.maybe
+
+
 @pytest.mark.parametrize(
     ("seed", "layout"),
     [(1, Layout.combined(3)), (2, Layout.apart(3, 3))],
     ids=["combined", "apart"],
 )
-def test_users_survive_the_death_of_the_active_controller(seed: int, layout: Layout) -> None:
-    story = Scenario(seed, layout=layout, properties=SNAPSHOTS)
-    admins: list[UserAdmin] = []
+def test_they_survive_the_death_of_the_active_controller(seed: int, layout: Layout) -> None:
+    story = Scenario(seed, layout=layout, properties=PROPERTIES)
+    admins: list[UserAdmin | AclAdmin] = []
 
     def tell() -> None:
         admins.extend(story.add(UserAdmin, f"admin-{number}") for number in range(3))
+        admins.extend(story.add(AclAdmin, f"acl-admin-{number}") for number in range(3))
         for _ in range(FAILOVERS):
             story.run_for(500)
             dead = story.controller()
@@ -102,6 +170,7 @@ def test_users_survive_the_death_of_the_active_controller(seed: int, layout: Lay
         assert len(images) == len(story.brokers)
         for image in images:
             assert image.scram == images[0].scram
+            assert image.acls.by_id == images[0].acls.by_id
             assert [admin.name for admin in admins if not admin.may_have(image)] == []
 
     story.run(tell)
