@@ -39,6 +39,22 @@ class ListJudge:
         return Rights(self, ALICE, audit)
 
 
+class Heard:
+    """What an audit hears (`protocol.rights.Audit`)."""
+
+    def __init__(self) -> None:
+        self.told_of: list[tuple[Action, bool, int]] = []
+        """What was asked, whether it is allowed, and how often the request names it."""
+
+    @property
+    def names(self) -> list[str]:
+        """Of what it was asked for."""
+        return [action.name for action, _, _ in self.told_of]
+
+    def told(self, asker: Asker, action: Action, verdict: Verdict, count: int) -> None:
+        self.told_of.append((action, verdict.allowed, count))
+
+
 def rights_of(allowed: Iterable[Allowed]) -> Rights:
     """Of one who may do just that."""
     return ListJudge(allowed).rights()

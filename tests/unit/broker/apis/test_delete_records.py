@@ -6,6 +6,7 @@ import pytest
 
 from broker.apis.delete_records import DeleteRecordsApi, refuse_delete_records
 from broker.requests.context import RequestContext
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -17,6 +18,7 @@ from protocol.rights import UNLIMITED
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
+from tests.unit.broker.rights_fixture import on_topic, rights_of
 
 VERSIONS = range(3)
 
@@ -174,3 +176,24 @@ def test_a_stop_answers_it(deletion: Deletion) -> None:
     deletion.send(2)
     deletion.leader.replicas.manager.complete_waiting()
     assert deletion.told() == [(0, ErrorCode.REQUEST_TIMED_OUT)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_where_it_may_not_nothing_is_deleted(replicas: Replicas, version: int) -> None:
+    replicas.create("u")
+    replicas.append("u", b"a")
+    request = DeleteRecordsRequest(
+        [
+            DeleteRecordsTopic(name, [DeleteRecordsPartition(0, 1), DeleteRecordsPartition(0, -1)])
+            for name in ("t", "none", "u")
+        ],
+        1000,
+    )
+    rights = rights_of(on_topic(Operation.DELETE, "u"))
+    answer = ask(DeleteRecordsApi(replicas.manager).handle, request, version, rights=rights)
+    denied = [(0, -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED)]
+    assert {
+        one.name: [(p.partition_index, p.low_watermark, p.error_code) for p in one.partitions]
+        for one in answer.topics
+    } == {"t": denied, "none": denied, "u": [(0, 1, 0)]}
+    assert replicas.partition("t").log.log_start_offset == 0

@@ -7,10 +7,19 @@ import pytest
 from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.apis.metadata import MetadataApi, refuse_metadata
 from broker.config.parse import single_node_config
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.apis.api_fixture import CLUSTER_ID, LOST, NODE_ID, Cluster, ask
+from tests.unit.broker.rights_fixture import (
+    Allowed,
+    Heard,
+    ListJudge,
+    on_cluster,
+    on_topic,
+    rights_of,
+)
 
 VERSIONS = range(14)
 UNKNOWN_ID = b"\x01" * 16
@@ -246,3 +255,68 @@ def test_refusal_names_every_topic() -> None:
     response = refuse_metadata(request, ErrorCode.UNKNOWN_SERVER_ERROR)
     assert answers(response) == [("a", -1)]
     assert refuse_metadata(MetadataRequest(None), ErrorCode.UNKNOWN_SERVER_ERROR).error_code == -1
+
+
+DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+SEES = on_topic(Operation.DESCRIBE, "new", "other", "bad name")
+MANY = ("other", "new", "hidden", "bad name")
+
+
+def test_a_topic_that_it_may_not_describe_is_neither_shown_nor_made() -> None:
+    cluster = Cluster()
+    cluster.topic("t", 2)
+    server = Server(cluster)
+    judge = ListJudge(on_cluster(Operation.CREATE))
+    for name in ("t", "none", "__consumer_offsets"):
+        (topic,) = server.ask(name, rights=judge.rights()).topics
+        assert (topic.error_code, topic.name, topic.topic_id) == (DENIED, name, bytes(16))
+        assert (topic.is_internal, topic.partitions) == (False, [])
+    assert server.created == []
+
+
+@pytest.mark.parametrize(
+    ("may_create", "errors", "created"),
+    [
+        (set(), [DENIED, DENIED, DENIED, DENIED], []),
+        (on_topic(Operation.CREATE, "new", "hidden"), [3, DENIED, DENIED, DENIED], ["new"]),
+        (on_cluster(Operation.CREATE), [3, 3, 17, DENIED], ["other", "new"]),
+    ],
+)
+def test_what_it_may_create_is_asked_of_the_cluster_then_of_each_topic(
+    may_create: set[Allowed], errors: list[int], created: list[str]
+) -> None:
+    server = Server(Cluster())
+    response = server.ask(*MANY, rights=rights_of(SEES | may_create))
+    assert sorted(code for _, code in answers(response)) == sorted(map(int, errors))
+    assert answers(response)[-1] == ("hidden", DENIED)
+    assert server.created == created
+
+
+def test_no_right_to_create_is_needed_where_nothing_would_be_created() -> None:
+    judge = ListJudge(SEES)
+    server = Server(Cluster())
+    response = server.ask(*MANY, rights=judge.rights(), allow_auto_topic_creation=False)
+    assert dict(answers(response)) == {"other": 3, "new": 3, "bad name": 17, "hidden": DENIED}
+    assert Operation.CREATE not in [action.operation for action in judge.asked]
+
+
+def test_of_hidden_topics_the_audit_hears_only_where_they_are_named() -> None:
+    cluster = Cluster()
+    for name in ("seen", "hidden"):
+        cluster.topic(name)
+    audit = Heard()
+    rights = ListJudge(on_topic(Operation.DESCRIBE, "seen")).rights(audit)
+    assert answers(Server(cluster).ask_raw(None, rights=rights)) == [("seen", 0)]
+    assert audit.names == []
+    Server(cluster).ask("seen", "hidden", rights=rights)
+    assert audit.names == ["seen", "hidden"]
+
+
+def test_the_audit_hears_of_no_bits() -> None:
+    cluster = Cluster()
+    cluster.topic("t")
+    audit = Heard()
+    rights = ListJudge(on_topic(Operation.DESCRIBE, "t")).rights(audit)
+    response = Server(cluster).ask("t", rights=rights, include_topic_authorized_operations=True)
+    assert response.topics[0].topic_authorized_operations == 1 << Operation.DESCRIBE
+    assert audit.names == ["t"]

@@ -20,7 +20,7 @@ from protocol.messages.fetch import (
     PartitionData,
 )
 from protocol.record_batch import iterate_batches
-from protocol.rights import UNLIMITED
+from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 
@@ -129,8 +129,9 @@ MIB = 1 << 20
 class Fetch:
     """The API on a folder, and what it answered."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, rights: Rights = UNLIMITED) -> None:
         self.replicas = Replicas(str(folder))
+        self.rights = rights
         self.api = FetchApi(self.replicas.config, self.replicas.manager)
         self.answers: list[FetchResponse] = []
 
@@ -175,7 +176,7 @@ class Fetch:
             ],
             **options,
         )
-        context = RequestContext(1, version, 1, "me", "here", listener, "c", UNLIMITED)
+        context = RequestContext(1, version, 1, "me", "here", listener, "c", self.rights)
         self.api.handle(context, request, self.answers.append)
         return self.answers
 

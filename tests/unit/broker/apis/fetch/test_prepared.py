@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_request
@@ -22,6 +23,7 @@ from protocol.messages.fetch import (
 from tests.unit.broker.apis.fetch.fetch_fixture import Broker, joined
 from tests.unit.broker.fake_connection import Reply
 from tests.unit.broker.replica_fixture import topic_id_of
+from tests.unit.broker.rights_fixture import ListJudge, on_topic
 
 MIB = 1 << 20
 SHORT = (11, 12, 13, 16, 18)
@@ -246,3 +248,57 @@ def test_it_takes_few_calls(broker: Broker) -> None:
         sys.setprofile(None)
     assert len(reply) == 1
     assert len(calls) <= CALLS_MAX, " ".join(calls)
+
+
+@pytest.mark.parametrize("version", [12, 13])
+@pytest.mark.parametrize("in_session", [False, True])
+def test_nobody_is_asked_about_a_fetch_that_is_prepared(
+    broker: Broker, version: int, in_session: bool
+) -> None:
+    judge = ListJudge(on_topic(Operation.READ, "t"))
+    broker.handler.admission.judge_by(judge)
+    for _ in range(6):
+        broker.replicas.append("t", b"v")
+    session, epoch = (0, -1), 0
+    if in_session:
+        opened = broker.fetch(frame({0: 0}, version, session=(0, 0)), version)
+        epoch = 1
+    for offset in range(6):
+        if in_session:
+            session = opened.session_id, epoch + offset
+        broker.send(frame({0: offset}, version, session=session))
+    assert broker.at_once == 5
+    assert len(judge.asked) == (2 if in_session else 1)
+
+
+@pytest.mark.parametrize("version", [12, 13])
+def test_a_session_with_a_partition_that_is_denied_is_never_prepared(
+    broker: Broker, version: int
+) -> None:
+    judge = ListJudge(on_topic(Operation.READ, "t"))
+    broker.handler.admission.judge_by(judge)
+    for _ in range(3):
+        broker.replicas.append("t", b"v")
+    opened = broker.fetch(frame({0: 0}, version, session=(0, 0)), version)
+    judge.allowed.clear()  # though no epoch says so
+    for epoch in (1, 2, 3):
+        response = broker.fetch(
+            frame({0: epoch - 1}, version, session=(opened.session_id, epoch)), version
+        )
+        (data,) = response.responses[0].partitions
+        assert data.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert broker.at_once == 0
+
+
+def test_what_was_prepared_dies_with_the_epoch(broker: Broker) -> None:
+    judge = ListJudge(on_topic(Operation.READ, "t"))
+    broker.handler.admission.judge_by(judge)
+    broker.replicas.append("t", b"v")
+    for _ in range(2):
+        broker.send(frame({0: 0}))
+    judge.allowed.clear()
+    broker.handler.admission.changed()
+    for _ in range(2):
+        denied = data_of(broker.send(frame({0: 0})), 12)
+        assert denied.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert broker.at_once == 1

@@ -13,6 +13,7 @@ from broker.config.keys import LEADER_RATE
 from broker.replication.replica_selector import RACK_AWARE
 from broker.replication.replication_quota import LEADER_REPLICAS
 from controller.metadata.image import ResourceType
+from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_request
@@ -28,6 +29,7 @@ from protocol.messages.metadata_records import ConfigRecord
 from tests.unit.broker.apis.fetch.fetch_fixture import Broker, joined
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import topic_id_of
+from tests.unit.broker.rights_fixture import ListJudge, on_cluster
 
 MIB = 1 << 20
 REPLICAS = (1, 2, 3)
@@ -385,3 +387,73 @@ def test_it_takes_few_calls(leader: Leader) -> None:
             sys.setprofile(None)
         assert len(reply) == 1
     assert len(calls) <= CALLS_MAX, f"{len(calls)}: {' '.join(calls)}"
+
+
+class Revocable(Leader):
+    """One whose followers are judged, by a list that can change."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.judge = ListJudge(on_cluster(Operation.CLUSTER_ACTION))
+        self.handler.admission.judge_by(self.judge)
+
+    def revoke(self) -> None:
+        self.judge.allowed.clear()
+        self.handler.admission.changed()
+
+
+def waiting_for_records(leader: Leader) -> Reply:
+    """A fetch that waits and was prepared, of the second of two rounds."""
+    follower = Follower(leader)
+    leader.replicas.append("t", b"a")
+    follower.fetch({0: 0}, max_wait_ms=500)
+    waiting = follower.fetch({0: 1}, max_wait_ms=500)
+    assert (waiting, leader.at_once) == ([], 1)
+    return waiting
+
+
+@pytest.mark.parametrize("woken", [True, False])  # at its deadline it goes the general way
+def test_nobody_is_asked_about_a_fetch_that_is_prepared(tmp_path: Path, woken: bool) -> None:
+    leader = Revocable(tmp_path)
+    waiting = waiting_for_records(leader)
+    assert len(leader.judge.asked) == 2  # as the session was opened, and before it was prepared
+    if woken:
+        leader.replicas.append("t", b"b")
+    leader.replicas.scheduler.run_for(500)
+    assert len(response_of(waiting).responses) == woken
+    assert len(leader.judge.asked) == 2
+
+
+@pytest.mark.parametrize("woken", [True, False])
+def test_one_that_waits_is_judged_anew_where_others_judge(tmp_path: Path, woken: bool) -> None:
+    leader = Revocable(tmp_path)
+    waiting = waiting_for_records(leader)
+    leader.revoke()
+    if woken:
+        leader.replicas.append("t", b"b")
+    leader.replicas.scheduler.run_for(500)
+    data = data_of(waiting)
+    assert (data.error_code, data.records) == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, b"")
+
+
+def test_one_that_waits_goes_on_where_others_judge_the_same(tmp_path: Path) -> None:
+    leader = Revocable(tmp_path)
+    waiting = waiting_for_records(leader)
+    leader.handler.admission.changed()
+    asked = len(leader.judge.asked)
+    leader.replicas.append("t", b"b")
+    leader.replicas.scheduler.run_for(0)
+    assert data_of(waiting).records
+    assert len(leader.judge.asked) == asked + 1
+
+
+def test_the_next_one_after_a_revocation_is_denied(tmp_path: Path) -> None:
+    leader = Revocable(tmp_path)
+    follower = Follower(leader)
+    leader.replicas.append("t", b"a")
+    for _ in range(2):
+        follower.fetch({0: 0}, max_wait_ms=500)
+    leader.revoke()
+    replica = leader.replicas.partition("t").followers.replicas[2]  # type: ignore[union-attr]
+    assert data_of(follower.fetch({0: 1})).error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert (replica.log_end_offset, leader.at_once) == (0, 1)

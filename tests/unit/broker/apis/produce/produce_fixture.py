@@ -21,7 +21,7 @@ from protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.rights import UNLIMITED
+from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 
@@ -139,8 +139,9 @@ def data_of(client: Client) -> bytes:
 class Produce:
     """The API on a folder, and what it answered."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, rights: Rights = UNLIMITED) -> None:
         self.replicas = Replicas(str(folder))
+        self.rights = rights
         transactions = TransactionalProduce(
             self.replicas.manager, AppendVerification(None, True), 20, 100
         )
@@ -148,7 +149,7 @@ class Produce:
         self.answers: list[Any] = []
 
     def send(self, request: ProduceRequest, version: int = 12) -> None:
-        context = RequestContext(0, version, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
+        context = RequestContext(0, version, 1, "me", "here", "PLAINTEXT", "c", self.rights)
         self.api.handle(context, request, self.answers.append)
 
     def one(
