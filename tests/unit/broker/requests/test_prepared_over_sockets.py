@@ -13,16 +13,19 @@ from typing import Any
 
 import pytest
 
+from broker.apis.fetch.api import FetchApi
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext
 from broker.requests.prepared import PreparedRequests, identity_of
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.frames.message_codec import decode_response
-from protocol.rights import Verdict
+from protocol.frames.message_codec import decode_response, encode_request
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from protocol.rights import Rights, Verdict
 from tests.unit.broker.apis.produce.produce_fixture import Broker, request
 from tests.unit.broker.network.conftest import Client, Rig
+from tests.unit.broker.replica_fixture import topic_id_of
 
 PARTS = ("principal", "client_host", "listener_name", "security_protocol", "client_id")
 VERSION = 12
@@ -42,7 +45,7 @@ class Authorizer:
         return Verdict(asker.principal not in self.forbidden, "the test")
 
     def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
-        raise AssertionError("no Produce asks that")
+        raise AssertionError("neither Produce nor Fetch asks that")
 
 
 class Brokers:
@@ -250,3 +253,159 @@ async def test_where_each_request_is_to_be_seen_each_is_judged(rig: Rig, tmp_pat
     brokers.handler.admission.prepare_nothing()
     for _ in range(3):
         assert await brokers.ask(client, frame) == (0, True)
+
+
+# --- Fetch --------------------------------------------------------------------------------------
+
+FETCH_VERSION = 18
+CONSUMER, IN_SESSION, FOLLOWER = "a consumer", "a consumer in a session", "a follower"
+KINDS = (CONSUMER, IN_SESSION, FOLLOWER)
+
+
+class Reader:
+    """Frames that are alike, of a reader of topic "f"."""
+
+    def __init__(self, brokers: Brokers, kind: str) -> None:
+        self.brokers = brokers
+        self.kind = kind
+        self.session = (0, -1) if kind == CONSUMER else (0, 0)
+        replicas = brokers.broker.replicas
+        followed = kind == FOLLOWER
+        both = [1, 2] if followed else [1]
+        for broker_id in both:
+            replicas.register(broker_id)
+        self.partition = replicas.create("f", replicas=both, isr=both)
+        brokers.handler.serve(FetchApi(replicas.config, replicas.manager).apis())
+        for _ in range(2):
+            replicas.append("f", b"value")
+
+    async def open(self, client: Client) -> None:
+        """Open its session, if it is to have one."""
+        if self.kind != CONSUMER:
+            answer = await client.ask(self.frame())
+            response = decode_response(ApiKey.FETCH, memoryview(answer), FETCH_VERSION)[1]
+            self.session = (response.session_id, 1)
+
+    def frame(self, offset: int = 0) -> bytes:
+        asked = [FetchPartition(0, 0, offset, -1, 0, 1 << 20)]
+        state = ReplicaState(2, 1) if self.kind == FOLLOWER else ReplicaState()
+        fetch = FetchRequest(
+            replica_state=state,
+            max_wait_ms=500,
+            min_bytes=1,
+            session_id=self.session[0],
+            session_epoch=self.session[1],
+            topics=[FetchTopic("", topic_id_of("f"), asked)],
+        )
+        if self.session[1] > 0:
+            self.session = self.session[0], self.session[1] + 1
+        return encode_request(fetch, FETCH_VERSION, 9, "one")[4:]
+
+    async def ask(self, client: Client) -> tuple[int, bool]:
+        """The error, and whether the authorizer was asked."""
+        before = len(self.brokers.authorizer.asked)
+        error, size = told(await client.ask(self.frame()))
+        assert bool(size) is (not error)
+        return error, len(self.brokers.authorizer.asked) > before
+
+    async def wait(self, client: Client) -> None:
+        """Send one at the log's end, which waits."""
+        purgatory = self.brokers.broker.replicas.manager.fetch_purgatory
+        client.send(self.frame(self.partition.log.log_end_offset))
+        async with asyncio.timeout(10):
+            while not purgatory.waiting:
+                await asyncio.sleep(0.001)
+
+    def write(self) -> None:
+        """What it waits for."""
+        replicas = self.brokers.broker.replicas
+        replicas.append("f", b"value")
+        replicas.scheduler.run_for(0)
+
+
+def told(answer: bytes) -> tuple[int, int]:
+    """Of the one partition of a Fetch: its error, and the size of its records."""
+    response = decode_response(ApiKey.FETCH, memoryview(answer), FETCH_VERSION)[1]
+    ((one,),) = [topic.partitions for topic in response.responses]
+    return int(one.error_code), len(one.records or b"")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_fetch_of_one_who_may_not_is_refused_whatever_is_prepared(
+    rig: Rig, tmp_path: Path, kind: str
+) -> None:
+    brokers = Brokers(rig, tmp_path)
+    reader = Reader(brokers, kind)
+    alice, mallory = await brokers.connect(), await brokers.connect()
+    brokers.contexts[-1].principal = "User:mallory"
+    brokers.authorizer.forbidden.append("User:mallory")
+    await reader.open(alice)
+    assert await reader.ask(alice) == (0, True)
+    for _ in range(3):
+        assert await reader.ask(alice) == (0, False)
+        assert await reader.ask(mallory) == (REFUSED, True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_fetch_after_a_revocation_is_refused(rig: Rig, tmp_path: Path, kind: str) -> None:
+    brokers = Brokers(rig, tmp_path)
+    reader, client = Reader(brokers, kind), await brokers.connect()
+    await reader.open(client)
+    assert [await reader.ask(client) for _ in range(2)] == [(0, True), (0, False)]
+    brokers.authorizer.forbidden.append(brokers.contexts[-1].principal)
+    brokers.handler.admission.changed()
+    for _ in range(2):
+        assert await reader.ask(client) == (REFUSED, True)
+
+
+async def revoked_while_it_waits_to_read(
+    brokers: Brokers, kind: str, known: bool
+) -> tuple[int, int]:
+    """What a fetch is told that was allowed as it came, and that waited while it was revoked.
+    `known`: such a one was prepared for."""
+    reader, client = Reader(brokers, kind), await brokers.connect()
+    await reader.open(client)
+    for _ in range(2 if known else 0):
+        await reader.ask(client)
+    await reader.wait(client)
+    brokers.authorizer.forbidden.append(brokers.contexts[-1].principal)
+    brokers.handler.admission.changed()
+    reader.write()
+    return told(await client.receive())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("known", [False, True])
+async def test_a_revocation_while_records_are_waited_for_holds(
+    rig: Rig, tmp_path: Path, kind: str, known: bool
+) -> None:
+    found = await revoked_while_it_waits_to_read(Brokers(rig, tmp_path), kind, known)
+    assert found == (REFUSED, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("known", [False, True])
+async def test_a_fetch_that_is_judged_only_as_it_comes_is_caught(
+    rig: Rig, tmp_path: Path, kind: str, known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Rights, "stand_since", lambda rights, epoch: True)
+    found = await revoked_while_it_waits_to_read(Brokers(rig, tmp_path), kind, known)
+    assert found[0] == 0
+    assert found[1] > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_fetch_that_waits_asks_nobody_where_it_is_prepared(
+    rig: Rig, tmp_path: Path, kind: str
+) -> None:
+    brokers = Brokers(rig, tmp_path)
+    reader, client = Reader(brokers, kind), await brokers.connect()
+    await reader.open(client)
+    for _ in range(2):
+        await reader.ask(client)
+    before = len(brokers.authorizer.asked)
+    await reader.wait(client)
+    reader.write()
+    assert told(await client.receive())[0] == 0
+    # A consumer's that waits goes the general way, and is judged there as it comes.
+    assert len(brokers.authorizer.asked) - before == (0 if kind == FOLLOWER else 1)
