@@ -104,41 +104,36 @@ class AclsImage(NamedTuple):
         if not changes:
             return self
         by_id = dict(self.by_id)
-        by_pattern = dict(self.by_pattern)
-        lengths = dict(self.prefix_lengths)
+        about: dict[Pattern, list[Acl]] = {}
         for acl_id, acl in changes.items():
             old = by_id.pop(acl_id, None)
             if old is not None:
-                _take_out(by_pattern, lengths, old)
+                self._touched(about, old).remove(old)
             if acl is not None:
                 by_id[acl_id] = acl
-                _put_in(by_pattern, lengths, acl)
+                self._touched(about, acl).append(acl)
+        by_pattern = dict(self.by_pattern)
+        lengths = dict(self.prefix_lengths)
+        for pattern, acls in about.items():
+            was_there = by_pattern.pop(pattern, None) is not None
+            if acls:
+                by_pattern[pattern] = tuple(acls)
+            _count(lengths, pattern, bool(acls) - was_there)
         return AclsImage(by_id, by_pattern, lengths)
 
-
-def _put_in(
-    by_pattern: dict[Pattern, tuple[Acl, ...]], lengths: dict[tuple[int, int], int], acl: Acl
-) -> None:
-    key = (acl.resource, acl.pattern, acl.name)
-    known = by_pattern.get(key, ())
-    by_pattern[key] = (*known, acl)
-    if not known and acl.pattern == PatternType.PREFIXED:
-        length = acl.resource, len(acl.name)
-        lengths[length] = lengths.get(length, 0) + 1
+    def _touched(self, about: dict[Pattern, list[Acl]], acl: Acl) -> list[Acl]:
+        """All that speaks about the same as `acl`, to be changed."""
+        pattern = acl.resource, acl.pattern, acl.name
+        if pattern not in about:
+            about[pattern] = list(self.by_pattern.get(pattern, ()))
+        return about[pattern]
 
 
-def _take_out(
-    by_pattern: dict[Pattern, tuple[Acl, ...]], lengths: dict[tuple[int, int], int], acl: Acl
-) -> None:
-    key = (acl.resource, acl.pattern, acl.name)
-    left = list(by_pattern[key])
-    left.remove(acl)
-    if left:
-        by_pattern[key] = tuple(left)
+def _count(lengths: dict[tuple[int, int], int], pattern: Pattern, more: int) -> None:
+    resource, kind, name = pattern
+    if kind != PatternType.PREFIXED or not more:
         return
-    del by_pattern[key]
-    if acl.pattern == PatternType.PREFIXED:
-        length = acl.resource, len(acl.name)
-        lengths[length] -= 1
-        if not lengths[length]:
-            del lengths[length]
+    length = resource, len(name)
+    lengths[length] = lengths.get(length, 0) + more
+    if not lengths[length]:
+        del lengths[length]
