@@ -102,10 +102,10 @@ class ClusterRequests:
             return Decision(None, [_controller_record(request)])
 
         def reply(outcome: ApiError | None) -> None:
-            error = outcome or ApiError(ErrorCode.NONE)
-            respond(
-                ControllerRegistrationResponse(error_code=error.code, error_message=error.message)
-            )
+            response = ControllerRegistrationResponse()
+            if outcome is not None:
+                response.error_code, response.error_message = outcome.code, outcome.message
+            respond(response)
 
         self._controller.submit(
             "register controller", if_allowed(context, Operation.CLUSTER_ACTION, decide), reply
