@@ -178,3 +178,25 @@ def test_what_may_not_be_described_is_not_told() -> None:
     (topic,) = other.call(fetching("g", [TOPIC]), 9).groups[0].topics
     error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     assert [(one.committed_offset, one.error_code) for one in topic.partitions] == [(-1, error)] * 2
+
+
+def test_what_may_not_be_deleted_stays() -> None:
+    node = GroupNode()
+    wire = node.connect()
+    wire.call(committing("g", 5), 9)
+    group = (Operation.DELETE, Resource.GROUP, "g")
+    topic = (Operation.READ, Resource.TOPIC, TOPIC)
+    no_topic = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    named = [
+        OffsetDeleteRequestTopic(name, [OffsetDeleteRequestPartition(0)])
+        for name in (TOPIC, "missing")
+    ]
+    request = OffsetDeleteRequest("g", named)
+    denied = node.connect(rights=rights_of({topic})).call(request, 0)
+    assert (denied.error_code, denied.topics) == (ErrorCode.GROUP_AUTHORIZATION_FAILED, [])
+    answer = node.connect(rights=rights_of({group})).call(request, 0)
+    assert _codes(answer.topics) == [no_topic, no_topic]
+    assert wire.call(fetching("g", [TOPIC]), 7).topics[0].partitions[0].committed_offset == 5
+    answer = node.connect(rights=rights_of({group, topic})).call(request, 0)
+    codes = {one.name: one.partitions[0].error_code for one in answer.topics}
+    assert codes == {TOPIC: ErrorCode.NONE, "missing": no_topic}
