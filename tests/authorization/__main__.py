@@ -2,8 +2,10 @@
 
     python -m tests.authorization evaluate [--seed N] [--sets N]
     python -m tests.authorization record-judgements
+    python -m tests.authorization record-denials [--only "CREATE_TOPICS v7"]
 
-The second starts Apache Kafka twice (`allow.everyone.if.no.acl.found` off and on).
+The second starts Apache Kafka twice (`allow.everyone.if.no.acl.found` off and on), the third
+once: some minutes.
 """
 
 from __future__ import annotations
@@ -34,12 +36,19 @@ def main(arguments: list[str]) -> int:
     evaluating.add_argument("--seed", type=int, default=0)
     evaluating.add_argument("--sets", type=int, default=100_000)
     commands.add_parser("record-judgements")
+    recording = commands.add_parser("record-denials")
+    recording.add_argument("--only", default="", help="cases whose names begin so")
     given = parser.parse_args(arguments)
     if given.command == "evaluate":
         return evaluate(given.seed, given.sets)
-    from tests.authorization.kafka_judgements import record
+    if given.command == "record-judgements":
+        from tests.authorization.kafka_judgements import record
 
-    record()
+        record()
+    else:
+        from tests.authorization.denials.kafka_side import record as record_denials
+
+        record_denials(given.only)
     return 0
 
 

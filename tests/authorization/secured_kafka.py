@@ -41,10 +41,17 @@ class SecuredKafka:
     def __init__(self, ports: Mapping[str, int]) -> None:
         self.ports = ports
         self._admin = self.client("SASL", ADMIN)
+        self._controller = self.client("CONTROLLER", ADMIN)
 
-    def client(self, listener: str, user: str | None = None, source: str = HOST) -> WireClient:
+    def client(
+        self,
+        listener: str,
+        user: str | None = None,
+        source: str = HOST,
+        timeout_s: float = 15,
+    ) -> WireClient:
         """A connection; without a user, nobody has logged in."""
-        client = WireClient(self.ports[listener], source=source)
+        client = WireClient(self.ports[listener], source=source, timeout_s=timeout_s)
         if user is not None:
             client.log_in("PLAIN", user, user)
         return client
@@ -60,19 +67,20 @@ class SecuredKafka:
             made = [AclCreation(*one) for one in wanted - before]
             results = self._admin.call(CreateAclsRequest(made), 3).results
             assert not any(one.error_code for one in results), results
-        until(lambda: self._acls() == wanted)
+        until(lambda: self._acls() == wanted == self._acls(self._controller))
 
-    def _acls(self) -> set[Entry]:
-        """Those by which the broker judges."""
+    def _acls(self, asked: WireClient | None = None) -> set[Entry]:
+        """Those by which the broker judges, or another who is asked."""
         everything = DescribeAclsRequest(ANY, None, ANY, None, None, ANY, ANY)
         return {
             (one.resource_type, one.resource_name, one.pattern_type, *_of(acl))
-            for one in self._admin.call(everything, 3).resources
+            for one in (asked or self._admin).call(everything, 3).resources
             for acl in one.acls
         }
 
     def close(self) -> None:
         self._admin.close()
+        self._controller.close()
 
 
 def until(there: Callable[[], bool]) -> None:
@@ -90,7 +98,7 @@ def _of(acl: Any) -> tuple[str, str, int, int]:
 @contextmanager
 def secured_kafka(properties: Mapping[str, str] | None = None) -> Iterator[SecuredKafka]:
     """Start it, and stop it."""
-    kafka = ApacheKafka(jvm_options=FAST_START, heap="768m")
+    kafka = ApacheKafka(jvm_options=FAST_START, heap="768m", static_voters=True)
     ports = {
         "PLAINTEXT": kafka.port,
         "SASL": free_port(),

@@ -58,8 +58,9 @@ class WireClient:
         self._correlation += 1
         return self._correlation
 
-    def send(self, request: Any, version: int) -> None:
-        """Send `request`; its answer is the next that `receive` gives."""
+    def send(self, request: Any, version: int, *, answered: bool = True) -> None:
+        """Send `request`; its answer, unless there is to be none, is the next that `receive`
+        gives."""
         messages = messages_of(ApiKey(request.API_KEY))
         correlation = self._next_correlation()
         out = MessageBuffer()
@@ -69,7 +70,8 @@ class WireClient:
         request.write(out, version)
         frame = out.joined()
         self._socket.sendall(struct.pack(">i", len(frame)) + frame)
-        self._sent.append((correlation, messages.response, version))
+        if answered:
+            self._sent.append((correlation, messages.response, version))
 
     def receive(self) -> Any:
         """The answer to the oldest request that was sent and not answered yet."""

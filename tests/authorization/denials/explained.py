@@ -1,0 +1,29 @@
+"""Which rows of `tests/differential/differences.toml` explain what the table finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.authorization.denials.rows import CONTROLLER, Case
+
+
+@dataclass(frozen=True)
+class Explained:
+    """By the row `id`: all that differs in the answers of an API on one listener."""
+
+    id: str
+    api: str
+    listener: str
+
+    def is_about(self, case: Case) -> bool:
+        return (case.row.api, case.listener) == (self.api, self.listener)
+
+
+EXPLAINED = (
+    Explained("scram-credentials-of-a-controller", "DESCRIBE_USER_SCRAM_CREDENTIALS", CONTROLLER),
+)
+
+
+def row_of(case: Case) -> str | None:
+    """The row that explains what differs in its answer, if one does."""
+    return next((one.id for one in EXPLAINED if one.is_about(case)), None)
