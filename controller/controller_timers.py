@@ -4,6 +4,7 @@
     no-op record    every `metadata.max.idle.interval.ms`, where other voters look (KIP-835)
     rebalance       every `leader.imbalance.check.interval.seconds`: preferred leaders
     unclean         every `unclean.leader.election.interval.ms`: leaders where a topic allows it
+    tokens          every `delegation.token.expiry.check.interval.ms`: those that expired go
 
 Owns: these timers, which run while this node is the active controller. Never: decides.
 
@@ -51,9 +52,12 @@ class TimedController(Protocol):
     def elect_unclean(self) -> bool:
         """Elect where a topic allows any replica; whether there is more to do."""
 
+    def remove_expired_tokens(self) -> bool:
+        """Remove delegation tokens that have expired; whether there is more to do."""
+
 
 class ControllerTimers:
-    """Four repeating timers."""
+    """Five repeating timers."""
 
     def __init__(
         self, settings: ControllerSettings, scheduler: Scheduler, controller: TimedController
@@ -64,6 +68,8 @@ class ControllerTimers:
         self._no_op_ms = 0 if alone else settings.metadata_max_idle_interval_ms
         self._balance_ms = settings.leader_imbalance_check_interval_ms
         self._unclean_ms = settings.unclean_leader_election_interval_ms
+        has_tokens = settings.token_key is not None
+        self._tokens_ms = settings.delegation_token_expiry_check_interval_ms if has_tokens else 0
         self._scheduler = scheduler
         self._controller = controller
         self._timers: dict[str, Timer] = {}
@@ -78,6 +84,8 @@ class ControllerTimers:
         if self._balance_ms:
             self._arm_balance(self._balance_ms)
         self._arm_unclean(self._unclean_ms)
+        if self._tokens_ms:
+            self._arm_tokens(self._tokens_ms)
 
     def stop(self) -> None:
         """No timer runs any more."""
@@ -147,3 +155,12 @@ class ControllerTimers:
         self._arm_unclean(self._unclean_ms)
         if self._controller.elect_unclean():
             self.elect_unclean_soon()
+
+    def _arm_tokens(self, delay_ms: float) -> None:
+        self._timers["tokens"] = self._scheduler.call_later(delay_ms, self._remove_tokens)
+
+    def _remove_tokens(self) -> None:
+        self._arm_tokens(self._tokens_ms)
+        if self._controller.remove_expired_tokens():
+            self._timers["tokens"].cancel()
+            self._arm_tokens(_AGAIN_MS)

@@ -47,6 +47,7 @@ from storage.ports import Scheduler
 
 if TYPE_CHECKING:
     from controller.decisions.acl_control import AclControl
+    from controller.decisions.delegation_token_control import DelegationTokenControl
     from controller.decisions.replication_control import ReplicationControl
 
 logger = logging.getLogger(f"ottla.{__name__}")
@@ -119,6 +120,14 @@ class QuorumController:
         from controller.decisions import acl_control as module
 
         return module.AclControl(self._random_bytes)
+
+    @cached_property
+    def tokens(self) -> DelegationTokenControl:
+        """Decides on delegation tokens. Imported when there is one to decide on."""
+
+        from controller.decisions import delegation_token_control as module
+
+        return module.DelegationTokenControl(self._settings, self._random_bytes)
 
     # --- what others see -----------------------------------------------------------------------
 
@@ -339,12 +348,26 @@ class QuorumController:
         """Elect once the present decision has come true: a config may have begun to allow it."""
         self._timers.elect_unclean_soon()
 
+    def remove_expired_tokens(self) -> bool:
+        """See `TimedController`."""
+        if not self._image.tokens:
+            return False
+
+        def decide(view: View) -> Decision[bool]:
+            return self.tokens.remove_expired(view, self._scheduler.wall_ms())
+
+        return self._by_the_clock("remove expired tokens", decide)
+
     def _elect(self, name: str, decide: Callable[[View, TopicRules], Decision[bool]]) -> bool:
+        return self._by_the_clock(name, lambda view: decide(view, self.leadership.rules))
+
+    def _by_the_clock(self, name: str, decide: Callable[[View], Decision[bool]]) -> bool:
+        """Whether there is more to do."""
         more = False
 
         def decide_here(view: View) -> Decision[None]:
             nonlocal more
-            decision = decide(view, self.leadership.rules)
+            decision = decide(view)
             more = bool(decision.reply)
             return Decision(None, decision.records, decision.atomic)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from controller.hosting_limit import HostingLimit
+from controller.metadata.delegation_token import TokenKey
 from controller.metadata.version import (
     ELR_VERSION,
     KRAFT_VERSION,
@@ -78,6 +79,12 @@ class ControllerSettings:
     `auto.leader.rebalance.enable` is false."""
     unclean_leader_election_interval_ms: int = 300_000
     """How often partitions without a leader are looked at."""
+    token_key: TokenKey | None = None
+    """Of `delegation.token.secret.key`; None: nobody gets a delegation token."""
+    delegation_token_max_lifetime_ms: int = 7 * 24 * 3600 * 1000
+    delegation_token_expiry_time_ms: int = 24 * 3600 * 1000
+    """How long a token is good, and again with each renewal."""
+    delegation_token_expiry_check_interval_ms: int = 3600 * 1000
     controller_queue_max_requests: int = 10_000
     """Commands that may wait while the controller becomes active."""
 

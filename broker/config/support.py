@@ -20,7 +20,6 @@ from storage.log_config import SYNONYMS
 
 # Prefix or whole name → why it is refused.
 _REFUSED: dict[str, str] = {
-    "delegation.token.": "delegation tokens are not supported yet",
     "principal.builder.class": "Java classes cannot be loaded",
     "sasl.client.callback.handler.class": "Java classes cannot be loaded",
     "sasl.oauthbearer.jwt.retriever.class": "Java classes cannot be loaded",
@@ -104,6 +103,8 @@ SECURITY_KEYS = (
     "ssl.truststore.password",
     "ssl.truststore.type",
 )
+# Read by name where it is used, so that no attribute shows it.
+SECRET_KEYS = ("delegation.token.secret.key",)
 SERVED = tuple(
     name
     for name, key in BROKER_CONFIG_DEF.items()
@@ -112,6 +113,7 @@ SERVED = tuple(
         or name in _TOPIC_DEFAULTS
         or name in _FOLDED
         or name in SECURITY_KEYS
+        or name in SECRET_KEYS
     )
     and name not in _ONLY_CHECKED
 )

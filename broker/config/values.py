@@ -127,6 +127,9 @@ class BrokerConfig(NamedTuple):
     controller_quorum_request_timeout_ms: int
     controller_quorum_retry_backoff_ms: int
     default_replication_factor: int
+    delegation_token_expiry_check_interval_ms: int
+    delegation_token_expiry_time_ms: int
+    delegation_token_max_lifetime_ms: int
     delete_topic_enable: bool
     fetch_max_bytes: int
     group_coordinator_rebalance_protocols: tuple[str, ...]

@@ -23,6 +23,7 @@ from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from broker.apis.produce.api import ProduceApi
 from broker.apis.produce.transactional import TransactionalProduce
 from broker.node.parts import BrokerParts
+from broker.node.settings import token_key
 from broker.requests.context import Api
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import ApiKey
@@ -35,6 +36,10 @@ ADMIN_KEYS = (
     ApiKey.DELETE_ACLS,
     ApiKey.DESCRIBE_ACLS,
     ApiKey.CREATE_PARTITIONS,
+    ApiKey.CREATE_DELEGATION_TOKEN,
+    ApiKey.RENEW_DELEGATION_TOKEN,
+    ApiKey.EXPIRE_DELEGATION_TOKEN,
+    ApiKey.DESCRIBE_DELEGATION_TOKEN,
     ApiKey.ELECT_LEADERS,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS,
     ApiKey.LIST_PARTITION_REASSIGNMENTS,
@@ -161,6 +166,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
     from broker.apis.alter_configs import AlterConfigsApis
     from broker.apis.alter_replica_log_dirs import AlterReplicaLogDirsApi
     from broker.apis.broker_loggers import BrokerLoggers
+    from broker.apis.delegation_tokens import DelegationTokenApis
     from broker.apis.delete_records import DeleteRecordsApi
     from broker.apis.describe_acls import DescribeAclsApi
     from broker.apis.describe_client_quotas import DescribeClientQuotasApi
@@ -179,6 +185,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
     loggers = BrokerLoggers()
     families: list[ApiFamily] = [
         ForwardedApis(controller),
+        DelegationTokenApis(metadata, token_key(config), controller),
         AlterConfigsApis(metadata, config, loggers, controller, shared.ports.validate_security),
         DescribeConfigsApi(metadata, config, loggers),
         ListConfigResourcesApi(metadata),

@@ -7,6 +7,7 @@ from functools import partial
 from broker.config.group_configs import group_config_fault
 from broker.config.values import BrokerConfig
 from controller.hosting_limit import HostingLimit
+from controller.metadata.delegation_token import TokenKey
 from controller.settings import ControllerSettings
 from controller.storage_format import LogDirectories
 from storage.cleaning.cleaner_ports import CleanerSettings
@@ -51,6 +52,10 @@ def controller_settings(
             else 0
         ),
         unclean_leader_election_interval_ms=config.unclean_leader_election_interval_ms,
+        token_key=token_key(config),
+        delegation_token_max_lifetime_ms=config.delegation_token_max_lifetime_ms,
+        delegation_token_expiry_time_ms=config.delegation_token_expiry_time_ms,
+        delegation_token_expiry_check_interval_ms=config.delegation_token_expiry_check_interval_ms,
         quorum_election_timeout_ms=config.controller_quorum_election_timeout_ms,
         quorum_fetch_timeout_ms=config.controller_quorum_fetch_timeout_ms,
         quorum_election_backoff_max_ms=config.controller_quorum_election_backoff_max_ms,
@@ -62,6 +67,12 @@ def controller_settings(
         metadata_log_max_snapshot_interval_ms=config.metadata_log_max_snapshot_interval_ms,
         metadata_max_idle_interval_ms=config.metadata_max_idle_interval_ms,
     )
+
+
+def token_key(config: BrokerConfig) -> TokenKey | None:
+    """What secrets of delegation tokens are made with; None where there are no tokens."""
+    secret = config.originals.get("delegation.token.secret.key")
+    return TokenKey(secret) if secret else None
 
 
 def divided(config: BrokerConfig, limit: int) -> Descriptors:

@@ -7,7 +7,8 @@ changed and not what exists.
 
 Owns: the meaning of every metadata record. Never: decides, and never looks at time.
 
-Follows Kafka's `MetadataDelta`, `TopicsDelta`, `TopicDelta`, `ClusterDelta` and `ScramDelta`.
+Follows Kafka's `MetadataDelta`, `TopicsDelta`, `TopicDelta`, `ClusterDelta`, `ScramDelta` and
+`DelegationTokenDelta`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from controller.metadata.acl import Acl, acl_of
+from controller.metadata.delegation_token import DelegationToken
 from controller.metadata.image import (
     BrokerRegistration,
     ConfigResource,
@@ -51,6 +53,8 @@ class MetadataDelta:
         """All credentials that a changed user has now; empty when the last one went."""
         self.changed_acls: dict[bytes, Acl | None] = {}
         """By their ids; None: removed."""
+        self.changed_tokens: dict[str, DelegationToken | None] = {}
+        """By their ids; None: removed."""
         self._kept: dict[tuple[object, ...], MetadataRecord | None] = {}
         self._next_producer_id = image.next_producer_id
 
@@ -66,6 +70,7 @@ class MetadataDelta:
             or self.changed_features
             or self.changed_scram
             or self.changed_acls
+            or self.changed_tokens
             or self._kept
             or self._next_producer_id != self.image.next_producer_id
         )
@@ -97,6 +102,7 @@ class MetadataDelta:
             next_producer_id=self._next_producer_id,
             scram=self._scram_image(),
             acls=self.image.acls.changed(self.changed_acls),
+            tokens=_merged(self.image.tokens, self.changed_tokens),
             kept=_merged(self.image.kept, self._kept),
         )
 
@@ -246,13 +252,23 @@ class MetadataDelta:
     def _remove_acl(self, record: m.RemoveAccessControlEntryRecord) -> None:
         self.changed_acls[record.id] = None
 
-    # --- kept for snapshots only ---------------------------------------------------------------
+    # --- delegation tokens ---------------------------------------------------------------------
 
     def _token(self, record: m.DelegationTokenRecord) -> None:
-        self._kept[("token", record.token_id)] = record
+        self.changed_tokens[record.token_id] = DelegationToken(
+            record.token_id,
+            record.owner,
+            record.requester,
+            tuple(record.renewers),
+            record.issue_timestamp,
+            record.max_timestamp,
+            record.expiration_timestamp,
+        )
 
     def _remove_token(self, record: m.RemoveDelegationTokenRecord) -> None:
-        self._kept[("token", record.token_id)] = None
+        self.changed_tokens[record.token_id] = None
+
+    # --- kept for snapshots only ---------------------------------------------------------------
 
     def _quota(self, record: m.ClientQuotaRecord) -> None:
         entity = tuple((part.entity_type, part.entity_name) for part in record.entity)

@@ -1,13 +1,13 @@
 """The cluster's metadata at one offset of `__cluster_metadata`: what every broker reads.
 
-Owns: immutable views of topics, brokers, configs, SCRAM users, ACLs, features and producer ids. An
-image never changes; `controller.metadata.delta` makes the next one and shares all that stayed the
-same, so that whoever holds an image may keep it as long as it likes.
+Owns: immutable views of topics, brokers, configs, SCRAM users, ACLs, delegation tokens, features
+and producer ids. An image never changes; `controller.metadata.delta` makes the next one and shares
+all that stayed the same, so that whoever holds an image may keep it as long as it likes.
 
 Never: decides anything, and never does I/O.
 
 Follows KIP-631 and Kafka's `MetadataImage`, `TopicsImage`, `ClusterImage`, `ScramImage`,
-`AclsImage`, `PartitionRegistration` and `BrokerRegistration`.
+`AclsImage`, `DelegationTokenImage`, `PartitionRegistration` and `BrokerRegistration`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from controller.metadata.acl import AclsImage
+from controller.metadata.delegation_token import Tokens
 from controller.metadata.records import MetadataRecord
 from controller.metadata.scram_credential import ScramCredential, ScramMechanism
 from controller.metadata.version import ELR_VERSION, METADATA_VERSION, MINIMUM_LEVEL
@@ -172,8 +173,9 @@ class MetadataImage(NamedTuple):
     next_producer_id: int = 0
     scram: ScramImage = ScramImage()
     acls: AclsImage = AclsImage()
+    tokens: Tokens = _NOTHING
     kept: Mapping[tuple[object, ...], MetadataRecord] = _NOTHING
-    """Records that nothing here serves yet (quotas, tokens), kept for snapshots."""
+    """Records that nothing here serves yet (quotas), kept for snapshots."""
 
     @property
     def metadata_level(self) -> int:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from controller.metadata.acl import AclsImage
+from controller.metadata.delegation_token import Tokens
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ScramImage
 from controller.metadata.records import MetadataRecord, MetadataRecordError
@@ -144,6 +145,7 @@ def delta_between(before: MetadataImage, after: MetadataImage) -> MetadataDelta:
             delta.changed_features[name] = after.features.get(name, 0)
     _note_changed_users(before.scram, after.scram, delta)
     _note_changed_acls(before.acls, after.acls, delta)
+    _note_changed_tokens(before.tokens, after.tokens, delta)
     return delta
 
 
@@ -160,3 +162,11 @@ def _note_changed_acls(before: AclsImage, after: AclsImage, delta: MetadataDelta
     for acl_id in (*before.by_id, *after.by_id):
         if before.by_id.get(acl_id) != after.by_id.get(acl_id):
             delta.changed_acls[acl_id] = after.by_id.get(acl_id)
+
+
+def _note_changed_tokens(before: Tokens, after: Tokens, delta: MetadataDelta) -> None:
+    if before is after:
+        return
+    for token_id in (*before, *after):
+        if before.get(token_id) != after.get(token_id):
+            delta.changed_tokens[token_id] = after.get(token_id)

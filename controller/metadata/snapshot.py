@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from controller.metadata.acl import Acl
 from controller.metadata.control_records import control_batch, decode_control_record
+from controller.metadata.delegation_token import DelegationToken
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import Endpoint, MetadataImage, PartitionRegistration
 from controller.metadata.records import (
@@ -152,6 +153,8 @@ def _security_records(image: MetadataImage) -> Iterator[MetadataRecord]:
             yield credential_record(user, mechanism, credential)
     for acl_id, acl in image.acls.by_id.items():
         yield acl_record(acl_id, acl)
+    for token in image.tokens.values():
+        yield token_record(token)
 
 
 def feature_records(levels: Mapping[str, int]) -> list[MetadataRecord]:
@@ -185,6 +188,19 @@ def acl_record(acl_id: bytes, acl: Acl) -> m.AccessControlEntryRecord:
         host=acl.host,
         operation=acl.operation,
         permission_type=acl.permission,
+    )
+
+
+def token_record(token: DelegationToken) -> m.DelegationTokenRecord:
+    """What the metadata log keeps of a token: nothing to log in by."""
+    return m.DelegationTokenRecord(
+        owner=token.owner,
+        requester=token.requester,
+        renewers=list(token.renewers),
+        issue_timestamp=token.issue_ms,
+        max_timestamp=token.max_ms,
+        expiration_timestamp=token.expiry_ms,
+        token_id=token.token_id,
     )
 
 

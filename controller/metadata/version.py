@@ -5,9 +5,9 @@ only what every node of the cluster can read; the finalized level says what that
 
 Never: holds the finalized level (that is a record, see `controller.metadata.image`).
 
-Follows KIP-584 (features), KIP-778 (KRaft upgrades), KIP-900 (SCRAM, level 11), KIP-858
-(directories, level 17), KIP-966 (eligible leader replicas, level 23), KIP-1066 (cordoned
-directories, level 30); the numbers are those of Apache Kafka 4.3's `MetadataVersion`.
+Follows KIP-584 (features), KIP-778 (KRaft upgrades), KIP-900 (SCRAM, level 11), delegation tokens
+(level 14), KIP-858 (directories, level 17), KIP-966 (eligible leader replicas, level 23), KIP-1066
+(cordoned directories, level 30); the numbers are those of Apache Kafka 4.3's `MetadataVersion`.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ _MIGRATION = LEVELS["3.4-IV0"]
 _DIRECTORIES = LEVELS["3.7-IV2"]
 _ELR = LEVELS["4.0-IV1"]
 _SCRAM = LEVELS["3.5-IV2"]
+_TOKENS = LEVELS["3.6-IV2"]
 _CORDONED = LEVELS["4.3-IV0"]
 
 _SINCE: dict[type, tuple[tuple[int, int], ...]] = {
@@ -80,6 +81,11 @@ def has_directories(level: int) -> bool:
 def has_scram(level: int) -> bool:
     """Whether the metadata may hold SCRAM credentials (KIP-900)."""
     return level >= _SCRAM
+
+
+def has_delegation_tokens(level: int) -> bool:
+    """Whether the metadata may hold delegation tokens."""
+    return level >= _TOKENS
 
 
 def record_version(record: object, level: int) -> int:

@@ -4,7 +4,8 @@
     IncrementalAlterConfigs 0-1   ElectLeaders 0-2   AlterPartitionReassignments 0-1
     ListPartitionReassignments 0   UpdateFeatures 0-2   UnregisterBroker 0
     AlterUserScramCredentials 0   CreateAcls 1-3   DeleteAcls 1-3   DescribeAcls 1-3
-    AllocateProducerIds 0   BrokerRegistration 0-4
+    CreateDelegationToken 1-3   RenewDelegationToken 1-2   ExpireDelegationToken 1-2
+    DescribeDelegationToken 1-3   AllocateProducerIds 0   BrokerRegistration 0-4
     BrokerHeartbeat 0-2   AlterPartition 2-3   AssignReplicasToDirs 0   ControllerRegistration 0
     DescribeCluster 0-2   DescribeUserScramCredentials 0
 
@@ -56,6 +57,10 @@ CREATE_ACLS = 30
 DELETE_ACLS = 31
 ALTER_CONFIGS = 33
 CREATE_PARTITIONS = 37
+CREATE_DELEGATION_TOKEN = 38
+RENEW_DELEGATION_TOKEN = 39
+EXPIRE_DELEGATION_TOKEN = 40
+DESCRIBE_DELEGATION_TOKEN = 41
 ELECT_LEADERS = 43
 INCREMENTAL_ALTER_CONFIGS = 44
 ALTER_PARTITION_REASSIGNMENTS = 45
@@ -76,6 +81,9 @@ FORWARDED_KEYS = (
     DELETE_ACLS,
     ALTER_CONFIGS,
     CREATE_PARTITIONS,
+    CREATE_DELEGATION_TOKEN,
+    RENEW_DELEGATION_TOKEN,
+    EXPIRE_DELEGATION_TOKEN,
     ELECT_LEADERS,
     INCREMENTAL_ALTER_CONFIGS,
     ALTER_PARTITION_REASSIGNMENTS,
@@ -91,6 +99,7 @@ API_KEYS = (
     ALTER_PARTITION,
     DESCRIBE_ACLS,
     DESCRIBE_CLUSTER,
+    DESCRIBE_DELEGATION_TOKEN,
     DESCRIBE_USER_SCRAM_CREDENTIALS,
     CONTROLLER_REGISTRATION,
     ASSIGN_REPLICAS_TO_DIRS,
@@ -157,6 +166,7 @@ class ControllerApis:
         from controller.requests.acl_requests import AclRequests
         from controller.requests.cluster_requests import ClusterRequests
         from controller.requests.config_requests import ConfigRequests
+        from controller.requests.delegation_token_requests import DelegationTokenRequests
         from controller.requests.partition_requests import PartitionRequests
         from controller.requests.scram_requests import ScramRequests
         from controller.requests.topic_requests import TopicRequests
@@ -168,6 +178,8 @@ class ControllerApis:
         cluster = ClusterRequests(self._settings, self._controller)
         scram = ScramRequests(self._controller)
         acls = AclRequests(self._controller)
+        key = self._settings.token_key
+        tokens = DelegationTokenRequests(key, self._controller, self._scheduler)
         self._handlers |= {
             CREATE_TOPICS: topics.create_topics,
             DELETE_TOPICS: topics.delete_topics,
@@ -188,6 +200,10 @@ class ControllerApis:
             DESCRIBE_ACLS: acls.describe,
             CREATE_ACLS: acls.create,
             DELETE_ACLS: acls.delete,
+            CREATE_DELEGATION_TOKEN: tokens.create,
+            RENEW_DELEGATION_TOKEN: tokens.renew,
+            EXPIRE_DELEGATION_TOKEN: tokens.expire,
+            DESCRIBE_DELEGATION_TOKEN: tokens.describe,
         }
 
     def _allocate_producer_ids(

@@ -8,7 +8,7 @@ import inspect
 from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.security.listeners import TLS_KEYS
 from broker.config.security.mechanisms import OAUTH_KEYS
-from broker.config.support import SECURITY_KEYS, SERVED
+from broker.config.support import SECRET_KEYS, SECURITY_KEYS, SERVED
 from broker.config.values import BrokerConfig
 from storage.log_config import SYNONYMS
 from tests.architecture.sources import relative, sources, tree
@@ -43,22 +43,30 @@ def test_every_served_key_has_a_reader() -> None:
         name
         for name in SERVED
         if BROKER_CONFIG_DEF[name].attribute not in read
-        and name not in (*FOLDED, *TOPIC_DEFAULTS, *SECURITY_KEYS)
+        and name not in (*FOLDED, *TOPIC_DEFAULTS, *SECURITY_KEYS, *SECRET_KEYS)
     ]
     assert silent == []
 
 
-def test_every_key_of_security_is_read_for_each_listener() -> None:
-    """`ssl.*` and `sasl.oauthbearer.*` by the fields of their settings, the others by name."""
-    paths = [path for path in sources() if relative(path).startswith("broker/config/")]
-    texts = [
+def texts_in(folder: str) -> list[str]:
+    """Every text in the sources of a folder that could be a reader's."""
+    return [
         node.value
-        for path in paths
-        if relative(path) not in NO_READERS
+        for path in sources()
+        if relative(path).startswith(folder) and relative(path) not in NO_READERS
         for node in ast.walk(tree(path))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
-    read = [*TLS_KEYS.values(), *OAUTH_KEYS.values(), *texts]
+
+
+def test_every_secret_is_read_by_name() -> None:
+    texts = texts_in("broker/node/")
+    assert [name for name in SECRET_KEYS if name not in texts] == []
+
+
+def test_every_key_of_security_is_read_for_each_listener() -> None:
+    """`ssl.*` and `sasl.oauthbearer.*` by the fields of their settings, the others by name."""
+    read = [*TLS_KEYS.values(), *OAUTH_KEYS.values(), *texts_in("broker/config/")]
     assert [name for name in SECURITY_KEYS if name not in read] == []
 
 

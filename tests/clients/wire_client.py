@@ -42,9 +42,12 @@ class WireClient:
         self._correlation = 0
         self._sent: list[tuple[int, Any, int]] = []
 
-    def log_in(self, mechanism: str, name: str, password: str) -> None:
-        """By SASL. SaslRefused where the broker does not let us in."""
+    def log_in(self, mechanism: str, name: str, password: str, *, by_token: bool = False) -> None:
+        """By SASL. SaslRefused where the broker does not let us in. `by_token`: by a delegation
+        token's id and its HMAC in base64."""
         options = {"username": Secret(name), "password": Secret(password)}
+        if by_token:
+            options["tokenauth"] = Secret("true")
         settings = MechanismSettings(mechanism, JaasEntry("", options))
         new_login = client_mechanism(settings, lambda: secrets.token_hex(16))
         login = SaslClient(mechanism, new_login(), self._client_id or "", self._next_correlation)

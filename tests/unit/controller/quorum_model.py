@@ -60,7 +60,7 @@ class Member:
         self.node_id = node_id
         settings = ControllerSettings(
             node_id=node_id, cluster_id=CLUSTER_ID, directory_id=bytes(16), metadata_log_dir="/d",
-            voters=VOTERS, metadata_max_idle_interval_ms=0,
+            voters=VOTERS, metadata_max_idle_interval_ms=0, **quorum.settings,
         )  # fmt: skip
         self.loader = MetadataLoader()
         raft: Any = ModelRaft(quorum, node_id)
@@ -78,7 +78,9 @@ class Member:
 class Quorum:
     """Three members and their log."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, **settings: Any) -> None:
+        """`settings` of each member that are not usual."""
+        self.settings = settings
         self.random = random.Random(seed)
         self.scheduler = SimScheduler(seed)
         self.epoch = 0
@@ -132,6 +134,13 @@ class Quorum:
         for member in self.members.values():
             member.controller.handle_leader_change(self.leader_id, self.epoch)
 
-    def ask(self, request: Any, version: int, respond: Callable[[Any], None]) -> None:
+    def ask(
+        self,
+        request: Any,
+        version: int,
+        respond: Callable[[Any], None],
+        context: Context | None = None,
+    ) -> None:
         """Ask the leader."""
-        self.leader.apis.handle(Context(version, request.API_KEY), request, respond)
+        asker = context or Context(version, request.API_KEY)
+        self.leader.apis.handle(asker, request, respond)

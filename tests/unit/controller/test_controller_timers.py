@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from controller.controller_timers import ControllerTimers
+from controller.metadata.delegation_token import TokenKey
 from controller.settings import ControllerSettings
 from tests.simulation.sim_scheduler import SimScheduler
 
@@ -20,6 +23,7 @@ class Calls:
         self.no_ops = 0
         self.balanced: list[float] = []
         self.elected = 0
+        self.removed: list[float] = []
 
     def next_session_end_ms(self) -> float:
         return self.heard_ms + self.session_ms
@@ -48,15 +52,19 @@ class Calls:
         self.elected += 1
         return False
 
+    def remove_expired_tokens(self) -> bool:
+        self.removed.append(self.scheduler.monotonic_ms())
+        return len(self.removed) == 1
 
-def timers(scheduler: SimScheduler, calls: Calls, *voters: int, **more: int) -> ControllerTimers:
+
+def timers(scheduler: SimScheduler, calls: Calls, *voters: int, **more: Any) -> ControllerTimers:
     settings = ControllerSettings(
         node_id=1, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=voters, **more
     )
     return ControllerTimers(settings, scheduler, calls)
 
 
-def begin(*voters: int, **more: int) -> tuple[SimScheduler, Calls]:
+def begin(*voters: int, **more: Any) -> tuple[SimScheduler, Calls]:
     scheduler = SimScheduler()
     calls = Calls(scheduler)
     timers(scheduler, calls, *voters, **more).start()
@@ -157,3 +165,12 @@ def test_stopped_by_its_own_call() -> None:
     running.start()
     scheduler.run_for(20_000)
     assert scheduler.pending() == 0
+
+
+def test_tokens_that_expired_go_by_the_clock_where_there_are_tokens() -> None:
+    for key, turns in ((TokenKey("a key"), [60_000, 60_001, 120_001]), (None, [])):
+        scheduler, calls = begin(1, token_key=key, delegation_token_expiry_check_interval_ms=60_000)
+        start_ms = scheduler.monotonic_ms()
+        calls.session_ms = 10_000_000
+        scheduler.run_for(121_000)
+        assert [round(at - start_ms) for at in calls.removed] == turns

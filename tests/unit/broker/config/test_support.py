@@ -18,7 +18,6 @@ from storage.config_def import ConfigError
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("delegation.token.secret.key", "hush"),
         ("principal.builder.class", "a.B"),
         ("listener.name.x.principal.builder.class", "a.B"),
         ("ssl.engine.factory.class", "a.B"),
@@ -31,7 +30,7 @@ def test_a_guarding_key_is_refused_in_one_line_that_names_it(name: str, text: st
         refuse_what_is_not_served({name: text})
     line = str(refused.value)
     assert line.startswith(f"{name} is set, but ")
-    assert "\n" not in line and "hush" not in line
+    assert "\n" not in line
 
 
 def test_a_guarding_key_at_its_default_is_fine() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from controller.metadata.delegation_token import DelegationToken
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 from controller.metadata.records import MetadataRecord, MetadataRecordError
@@ -147,17 +148,25 @@ def test_a_scram_mechanism_that_nobody_knows(record: Any) -> None:
 
 def test_what_nothing_serves_yet_is_kept_until_it_is_removed() -> None:
     entity = [m.EntityData("user", "u")]
-    image = image_of(
-        m.DelegationTokenRecord(token_id="t"),
-        m.ClientQuotaRecord(entity, "producer_byte_rate", 1.0),
-    )
-    assert len(image.kept) == 2
-    gone = after(
-        image,
-        m.RemoveDelegationTokenRecord("t"),
-        m.ClientQuotaRecord(entity, "producer_byte_rate", remove=True),
-    )
+    image = image_of(m.ClientQuotaRecord(entity, "producer_byte_rate", 1.0))
+    assert len(image.kept) == 1
+    gone = after(image, m.ClientQuotaRecord(entity, "producer_byte_rate", remove=True))
     assert gone.kept == {}
+
+
+def test_delegation_tokens_come_and_go() -> None:
+    first = m.DelegationTokenRecord("User:o", "User:a", ["User:r"], 1, 9, 5, "one")
+    renewed = m.DelegationTokenRecord("User:o", "User:a", ["User:r"], 1, 9, 7, "one")
+    token = DelegationToken("one", "User:o", "User:a", ("User:r",), 1, 9, 5)
+    image = image_of(first, m.DelegationTokenRecord(token_id="two"))
+    assert image.tokens["one"] == token and list(image.tokens) == ["one", "two"]
+    delta = MetadataDelta(image)
+    delta.replay(renewed)
+    delta.replay(m.RemoveDelegationTokenRecord("two"))
+    assert not delta.is_empty
+    assert delta.changed_tokens == {"one": token._replace(expiry_ms=7), "two": None}
+    assert delta.apply(200, 1, 0).tokens == {"one": token._replace(expiry_ms=7)}
+    assert image.tokens["one"] == token
 
 
 def test_a_delta_knows_whether_it_is_empty() -> None:

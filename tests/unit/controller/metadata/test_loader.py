@@ -148,7 +148,8 @@ def test_a_snapshot_is_told_as_what_it_changes() -> None:
     config = m.ConfigRecord(2, "a", "retention.ms", "5")
     users = [m.UserScramCredentialRecord(name, 1) for name in ("stays", "goes")]
     topic = topic_records("a", A, [1], [1])
-    loader.handle_commit(batch(0, broker_record(1), *topic, config, *users))
+    tokens = [m.DelegationTokenRecord(token_id=one) for one in ("stays", "goes")]
+    loader.handle_commit(batch(0, broker_record(1), *topic, config, *users, *tokens))
     loader.add_listener(follower)
     follower.told.clear()
     after = image_of(
@@ -157,6 +158,8 @@ def test_a_snapshot_is_told_as_what_it_changes() -> None:
         m.FeatureLevelRecord("metadata.version", 30),
         m.UserScramCredentialRecord("stays", 1),
         m.UserScramCredentialRecord("comes", 2),
+        m.DelegationTokenRecord(token_id="stays"),
+        m.DelegationTokenRecord("User:o", token_id="comes"),
     )
     loader.load_snapshot(after)
     ((delta, image),) = follower.told
@@ -167,6 +170,7 @@ def test_a_snapshot_is_told_as_what_it_changes() -> None:
     assert delta.changed_configs == {(2, "a"): {}}
     assert delta.changed_features == {"metadata.version": 30}
     assert delta.changed_scram == {"goes": {}, "comes": after.scram.users["comes"]}
+    assert delta.changed_tokens == {"goes": None, "comes": after.tokens["comes"]}
 
 
 def test_a_partition_that_is_the_same_has_not_changed() -> None:

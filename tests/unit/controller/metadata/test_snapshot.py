@@ -49,6 +49,7 @@ def full_image() -> MetadataImage:
         m.UserScramCredentialRecord("u", 1, b"salt", b"stored", b"server", 4096),
         m.UserScramCredentialRecord("u", 2, b"s", b"t", b"r", 16384),
         m.AccessControlEntryRecord(id=B, principal="User:x"),
+        m.DelegationTokenRecord("User:o", "User:a", ["User:r", "User:s"], 1, 9, 5, "id"),
         m.ClientQuotaRecord([m.EntityData("user", None)], "producer_byte_rate", 5.5),
     )
 

@@ -82,8 +82,16 @@ IN_PARTS = (
 )
 """APIs whose answers say it of each part; tested one by one."""
 
-ELSEWHERE = (ApiKey.DESCRIBE_ACLS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS)
-"""In `test_acl_requests`."""
+ELSEWHERE = (
+    ApiKey.DESCRIBE_ACLS,
+    ApiKey.CREATE_ACLS,
+    ApiKey.DELETE_ACLS,
+    ApiKey.CREATE_DELEGATION_TOKEN,
+    ApiKey.RENEW_DELEGATION_TOKEN,
+    ApiKey.EXPIRE_DELEGATION_TOKEN,
+    ApiKey.DESCRIBE_DELEGATION_TOKEN,
+)
+"""In `test_acl_requests`, and in `test_delegation_tokens` of the broker's APIs."""
 
 
 @pytest.fixture

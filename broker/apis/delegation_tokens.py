@@ -1,0 +1,95 @@
+"""CreateDelegationToken v1-3, RenewDelegationToken v1-2, ExpireDelegationToken v1-2,
+DescribeDelegationToken v1-3 (KIP-48, KIP-373).
+
+Behaviour: the first three are decided by the controller. Describe is answered of this broker's
+image. All of them are DELEGATION_TOKEN_REQUEST_NOT_ALLOWED where nobody knows who asks: over
+PLAINTEXT, over TLS without a certificate; and for who has logged in by a token. Without
+`delegation.token.secret.key` there are no tokens: DELEGATION_TOKEN_AUTH_DISABLED.
+
+Needs: a token for another owner CreateTokens on that User, other rights as
+`controller.requests.delegation_token_requests` says.
+"""
+
+from __future__ import annotations
+
+from broker.apis.cluster_view import ImageSource
+from broker.requests.context import Api, Handle, RequestContext, Respond
+from controller.metadata.delegation_token import TokenKey
+from controller.requests.delegation_token_requests import (
+    creation_fault,
+    described_tokens,
+    may_deal_with_tokens,
+    refused_creation,
+)
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.create_delegation_token import CreateDelegationTokenRequest
+from protocol.messages.describe_delegation_token import (
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+)
+from protocol.messages.expire_delegation_token import (
+    ExpireDelegationTokenRequest,
+    ExpireDelegationTokenResponse,
+)
+from protocol.messages.renew_delegation_token import (
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
+)
+
+_NOT_ALLOWED = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+
+
+class DelegationTokenApis:
+    """Delegation tokens."""
+
+    def __init__(self, metadata: ImageSource, key: TokenKey | None, controller: Handle) -> None:
+        self._metadata = metadata
+        self._key = key
+        self._controller = controller
+
+    def apis(self) -> list[Api]:
+        return [
+            Api(ApiKey.CREATE_DELEGATION_TOKEN, 1, 3, self.create),
+            Api(ApiKey.RENEW_DELEGATION_TOKEN, 1, 2, self.renew),
+            Api(ApiKey.EXPIRE_DELEGATION_TOKEN, 1, 2, self.expire),
+            Api(ApiKey.DESCRIBE_DELEGATION_TOKEN, 1, 3, self.describe),
+        ]
+
+    def create(
+        self, context: RequestContext, request: CreateDelegationTokenRequest, respond: Respond
+    ) -> None:
+        error = _NOT_ALLOWED if not _is_known(context) else creation_fault(context, request)
+        if error is not None:
+            respond(refused_creation(context, request, error))
+        else:
+            self._controller(context, request, respond)
+
+    def renew(
+        self, context: RequestContext, request: RenewDelegationTokenRequest, respond: Respond
+    ) -> None:
+        if _is_known(context):
+            self._controller(context, request, respond)
+        else:
+            respond(RenewDelegationTokenResponse(_NOT_ALLOWED, -1))
+
+    def expire(
+        self, context: RequestContext, request: ExpireDelegationTokenRequest, respond: Respond
+    ) -> None:
+        if _is_known(context):
+            self._controller(context, request, respond)
+        else:
+            respond(ExpireDelegationTokenResponse(_NOT_ALLOWED, -1))
+
+    def describe(
+        self, context: RequestContext, request: DescribeDelegationTokenRequest, respond: Respond
+    ) -> None:
+        if _is_known(context):
+            tokens = self._metadata.image.tokens
+            respond(described_tokens(context, request, self._key, tokens))
+        else:
+            respond(DescribeDelegationTokenResponse(_NOT_ALLOWED))
+
+
+def _is_known(context: RequestContext) -> bool:
+    return context.security_protocol != "PLAINTEXT" and may_deal_with_tokens(context)

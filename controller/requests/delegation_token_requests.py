@@ -1,0 +1,280 @@
+"""CreateDelegationToken 1-3, RenewDelegationToken 1-2 and ExpireDelegationToken 1-2 as commands,
+and DescribeDelegationToken 1-3 of an image.
+
+Nobody deals with tokens who has not shown who they are, or has shown it by a token themselves:
+DELEGATION_TOKEN_REQUEST_NOT_ALLOWED. A token for another owner needs CreateTokens on the User
+`User:<name>` (KIP-373). Renew and Expire are for its owner and renewers. Describe shows what one
+owns, renews or has asked for; other tokens need Describe on the DelegationToken of that id, or
+DescribeTokens on the User that owns it, and are left out without.
+
+A broker refuses what it can, passes the first three on, and describes of its own image
+(`broker.apis.delegation_tokens`). Every controller describes, too; Kafka's fail to.
+
+Owns: the checks on a request, and the form of the answers. Never: how long a token is good
+(`controller.decisions.delegation_token_control`).
+
+Follows KIP-48, KIP-373 and Kafka's `ControllerApis`, `KafkaApis` and `DelegationTokenManager`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from controller.decisions.decision import Decision, View
+from controller.decisions.delegation_token_control import Change, NewToken
+from controller.metadata.delegation_token import DelegationToken, TokenKey, Tokens
+from controller.quorum_controller import QuorumController
+from ottla.plugins.authorizer import Operation, Resource
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+from protocol.messages.describe_delegation_token import (
+    DescribedDelegationToken,
+    DescribedDelegationTokenRenewer,
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+)
+from protocol.messages.expire_delegation_token import (
+    ExpireDelegationTokenRequest,
+    ExpireDelegationTokenResponse,
+)
+from protocol.messages.renew_delegation_token import (
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
+)
+from protocol.rights import Rights
+from storage.ports import Scheduler
+
+Respond = Callable[[Any], None]
+DecideExpiry = Callable[[View, Change, int], Decision[int]]
+
+USER = "User"
+_ANONYMOUS = "User:ANONYMOUS"
+
+
+class TokenContext(Protocol):
+    """Who asks."""
+
+    @property
+    def principal(self) -> str: ...
+    @property
+    def token_authenticated(self) -> bool: ...
+    @property
+    def rights(self) -> Rights: ...
+
+
+class DelegationTokenRequests:
+    """Handlers of the four requests."""
+
+    def __init__(
+        self, key: TokenKey | None, controller: QuorumController, scheduler: Scheduler
+    ) -> None:
+        """`key`: None where there are no tokens."""
+        self._key = key
+        self._controller = controller
+        self._scheduler = scheduler
+
+    def create(
+        self, context: TokenContext, request: CreateDelegationTokenRequest, respond: Respond
+    ) -> None:
+        """Answer a CreateDelegationToken request."""
+        error = creation_fault(context, request)
+        if error is not None:
+            respond(refused_creation(context, request, error))
+            return
+        asked = NewToken(
+            owner_of(context, request),
+            context.principal,
+            [f"{one.principal_type}:{one.principal_name}" for one in request.renewers],
+            request.max_lifetime_ms,
+        )
+
+        def decide(view: View) -> Decision[DelegationToken]:
+            return self._controller.tokens.create(view, asked, self._scheduler.wall_ms())
+
+        def reply(outcome: DelegationToken | ApiError) -> None:
+            if isinstance(outcome, ApiError):
+                respond(refused_creation(context, request, outcome.code, time_ms=0))
+            else:
+                respond(self._created(outcome))
+
+        self._controller.submit("create delegation token", decide, reply)
+
+    def _created(self, token: DelegationToken) -> CreateDelegationTokenResponse:
+        assert self._key is not None
+        return CreateDelegationTokenResponse(
+            ErrorCode.NONE,
+            *_split(token.owner),
+            *_split(token.requester),
+            token.issue_ms,
+            token.expiry_ms,
+            token.max_ms,
+            token.token_id,
+            self._key.hmac_of(token.token_id),
+        )
+
+    def renew(
+        self, context: TokenContext, request: RenewDelegationTokenRequest, respond: Respond
+    ) -> None:
+        """Answer a RenewDelegationToken request."""
+
+        def answer(error_code: int, expiry_ms: int) -> None:
+            respond(RenewDelegationTokenResponse(error_code, expiry_ms))
+
+        change = Change(bytes(request.hmac), context.principal, request.renew_period_ms)
+        self._change(
+            "renew delegation token", self._controller.tokens.renew, context, change, answer
+        )
+
+    def expire(
+        self, context: TokenContext, request: ExpireDelegationTokenRequest, respond: Respond
+    ) -> None:
+        """Answer an ExpireDelegationToken request."""
+
+        def answer(error_code: int, expiry_ms: int) -> None:
+            respond(ExpireDelegationTokenResponse(error_code, expiry_ms))
+
+        change = Change(bytes(request.hmac), context.principal, request.expiry_time_period_ms)
+        self._change(
+            "expire delegation token", self._controller.tokens.expire, context, change, answer
+        )
+
+    def _change(
+        self,
+        name: str,
+        decide_expiry: DecideExpiry,
+        context: TokenContext,
+        change: Change,
+        answer: Callable[[int, int], None],
+    ) -> None:
+        if not may_deal_with_tokens(context):
+            answer(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, -1)
+            return
+
+        def decide(view: View) -> Decision[int]:
+            return decide_expiry(view, change, self._scheduler.wall_ms())
+
+        def reply(outcome: int | ApiError) -> None:
+            if isinstance(outcome, ApiError):
+                answer(outcome.code, 0)
+            else:
+                answer(ErrorCode.NONE, outcome)
+
+        self._controller.submit(name, decide, reply)
+
+    def describe(
+        self, context: TokenContext, request: DescribeDelegationTokenRequest, respond: Respond
+    ) -> None:
+        """Answer a DescribeDelegationToken request."""
+        tokens = self._controller.committed_image.tokens
+        respond(described_tokens(context, request, self._key, tokens))
+
+
+# --- who may ask, and for what ------------------------------------------------------------------
+
+
+def may_deal_with_tokens(context: TokenContext) -> bool:
+    """Whether it is known who asks, and not by a token. What a broker passes on tells no more than
+    that; the broker knows its listener, too."""
+    return context.principal != _ANONYMOUS and not context.token_authenticated
+
+
+def creation_fault(context: TokenContext, request: CreateDelegationTokenRequest) -> int | None:
+    """Why nobody gets that token, as far as this can be told without the metadata."""
+    if not may_deal_with_tokens(context):
+        return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    if request.owner_principal_name and request.owner_principal_type is None:
+        return ErrorCode.INVALID_PRINCIPAL_TYPE
+    owner = owner_of(context, request)
+    if owner != context.principal:
+        rights = context.rights
+        if not rights.allows(Operation.CREATE_TOKENS, Resource.USER, owner):
+            return ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED
+    # Who logs in by a token is a User: another one than an owner of another kind.
+    kinds = [_split(owner)[0], *(one.principal_type for one in request.renewers)]
+    return None if kinds.count(USER) == len(kinds) else ErrorCode.INVALID_PRINCIPAL_TYPE
+
+
+def owner_of(context: TokenContext, request: CreateDelegationTokenRequest) -> str:
+    """For whom the token is: without a name, for who asks."""
+    if not request.owner_principal_name:
+        return context.principal
+    return f"{request.owner_principal_type or ''}:{request.owner_principal_name}"
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def refused_creation(
+    context: TokenContext, request: CreateDelegationTokenRequest, error: int, time_ms: int = -1
+) -> CreateDelegationTokenResponse:
+    """The answer that says `error`; `time_ms` stands for the times that there are not."""
+    return CreateDelegationTokenResponse(
+        error,
+        *_split(owner_of(context, request)),
+        *_split(context.principal),
+        time_ms,
+        time_ms,
+        time_ms,
+    )
+
+
+def described_tokens(
+    context: TokenContext,
+    request: DescribeDelegationTokenRequest,
+    key: TokenKey | None,
+    tokens: Tokens,
+) -> DescribeDelegationTokenResponse:
+    """What one may see of `tokens`, with their HMACs. Where the request names owners, only what
+    concerns one of them."""
+    if not may_deal_with_tokens(context):
+        return DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
+    if key is None:
+        return DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
+    named = request.owners
+    owners = (
+        None if named is None else {f"{one.principal_type}:{one.principal_name}" for one in named}
+    )
+    return DescribeDelegationTokenResponse(
+        tokens=[
+            _described(token, key)
+            for token in tokens.values()
+            if _is_asked_for(token, owners) and _may_see(context, token)
+        ]
+    )
+
+
+def _is_asked_for(token: DelegationToken, owners: set[str] | None) -> bool:
+    if owners is None:
+        return True
+    return not owners.isdisjoint((token.owner, token.requester, *token.renewers))
+
+
+def _may_see(context: TokenContext, token: DelegationToken) -> bool:
+    if token.concerns(context.principal):
+        return True
+    rights = context.rights
+    return rights.allows(
+        Operation.DESCRIBE, Resource.DELEGATION_TOKEN, token.token_id, audited=False
+    ) or rights.allows(Operation.DESCRIBE_TOKENS, Resource.USER, token.owner, audited=False)
+
+
+def _described(token: DelegationToken, key: TokenKey) -> DescribedDelegationToken:
+    return DescribedDelegationToken(
+        *_split(token.owner),
+        *_split(token.requester),
+        token.issue_ms,
+        token.expiry_ms,
+        token.max_ms,
+        token.token_id,
+        key.hmac_of(token.token_id),
+        [DescribedDelegationTokenRenewer(*_split(one)) for one in token.renewers],
+    )
+
+
+def _split(principal: str) -> tuple[str, str]:
+    kind, _, name = principal.partition(":")
+    return kind, name
