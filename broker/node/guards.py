@@ -18,11 +18,17 @@ from typing import TYPE_CHECKING
 
 from broker.config.listener_security import ListenerSecurity
 from broker.config.values import BrokerConfig
+from broker.node.settings import token_key
 from broker.security.listener_guard import ListenerGuard, Refuse
 from broker.security.logins import Logins
+from controller.metadata.delegation_token import Tokens
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
-from controller.metadata.scram_credential import ScramCredential, ScramMechanism
+from controller.metadata.scram_credential import (
+    SCRAM_MECHANISMS,
+    ScramCredential,
+    ScramMechanism,
+)
 from protocol.errors import ApiError, ErrorCode, ProtocolError
 from protocol.message import Message
 from storage.config_def import ConfigError
@@ -31,6 +37,7 @@ from storage.ports import Blocking, Scheduler
 if TYPE_CHECKING:
     from broker.security.sasl.oauthbearer.server import TokenJudge
     from broker.security.sasl.server_mechanism import NewServerMechanism, ServerMechanism
+    from broker.security.sasl.token_credentials import TokenCredentials
 
 NONCE_BYTES = 24
 OAUTHBEARER = "OAUTHBEARER"
@@ -51,7 +58,9 @@ class Guards:
         random_bytes: Callable[[int], bytes],
         clock_s: Callable[[], float],
         scheduler: Scheduler,
+        delegation_tokens: Callable[[], Tokens] = dict,
     ) -> None:
+        """`delegation_tokens`: those of now."""
         self._config = config
         self._credential_of = credential_of
         self._random_bytes = random_bytes
@@ -59,6 +68,7 @@ class Guards:
         self._scheduler = scheduler
         self._guards: dict[str, ListenerGuard] = {}
         self._judges: dict[str, TokenJudge] = {}
+        self._delegation_tokens = self._token_credentials(delegation_tokens)
 
     def guard(self, listener_name: str, refuse: Refuse) -> ListenerGuard | None:
         """The guard of a listener, which is to be loaded; None where it has no security. `refuse`
@@ -87,11 +97,15 @@ class Guards:
         """Keep fresh what tokens are judged by, by jobs of `blocking`."""
         for judge in self._judges.values():
             judge.start(blocking)
+        if self._delegation_tokens is not None:
+            self._delegation_tokens.start(blocking)
 
     def close(self) -> None:
         """The end of that."""
         for judge in self._judges.values():
             judge.close()
+        if self._delegation_tokens is not None:
+            self._delegation_tokens.close()
 
     # --- changes --------------------------------------------------------------------------------
 
@@ -107,7 +121,10 @@ class Guards:
         return None
 
     def metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """Metadata was replayed: listeners may be secured otherwise from now on."""
+        """Metadata was replayed: listeners may be secured otherwise from now on, and others log in
+        by token."""
+        if self._delegation_tokens is not None and delta.changed_tokens:
+            self._delegation_tokens.changed(delta.changed_tokens)
         from broker.config.security.changes import security_changes
 
         for security in security_changes(self._config, delta, image):
@@ -138,6 +155,7 @@ class Guards:
         if security.sasl is None:
             return None
         from broker.security.sasl.mechanism_factory import server_mechanisms
+        from broker.security.sasl.scram import no_tokens
 
         others: dict[str, Callable[[], ServerMechanism]] = {}
         judge = self._judges.get(security.listener_name)
@@ -145,7 +163,28 @@ class Guards:
             from broker.security.sasl.oauthbearer.server import OAuthBearerServer
 
             others[OAUTHBEARER] = partial(OAuthBearerServer, judge)
-        return server_mechanisms(security.sasl, self._credential_of, self._nonce, others)
+        tokens = self._delegation_tokens
+        return server_mechanisms(
+            security.sasl,
+            self._credential_of,
+            self._nonce,
+            others,
+            no_tokens if tokens is None else tokens.login,
+        )
+
+    def _token_credentials(self, tokens: Callable[[], Tokens]) -> TokenCredentials | None:
+        """None where nobody logs in by a delegation token."""
+        key = token_key(self._config)
+        every = [one.sasl for one in self._config.listener_security.values()]
+        names = {
+            mechanism.name for sasl in every if sasl is not None for mechanism in sasl.mechanisms
+        }
+        mechanisms = [one for name, one in SCRAM_MECHANISMS.items() if name in names]
+        if key is None or not mechanisms:
+            return None
+        from broker.security.sasl.token_credentials import TokenCredentials
+
+        return TokenCredentials(key, tokens, mechanisms, self._random_bytes)
 
     def _nonce(self) -> str:
         return base64.b64encode(self._random_bytes(NONCE_BYTES)).decode()

@@ -242,6 +242,7 @@ class Server:
             os.urandom,
             time.monotonic,
             scheduler,
+            lambda: self.node.shared.image.tokens,
         )
 
     def _connections_left(self) -> int:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from broker.config.security_settings import MechanismSettings, SaslSettings
+from broker.config.security_settings import MechanismSettings, SaslSettings, Secret
 from broker.security.sasl.client_mechanism import ClientMechanism, NewClientMechanism
 from broker.security.sasl.plain import PlainClient, PlainServer, PlainUsers
-from broker.security.sasl.scram import ScramCredentials, ScramServer
+from broker.security.sasl.scram import ScramCredentials, ScramServer, TokenLogins, no_tokens
 from broker.security.sasl.scram_client import SaltedPasswords, ScramClient
 from broker.security.sasl.server_mechanism import NewServerMechanism, ServerMechanism
 from controller.metadata.scram_credential import SCRAM_MECHANISMS
@@ -25,14 +25,16 @@ def server_mechanisms(
     credentials: ScramCredentials,
     nonce: Callable[[], str],
     others: dict[str, Callable[[], ServerMechanism]] | None = None,
+    tokens: TokenLogins = no_tokens,
 ) -> NewServerMechanism:
-    """`nonce`: see `ScramServer`; `others`: mechanisms that are made elsewhere, by their names."""
+    """`nonce`, `tokens`: see `ScramServer`; `others`: mechanisms that are made elsewhere, by their
+    names."""
     known = dict(others or {})
     for settings in sasl.mechanisms:
         if settings.name == PLAIN:
             known[PLAIN] = partial(PlainServer, _plain_users(settings))
         elif (scram := SCRAM_MECHANISMS.get(settings.name)) is not None:
-            known[settings.name] = partial(ScramServer, scram, credentials, nonce)
+            known[settings.name] = partial(ScramServer, scram, credentials, nonce, tokens)
         else:
             assert settings.name in known, f"nobody makes the mechanism {settings.name}"
     return lambda name: known[name]()
@@ -60,4 +62,10 @@ def client_mechanism(
     password = settings.jaas.options["password"]
     if scram is None:
         return partial(PlainClient, name, password)
-    return partial(ScramClient, name, SaltedPasswords(scram, password), nonce)
+    by_token = _says_true(settings.jaas.options.get("tokenauth"))
+    passwords = SaltedPasswords(scram, password)
+    return partial(ScramClient, name, passwords, nonce, by_token=by_token)
+
+
+def _says_true(option: Secret | None) -> bool:
+    return option is not None and option.value.lower() == "true"

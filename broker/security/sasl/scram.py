@@ -5,7 +5,10 @@ iterations, the client proves that it knows the password, and the server proves 
 user. Both sign all that was said, with a nonce of each in it, so nothing can be replayed.
 
 Whatever is wrong is told in one text. As in Kafka an unknown user is refused at the first message.
-A login by delegation token (KIP-48, the extension `tokenauth`) is refused for now.
+A token that has expired is refused there, too; Kafka lets it in, and closes at the first request.
+A delegation token logs in by the extension `tokenauth` (KIP-48), its id for a name and its HMAC for
+a password; it comes in as its owner, until it expires. Without the extension it is no user, and
+with it a user is no token.
 
 Where RFC 5802 is stricter than Kafka it is kept to: the final message has to repeat the first
 one's header, `m=` is refused, and what is signed is what was sent.
@@ -27,20 +30,32 @@ from broker.security.sasl.scram_messages import (
     read_client_first,
 )
 from broker.security.sasl.server_mechanism import SaslRefused
+from broker.security.sasl.token_credentials import TokenLogin
+from controller.metadata.delegation_token import DelegationToken
 from controller.metadata.scram_credential import ITERATIONS_MIN, ScramCredential, ScramMechanism
 
 ScramCredentials: TypeAlias = Callable[[ScramMechanism, str], ScramCredential | None]
 """What is kept of a user's password; None: there is no such user."""
+TokenLogins: TypeAlias = Callable[[ScramMechanism, str], TokenLogin | None]
+"""What a token logs in by; None: there is no token of that id."""
+
+_USER = "User:"
+
+
+def no_tokens(_mechanism: ScramMechanism, _token_id: str) -> TokenLogin | None:
+    """Where there are none."""
+    return None
 
 
 class ScramServer:
     """One login."""
 
-    by_token = False
-    expires_at_ms = None
-
     def __init__(
-        self, mechanism: ScramMechanism, credentials: ScramCredentials, nonce: Callable[[], str]
+        self,
+        mechanism: ScramMechanism,
+        credentials: ScramCredentials,
+        nonce: Callable[[], str],
+        tokens: TokenLogins = no_tokens,
     ) -> None:
         """`nonce` gives a text that was never given before: printable ASCII without commas."""
         self.complete = False
@@ -48,6 +63,8 @@ class ScramServer:
         self.principal_name = ""
         self._mechanism = mechanism
         self._credentials = credentials
+        self._tokens = tokens
+        self._token: DelegationToken | None = None
         self._new_nonce = nonce
         self._first: ClientFirst | None = None
         self._credential: ScramCredential | None = None
@@ -58,16 +75,27 @@ class ScramServer:
         """See `ServerMechanism`."""
         try:
             if self._first is None or self._credential is None:
-                return self._begin(read_client_first(token))
+                return self._begin(read_client_first(token), now_ms)
             return self._end(self._first, self._credential, token)
         except MalformedScram as error:
             raise SaslRefused from error
 
-    def _begin(self, first: ClientFirst) -> bytes:
+    @property
+    def by_token(self) -> bool:
+        """See `ServerMechanism`."""
+        return self._token is not None
+
+    @property
+    def expires_at_ms(self) -> int | None:
+        """See `ServerMechanism`."""
+        return None if self._token is None else self._token.expiry_ms
+
+    def _begin(self, first: ClientFirst, now_ms: int) -> bytes:
         """Salt, iterations and the nonce of both."""
         if first.by_token:
-            raise SaslRefused
-        credential = self._credentials(self._mechanism, first.name)
+            credential = self._credential_of_token(first.name, now_ms)
+        else:
+            credential = self._credentials(self._mechanism, first.name)
         if credential is None:
             raise SaslRefused
         if first.authorization_id and first.authorization_id != first.name:
@@ -79,6 +107,18 @@ class ScramServer:
         salt = b2a_base64(credential.salt, newline=False).decode()
         self._server_first = f"r={self._nonce},s={salt},i={credential.iterations}".encode()
         return self._server_first
+
+    def _credential_of_token(self, token_id: str, now_ms: int) -> ScramCredential | None:
+        found = self._tokens(self._mechanism, token_id)
+        if found is None:
+            return None
+        token = self._token = found.token
+        if token.expiry_ms <= now_ms:
+            late_s = (now_ms - token.expiry_ms) // 1000
+            raise SaslRefused(reason=f"the delegation token expired {late_s} s ago")
+        if not token.owner.startswith(_USER):
+            raise SaslRefused(reason="the delegation token is not a user's")
+        return found.credential
 
     def _end(self, first: ClientFirst, credential: ScramCredential, token: bytes) -> bytes:
         """The client's proof, and ours."""
@@ -94,7 +134,10 @@ class ScramServer:
         stored_key = hashlib.new(hash_name, client_key).digest()
         if not hmac.compare_digest(stored_key, credential.stored_key):
             raise SaslRefused
-        self.principal_name = first.name
+        self.principal_name = self._principal_name(first)
         self.complete = True
         server_signature = hmac.digest(credential.server_key, signed, hash_name)
         return b"v=" + b2a_base64(server_signature, newline=False)
+
+    def _principal_name(self, first: ClientFirst) -> str:
+        return first.name if self._token is None else self._token.owner.removeprefix(_USER)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from broker.config.security_settings import Secret
 from broker.security.sasl.scram_messages import (
+    TOKEN_EXTENSION,
     MalformedScram,
     read_server_final,
     read_server_first,
@@ -58,9 +59,18 @@ class SaltedPasswords:
 class ScramClient:
     """One login."""
 
-    def __init__(self, name: str, passwords: SaltedPasswords, nonce: Callable[[], str]) -> None:
-        """`nonce` gives a text that was never given before: printable ASCII without commas."""
-        self._bare = f"n={written_name(name)},r={(own := nonce())}".encode()
+    def __init__(
+        self,
+        name: str,
+        passwords: SaltedPasswords,
+        nonce: Callable[[], str],
+        *,
+        by_token: bool = False,
+    ) -> None:
+        """`nonce` gives a text that was never given before: printable ASCII without commas.
+        `by_token`: the name is the id of a delegation token, the password its HMAC in base64."""
+        extension = TOKEN_EXTENSION if by_token else ""
+        self._bare = f"n={written_name(name)},r={(own := nonce())}{extension}".encode()
         self._nonce = own
         self._passwords = passwords
         self._server_signature: bytes | None = None

@@ -29,6 +29,8 @@ _CLIENT_FIRST = re.compile(
     rb"(?P<bare>n=(?P<name>" + _NAME + rb"),r=(?P<nonce>" + _PRINTABLE + rb")"
     rb"(?P<extensions>" + _EXTENSIONS + rb"))"
 )
+TOKEN_EXTENSION = ",tokenauth=true"
+"""Of the client's first message: a delegation token logs in (KIP-48)."""
 _BY_TOKEN = re.compile(rb",tokenauth=(?i:true)(?![^,])")
 _CLIENT_FINAL = re.compile(
     rb"(?P<without_proof>c=(?P<channel>" + _BASE64 + rb"),r=(?P<nonce>" + _PRINTABLE + rb")"
