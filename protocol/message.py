@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, TypeVar
 
+# Fields that let somebody log in, or that a password can be guessed from: nobody sees them.
+_SECRET = frozenset({"auth_bytes", "hmac", "salted_password", "server_key", "stored_key"})
+
 # The default of a list or a struct: stands for a new one in each message.
 NEW: Any = object()
 
@@ -24,8 +27,11 @@ class Message:
         return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        fields = ", ".join(f"{name}={self._shown(name)}" for name in self.__slots__)
         return f"{type(self).__name__}({fields})"
+
+    def _shown(self, name: str) -> str:
+        return "[hidden]" if name in _SECRET else repr(getattr(self, name))
 
 
 M = TypeVar("M", bound=Message)

@@ -3,8 +3,11 @@ from __future__ import annotations
 import pytest
 
 from protocol.message import as_dict, replace
+from protocol.messages.create_delegation_token import CreateDelegationTokenResponse
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.messages.metadata_records import UserScramCredentialRecord
 from protocol.messages.produce import TopicProduceData
+from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 
 
 def test_messages_compare_by_class_and_fields() -> None:
@@ -39,3 +42,12 @@ def test_a_message_shows_itself_and_what_it_holds() -> None:
     request = MetadataRequest([MetadataRequestTopic(name="t")])
     assert "topics=[MetadataRequestTopic(topic_id=" in repr(request)
     assert as_dict(request)["topics"] == [{"topic_id": bytes(16), "name": "t"}]
+
+
+def test_what_one_could_log_in_with_is_not_shown() -> None:
+    for shown in (
+        repr(SaslAuthenticateRequest(b"a secret")),
+        repr(CreateDelegationTokenResponse(hmac=b"a secret", token_id="t")),
+        repr(UserScramCredentialRecord("u", 1, b"salt", b"a secret", b"a secret")),
+    ):
+        assert "[hidden]" in shown and "secret" not in shown
