@@ -66,6 +66,7 @@ class ControllerNode:
 
         self.loader = MetadataLoader()
         self._settings = settings
+        self._loaded = False
         self._checked_features: object = None
         self._kept: list[str] = []
         self._leader_listeners: list[Callable[[int | None], None]] = []
@@ -113,6 +114,18 @@ class ControllerNode:
     def image(self) -> MetadataImage:
         """The newest committed metadata on this node."""
         return self.loader.image
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether this node has replayed all that it was told to be committed, once since its
+        start. Before that its image may lack anything, or be none at all."""
+        self._note_if_loaded()
+        return self._loaded
+
+    def _note_if_loaded(self) -> None:
+        if not self._loaded:
+            told = self.raft.told_committed
+            self._loaded = told is not None and self.loader.image.offset + 1 >= told
 
     @property
     def kraft_version(self) -> int:
@@ -176,6 +189,7 @@ class ControllerNode:
         self._check_features()
         self.controller.handle_commit(batch)
         self._snapshots.maybe_generate()
+        self._note_if_loaded()
 
     def handle_load_snapshot(self, image: MetadataImage) -> None:
         """See `RaftListener`."""

@@ -42,6 +42,10 @@ def _accept_group(_configs: Mapping[str, str]) -> ApiError | None:
     return None
 
 
+def _ignore_refusal(_node_id: int, _request: str) -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSettings:
     """`*_ms` are milliseconds, `*_bytes` bytes."""
@@ -57,6 +61,8 @@ class ControllerSettings:
     """Host and port of each voter's controller listener, as that key has them."""
     controller_listener_name: str = "CONTROLLER"
     """The first of `controller.listener.names`: what those addresses are called."""
+    refused_by: Callable[[int, str], None] = _ignore_refusal
+    """Told of each voter, by its id, that does not take a kind of request of this node."""
     supported_features: Mapping[str, tuple[int, int]] = field(
         default_factory=lambda: dict(DEFAULT_FEATURES)
     )

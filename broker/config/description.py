@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from broker.config.keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF, LISTENER_PREFIX, RATES, key_of
+from broker.config.keys import (
+    AUTHORIZER_CONFIG_DEF,
+    BROKER_CONFIG_DEF,
+    GROUP_CONFIG_DEF,
+    LISTENER_PREFIX,
+    RATES,
+    key_of,
+)
 from broker.config.values import BrokerConfig
 from storage.config_def import (
     ConfigDef,
@@ -21,6 +28,11 @@ from storage.config_def import (
     format_value,
 )
 from storage.log_config import LOG_CONFIG_DEF, SYNONYMS, LogConfig, server_defaults
+
+# An authorizer knows its own keys alone: they are told of as keys that nobody knows, without value.
+_LISTED = ConfigDef(
+    [key for name, key in BROKER_CONFIG_DEF.items() if name not in AUTHORIZER_CONFIG_DEF]
+)
 
 # Keys that are described as settable while a server runs (DynamicBrokerConfig), besides those that
 # give a topic config its default.
@@ -144,12 +156,12 @@ def describe_server(server: ServerLevels) -> list[ConfigEntry]:
     """Every public key of one server, and what else is set: keys of the authorizer and of
     listeners, unknown ones."""
     entries = []
-    for name, key in _public(BROKER_CONFIG_DEF, server.config.originals):
+    for name, key in _public(_LISTED, server.config.originals):
         synonyms = _server_synonyms(name, server)
         value = synonyms[0].value if synonyms else None
         entries.append(_entry(key, value, synonyms, read_only=not is_dynamic(name)))
     set_names = {*server.config.originals, *server.dynamic_default, *server.dynamic}
-    for name in sorted(set_names.difference(BROKER_CONFIG_DEF)):
+    for name in sorted(set_names.difference(_LISTED)):
         key, synonyms = _further_key(name), _server_synonyms(name, server)
         entries.append(_entry(key, synonyms[0].value, synonyms, read_only=name not in RATES))
     return entries
@@ -159,12 +171,12 @@ def describe_all_servers(dynamic_default: Mapping[str, str]) -> list[ConfigEntry
     """The resource without a name: what is set for all servers, and nothing else."""
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
     entries = []
-    for name, key in _public(BROKER_CONFIG_DEF):
+    for name, key in _public(_LISTED):
         if name in dynamic_default:
             text = _text(key, dynamic_default[name])
             synonym = ConfigSynonym(name, text, source)
             entries.append(_entry(key, text, [synonym], read_only=not is_dynamic(name)))
-    for name in sorted(set(dynamic_default).difference(BROKER_CONFIG_DEF)):
+    for name in sorted(set(dynamic_default).difference(_LISTED)):
         key = _further_key(name)
         text = _text(key, dynamic_default[name])
         synonyms = [ConfigSynonym(name, text, source)]
@@ -183,7 +195,7 @@ def describe_group(overrides: Mapping[str, str], server: ServerLevels) -> list[C
         if name in overrides:
             text = _text(key, overrides[name])
             synonyms.append(ConfigSynonym(name, text, ConfigSource.GROUP_CONFIG))
-        if f"group.{name}" in BROKER_CONFIG_DEF:
+        if f"group.{name}" in _LISTED:
             synonyms += _server_synonyms(f"group.{name}", server)
         elif key.default is not None:
             synonyms.append(ConfigSynonym(name, key.default, ConfigSource.DEFAULT_CONFIG))
@@ -214,7 +226,7 @@ def _further_key(name: str) -> ConfigKey:
     if known is None:
         kind = ConfigType.LONG if name in RATES else ConfigType.UNKNOWN
         return ConfigKey(name, kind, None, False, False, lambda _name, _value: None)
-    return replace(BROKER_CONFIG_DEF[known], name=name)
+    return replace(_LISTED[known], name=name)
 
 
 def _entry(
@@ -248,7 +260,7 @@ def _server_synonyms(name: str, server: ServerLevels) -> list[ConfigSynonym]:
 
 
 def _key(name: str) -> ConfigKey:
-    return BROKER_CONFIG_DEF[name] if name in BROKER_CONFIG_DEF else _further_key(name)
+    return _LISTED[name] if name in _LISTED else _further_key(name)
 
 
 def _static(config: BrokerConfig) -> Mapping[str, str]:
@@ -265,4 +277,4 @@ def _is_hidden(key: ConfigKey) -> bool:
     return key.sensitive or key.type is ConfigType.UNKNOWN
 
 
-_DEFAULTS = {key.name: key.default for key in BROKER_CONFIG_DEF.values() if key.default is not None}
+_DEFAULTS = {key.name: key.default for key in _LISTED.values() if key.default is not None}

@@ -13,9 +13,9 @@ from storage.config_def import ConfigDef, ConfigKey
 
 _KAFKA = ConfigDef.from_package("broker", "broker-configs.json")
 OTTLA_CONFIG_DEF = ConfigDef.from_package("broker", "ottla-configs.json")
-_OF_AUTHORIZER = ConfigDef.from_package("broker", "authorizer-configs.json")
+AUTHORIZER_CONFIG_DEF = ConfigDef.from_package("broker", "authorizer-configs.json")
 BROKER_CONFIG_DEF = ConfigDef(
-    [*_KAFKA.values(), *_OF_AUTHORIZER.values(), *OTTLA_CONFIG_DEF.values()]
+    [*_KAFKA.values(), *AUTHORIZER_CONFIG_DEF.values(), *OTTLA_CONFIG_DEF.values()]
 )
 GROUP_CONFIG_DEF = ConfigDef.from_package("broker", "group-configs.json")
 

@@ -13,7 +13,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from broker.config.group_configs import limits_group_configs
-from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_KEYS, LISTENER_PREFIX, key_of
+from broker.config.keys import (
+    AUTHORIZER_CONFIG_DEF,
+    BROKER_CONFIG_DEF,
+    LISTENER_KEYS,
+    LISTENER_PREFIX,
+    key_of,
+)
 from broker.config.values import BrokerConfig, shown
 from storage.config_def import ConfigError
 from storage.log_config import SYNONYMS
@@ -142,6 +148,8 @@ _QUIET = (
     "producer.purgatory.purge.interval.requests",
 )
 
+_EARLY = "early.start.listeners"
+
 # Kept and told to clients, but the work that goes by them is a later step.
 _NOT_ACTED_ON = (
     "log.local.retention.",
@@ -164,6 +172,13 @@ def unknown_key(name: str) -> ConfigError:
     near = difflib.get_close_matches(name, list(BROKER_CONFIG_DEF), n=1, cutoff=0.75)
     hint = f"; did you mean {near[0]}?" if near else ""
     return ConfigError(name, f"unknown configuration key {name}{hint}")
+
+
+def _are_of_controllers(listeners: str, texts: Mapping[str, str]) -> bool:
+    """Whether only listeners are named that open before the ACLs are known."""
+    controllers = texts.get("controller.listener.names", "").split(",")
+    names = [one.strip() for one in controllers]
+    return all(one.strip() in names for one in listeners.split(","))
 
 
 def refuse_what_is_not_served(texts: Mapping[str, str]) -> None:
@@ -197,8 +212,22 @@ def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
             yield f"{told} is ignored: it chooses between implementations of Java"
         elif key.startswith("sasl.kerberos."):
             yield f"{told} is ignored: Kerberos (GSSAPI) is not supported"
-        elif key not in SERVED and key not in _QUIET:
+        elif key not in SERVED and key not in _QUIET and key != _EARLY:
             yield f"{told} is ignored: Ottla does not support this key yet"
+    yield from _ignored_of_authorizer(texts)
+
+
+def _ignored_of_authorizer(texts: Mapping[str, str]) -> Iterator[str]:
+    judges = bool(texts.get("authorizer.class.name", "").strip())
+    for name, text in texts.items():
+        if name in AUTHORIZER_CONFIG_DEF and not judges and not is_default(name, text):
+            yield (
+                f"{name}={text} is ignored: authorizer.class.name is not set, and everybody may "
+                "do everything"
+            )
+    early = texts.get(_EARLY, "")
+    if early.strip() and not _are_of_controllers(early, texts):
+        yield f"{_EARLY}={early} is ignored: a broker's listeners open when it knows the ACLs"
 
 
 def unused_security(texts: Mapping[str, str], protocols: Collection[str]) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """By whom the requests of this node are judged.
 
-Owns: which judge the settings name, and that what was prepared dies with the ACLs by which it was
-judged. Never judges (`controller.authorization.standard_authorizer`).
+Owns: which judge the settings name, that it knows of no ACLs before the metadata is loaded after a
+start, and that what was prepared dies with the ACLs by which it was judged. Never judges
+(`controller.authorization.standard_authorizer`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def authorize(shared: SharedServer, handlers: Sequence[RequestHandler]) -> None:
     from controller.authorization.standard_authorizer import StandardAuthorizer
 
     judge = StandardAuthorizer(
-        lambda: shared.image.acls,
+        lambda: shared.image.acls if shared.controller.is_loaded else None,
         parse_super_users(config.super_users),
         config.allow_everyone_if_no_acl_found,
     )

@@ -57,6 +57,7 @@ class ControllerServer:
         self._incarnation_id = shared.ports.random_bytes(16)
         self._endpoints: Sequence[EndPoint] = ()
         self._registering = False
+        self._refused: int = ErrorCode.NONE
         self.requests = RequestHandler()
         self._to_controller = shared.to_controller(self.requests.refusal)
         self.probe = BrokerProbe(shared)
@@ -128,11 +129,13 @@ class ControllerServer:
         self._to_controller.send(request, self._registered)
 
     def _registered(self, response: ControllerRegistrationResponse | None) -> None:
-        if response is not None and response.error_code:
+        error = ErrorCode.NONE if response is None else response.error_code
+        if error and error != self._refused:
             _log.warning(
                 "the registration of this controller is refused: %s",
-                ErrorCode(response.error_code).name,
+                ErrorCode(error).name,
             )
+        self._refused = error
         # Until the record is in the image, or to try again after a refusal.
         self._shared.ports.scheduler.call_later(REGISTRATION_RETRY_MS, self._look_again)
 

@@ -14,6 +14,7 @@ from typing import Any
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.apis.cluster_view import ImageSource
 from broker.apis.producer_id_manager import ProducerIdManager
+from broker.config.own_principal import own_principal
 from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
@@ -32,6 +33,7 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import RequestContext, Respond
 from broker.requests.request_handler import RequestHandler
 from broker.verification.append_verification import AppendVerification
+from controller.node_refusals import NodeRefusals
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.rights import UNLIMITED
 from storage.cleaning.log_cleaner import LogCleaner
@@ -199,6 +201,9 @@ def _replicate(
         shared.endpoint_of,
         shared.metrics,
         broker_epoch,
+        NodeRefusals(
+            own_principal(config.inter_broker_security), ports.scheduler.monotonic_ms
+        ).refused,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from broker.config.group_configs import group_config_fault
@@ -15,10 +16,13 @@ from storage.log.descriptors import Descriptors, default_reserve
 
 
 def controller_settings(
-    config: BrokerConfig, storage: LogDirectories, descriptors: Descriptors
+    config: BrokerConfig,
+    storage: LogDirectories,
+    descriptors: Descriptors,
+    refused_by: Callable[[int, str], None],
 ) -> ControllerSettings:
-    """The controller's part of `config`, with what the storage was formatted with, and what this
-    node can hold."""
+    """The controller's part of `config`, with what the storage was formatted with, what this node
+    can hold, and who is told of voters that let it take no part."""
     return ControllerSettings(
         node_id=config.node_id,
         cluster_id=storage.cluster_id,
@@ -32,6 +36,7 @@ def controller_settings(
         quorum_retry_backoff_ms=config.controller_quorum_retry_backoff_ms,
         quorum_fetch_max_bytes=config.controller_quorum_fetch_max_bytes,
         quorum_fetch_snapshot_max_bytes=config.controller_quorum_fetch_snapshot_max_bytes,
+        refused_by=refused_by,
         controller_listener_name=next(iter(config.controller_listener_names), ""),
         default_replication_factor=config.default_replication_factor,
         num_partitions=config.num_partitions,

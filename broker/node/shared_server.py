@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from broker.config.dynamic import SecurityValidator, nothing_to_load
+from broker.config.own_principal import own_principal
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.metrics import Metrics
@@ -24,6 +25,7 @@ from broker.node.to_controller import ControllerAddress, NodeToController, Refus
 from broker.requests.context import RequestContext, Respond
 from controller.controller_node import ControllerNode
 from controller.metadata.image import MetadataImage
+from controller.node_refusals import NodeRefusals
 from controller.storage_format import LogDirectories, read_bootstrap
 from protocol.api_keys import ApiKey
 from protocol.frames.frame_memory import Allocate
@@ -114,7 +116,10 @@ class SharedServer:
         self.failures.listen(self._log_dir_failed)
         self._lack_told_ms = -math.inf
         self.failures.on_lack(self._descriptors_lack)
-        settings = controller_settings(config, storage, self.descriptors)
+        refusals = NodeRefusals(
+            own_principal(config.controller_security), ports.scheduler.monotonic_ms
+        )
+        settings = controller_settings(config, storage, self.descriptors, refusals.refused)
         self.controller = ControllerNode(
             settings,
             environment,
@@ -129,6 +134,7 @@ class SharedServer:
             self.ask_controller_here,
             settings.voter_endpoints,
             ports.to_controllers,
+            refusals.refused,
         )
         self._ways: list[NodeToController] = []
         self._left_quorum = False

@@ -21,6 +21,7 @@ from typing import Any
 from broker.apis.envelope import tells_not_controller, unwrap, wrap
 from broker.requests.context import Handle, RequestContext, Respond
 from controller.raft.raft_client import RaftClient
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.rights import UNLIMITED
 from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
@@ -41,13 +42,23 @@ class ControllerAddress:
         local: Handle,
         endpoints: Mapping[int, tuple[str, int]],
         network: Network | None,
+        refused_by: Callable[[int, str], None] = lambda _node_id, _request: None,
     ) -> None:
-        """`local` answers on this node; `endpoints` are host and port of every voter."""
+        """`local` answers on this node; `endpoints` are host and port of every voter; `refused_by`
+        is told of a controller that does not take a kind of request of this node."""
         self.node_id = node_id
         self.local = local
         self._quorum = quorum
         self._endpoints = endpoints
         self._network = network
+        self._refused_by = refused_by
+
+    def note_refusal(self, request: Any, response: Any) -> None:
+        """Tell of a controller that does not take what this node sends it in its own name."""
+        if getattr(response, "error_code", 0) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+            leader_id = self.leader_id
+            if leader_id is not None:
+                self._refused_by(leader_id, ApiKey(request.API_KEY).name)
 
     @property
     def leader_id(self) -> int | None:
@@ -142,6 +153,10 @@ class NodeToController:
         if channel is not None:
             channel.close()
 
+    def note_refusal(self, request: Any, response: Any) -> None:
+        """Who does not let this node in is named, whatever becomes of the request."""
+        self._address.note_refusal(request, response)
+
     def settled(self, errand: _Errand) -> None:
         """It has its answer, or no time left."""
         self._errands.pop(errand, None)
@@ -201,6 +216,7 @@ class _Errand:
         if failure is not None:
             self.again()
             return
+        self._way.note_refusal(self._wire, response)
         if self._wire is not self.request:
             try:
                 response = unwrap(self.context, response)

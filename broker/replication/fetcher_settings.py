@@ -24,5 +24,7 @@ class FetcherSettings:
     """Whether a partition that lags must wait for the follower's replication quota."""
     count_bytes: Callable[[Partition, int], None]
     """Told of every part of a response with records: for metrics and the quota."""
+    refused_by: Callable[[int, str], None]
+    """Told of each leader, by its id, that does not let this broker fetch."""
     truncated: Callable[[], None]
     """Told after a log was cut: recovery points on disk must not lie beyond it for long."""

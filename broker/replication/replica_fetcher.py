@@ -40,6 +40,7 @@ _log = logging.getLogger(f"ottla.{__name__}")
 FIRST_BACKOFF_MS = 50
 FAILURES_WORTH_A_WARNING = 4
 
+_DENIALS = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 _SESSION_ERRORS = (
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
     ErrorCode.INVALID_FETCH_SESSION_EPOCH,
@@ -275,6 +276,7 @@ class ReplicaFetcher:
         error = ErrorCode(response.error_code)
         if error:
             self._session.refused(error)
+            self._note_denial(error)
             if error not in _SESSION_ERRORS or self._failures:
                 _log.warning("%s: broker %d refused: %s", self.name, self.leader_id, error.name)
                 self._back_off()
@@ -334,12 +336,18 @@ class ReplicaFetcher:
             self._settings.count_bytes(followed.partition, len(data.records))  # type: ignore[arg-type]
         return followed.take(data)
 
+    def _note_denial(self, error: ErrorCode) -> None:
+        """Followers need no right on a topic: it is the broker that is not let in."""
+        if error in _DENIALS:
+            self._settings.refused_by(self.leader_id, "FETCH")
+
     def _partition_failed(self, followed: FollowedPartition, error: ErrorCode) -> None:
         if self._followed.get(followed.key) is not followed:
             return  # taken away meanwhile, as all partitions of a disk that failed
         if followed.partition.log.offline:
             self._give_up(followed)
             return
+        self._note_denial(error)
         delay_ms = followed.retry_ms(self._settings.replica_fetch_backoff_ms)
         level = logging.WARNING if followed.failures == FAILURES_WORTH_A_WARNING else logging.DEBUG
         _log.log(level, "%r: %s; trying again in %d ms", followed, error.name, delay_ms)

@@ -41,10 +41,12 @@ class ReplicaFetcherManager:
         endpoint_of: EndpointOf,
         metrics: Metrics,
         broker_epoch: Callable[[], int],
+        refused_by: Callable[[int, str], None] = lambda _leader_id, _request: None,
     ) -> None:
         """Makes itself known to `replicas`, whose followed partitions come here from then on.
 
-        `broker_epoch()` is the epoch of this broker's registration, which its fetches name.
+        `broker_epoch()` is the epoch of this broker's registration, which its fetches name;
+        `refused_by(leader, request)` is told of leaders that do not let it fetch.
         """
         self._network = network
         self._scheduler = scheduler
@@ -63,6 +65,7 @@ class ReplicaFetcherManager:
             broker_epoch,
             self._is_throttled,
             self._count,
+            refused_by,
             replicas.log_manager.checkpoint_soon,
         )
         self._fetchers: dict[FetcherId, ReplicaFetcher] = {}

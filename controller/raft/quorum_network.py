@@ -20,7 +20,13 @@ from typing import Any, Protocol
 
 from controller.raft import raft_messages as m
 from controller.raft.quorum_voters import QuorumVoters
-from controller.raft.raft_requests import PeerLeaves, RaftRequests, UselessAnswer, answer_of
+from controller.raft.raft_requests import (
+    NotAllowed,
+    PeerLeaves,
+    RaftRequests,
+    UselessAnswer,
+    answer_of,
+)
 from controller.settings import ControllerSettings
 from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
 
@@ -135,6 +141,7 @@ class _Lane:
         self._channel = channel
         self._scheduler = scheduler
         self._timeout_ms = settings.quorum_request_timeout_ms
+        self._refused_by = settings.refused_by
         self._backoff_min_ms = settings.quorum_retry_backoff_ms
         self._backoff_ms = 0.0
         self._waiting: dict[type, m.Message] = {}
@@ -199,6 +206,10 @@ class _Lane:
         except PeerLeaves:
             self._hold_back(grows=True)
             return m.Unreachable(self._node, refused=True)
+        except NotAllowed:
+            self._refused_by(self._node, type(message).__name__)
+            self._hold_back(grows=True)
+            return m.Unreachable(self._node)
         except UselessAnswer as error:
             logger.warning(
                 "voter %d answered %s with nonsense: %s", self._node, type(message).__name__, error

@@ -58,6 +58,9 @@ class Raft:
         self.election = election
         self.role = Role.UNATTACHED
         self.high_watermark: int | None = None
+        self.told_committed: int | None = None
+        """What is committed by the word of a leader, this node's own too; it may be more than the
+        log has here."""
         self.leading: LeaderState | None = None
         self._draw = draw
         self._deadline_ms: float | None = None
@@ -350,6 +353,7 @@ class Raft:
                 m.Append(last.epoch, first.base_offset, last.next_offset, reply.records, True)
             )
         if reply.high_watermark is not None:
+            self.told_committed = max(reply.high_watermark, self.told_committed or 0)
             self._commit(min(reply.high_watermark, self.log.end_offset))
         self._fetch()
 
@@ -560,6 +564,8 @@ class Raft:
     def _commit(self, high_watermark: int | None) -> None:
         if high_watermark is None:
             return
+        if self.leading is not None:
+            self.told_committed = high_watermark
         if self.high_watermark is None or high_watermark > self.high_watermark:
             self.high_watermark = high_watermark
             self._ready.high_watermark = high_watermark

@@ -163,6 +163,11 @@ class RaftClient:
         return self._raft.high_watermark
 
     @property
+    def told_committed(self) -> int | None:
+        """Records below it are committed by the word of a leader; they may not be here yet."""
+        return self._raft.told_committed
+
+    @property
     def leading(self) -> LeaderState | None:
         """What a leader knows of the others; None on all other nodes."""
         return self._raft.leading if self.is_leader else None

@@ -52,6 +52,10 @@ class UselessAnswer(Exception):
     """A peer's answer says nothing that can be worked with."""
 
 
+class NotAllowed(Exception):
+    """The peer lets this node take no part."""
+
+
 class PeerLeaves(Exception):
     """The peer is on its way out and takes no part any more."""
 
@@ -156,7 +160,7 @@ class RaftRequests:
 
 
 def answer_of(message: m.Message, response: Response) -> m.Message:
-    """What `response` says to `message`. Raises UselessAnswer and PeerLeaves."""
+    """What `response` says to `message`. Raises UselessAnswer, NotAllowed and PeerLeaves."""
     try:
         if isinstance(response, fetching.FetchResponse):
             assert isinstance(message, m.Fetch)
@@ -263,6 +267,8 @@ def _snapshot_reply(
 def _check(error_code: int) -> None:
     if error_code == ErrorCode.BROKER_NOT_AVAILABLE:
         raise PeerLeaves
+    if error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        raise NotAllowed
     if error_code != ErrorCode.NONE:
         raise UselessAnswer(ErrorCode(error_code).name)
 

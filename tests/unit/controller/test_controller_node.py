@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from controller.metadata.image import MetadataImage
+from controller.metadata.loader import CommittedBatch
 from controller.storage_format import encode_bootstrap
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.simulation.memory_filesystem import MemoryFilesystem
@@ -92,6 +93,38 @@ def test_an_image_from_a_snapshot_is_the_one_from_the_log() -> None:
     assert again.node.image.offset > before.offset
     again.register()
     create(again, "after")
+
+
+def test_an_image_from_a_snapshot_is_not_all_that_there_is() -> None:
+    """Only a leader, also this node itself, can tell what else is committed."""
+    filesystem = MemoryFilesystem()
+    node = OneNode(filesystem, metadata_log_max_record_bytes_between_snapshots=2_000).start()
+    assert node.node.is_loaded
+    node.register()
+    for number in range(30):
+        create(node, f"t-{number}")
+    node.stop()
+    again = OneNode(filesystem, seed=2)
+    assert again.node.image.topics.by_name
+    assert not again.node.is_loaded
+    again.start()
+    assert again.node.is_loaded
+
+
+def test_a_node_is_loaded_when_it_has_what_its_leader_said_and_stays_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    node = OneNode().node
+    told: list[int | None] = [None]
+    monkeypatch.setattr(type(node.raft), "told_committed", property(lambda _: told[0]))
+    batch = CommittedBatch(0, 2, 1, 0, ())
+    assert not node.is_loaded
+    told[0] = 4
+    node.handle_commit(batch)
+    assert not node.is_loaded
+    node.handle_commit(CommittedBatch(3, 3, 1, 0, ()))
+    told[0] = 9
+    assert node.is_loaded
 
 
 def test_metadata_that_needs_more_than_is_served_stops_the_node() -> None:

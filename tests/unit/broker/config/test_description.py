@@ -16,6 +16,7 @@ import pytest
 
 from broker.config.description import (
     ConfigEntry,
+    ConfigSynonym,
     ServerLevels,
     describe_all_servers,
     describe_group,
@@ -172,11 +173,11 @@ def test_keys_of_listeners_and_unknown_ones_are_told_as_kafka_does() -> None:
 
 
 def test_a_key_of_the_authorizer_is_told_where_it_is_set(server: ServerLevels) -> None:
+    """And without its value: Apache Kafka 4.3.0 does not know it either, and hides it."""
     name = "super.users"
     assert name not in {one.name for one in describe_server(server)}
     config = parse_config({**server.config.originals, name: "User:admin"})
     told = {one.name: one for one in describe_server(replace(server, config=config))}
-    assert (told[name].value, told[name].source) == (
-        "User:admin",
-        ConfigSource.STATIC_BROKER_CONFIG,
-    )
+    static = ConfigSource.STATIC_BROKER_CONFIG
+    synonyms = (ConfigSynonym(name, None, static),)
+    assert told[name] == ConfigEntry(name, None, static, True, True, ConfigType.UNKNOWN, synonyms)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from broker.config.authorizer import STANDARD_AUTHORIZER
 from broker.config.support import (
     ignored_keys,
     is_default,
@@ -42,6 +43,33 @@ def test_a_guarding_key_at_its_default_is_fine() -> None:
             "authorizer.class.name": "",
         }
     )
+
+
+def test_who_names_super_users_and_no_authorizer_is_told() -> None:
+    """Else the broker would be open where its owner believes it closed."""
+    texts = {
+        "super.users": "User:admin",
+        "allow.everyone.if.no.acl.found": "false",
+        "early.start.listeners": "CONTROLLER, OTHER",
+        "controller.listener.names": "OTHER,CONTROLLER",
+    }
+    assert list(ignored_keys(texts)) == [
+        "super.users=User:admin is ignored: authorizer.class.name is not set, and everybody may "
+        "do everything"
+    ]
+    judged = {**texts, "authorizer.class.name": STANDARD_AUTHORIZER}
+    assert list(ignored_keys(judged)) == []
+
+
+def test_a_listener_of_a_broker_does_not_open_early() -> None:
+    texts = {
+        "early.start.listeners": "CONTROLLER,INTERNAL",
+        "controller.listener.names": "CONTROLLER",
+    }
+    assert list(ignored_keys(texts)) == [
+        "early.start.listeners=CONTROLLER,INTERNAL is ignored: a broker's listeners open when it "
+        "knows the ACLs"
+    ]
 
 
 def test_a_key_of_no_effect_gives_one_warning() -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from broker.config.authorizer import STANDARD_AUTHORIZER
+from broker.requests.context import RequestContext
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from protocol.rights import UNLIMITED
 from tests.unit.broker.node_fixture import Running
 
 ANONYMOUS = "User:ANONYMOUS"
 SETTINGS = {"authorizer.class.name": STANDARD_AUTHORIZER}
+CONTEXT = RequestContext(30, 3, 1, None, "127.0.0.1", "PLAINTEXT", "c", UNLIMITED)
 ACLS_NEED = [AclCreation(4, "kafka-cluster", 3, ANONYMOUS, "*", 2, 3)]
 
 
@@ -54,3 +59,22 @@ def test_without_an_authorizer_nothing_is_judged(tmp_path: Path) -> None:
     answer = running.ask(CreateAclsRequest(ACLS_NEED), 3)
     assert answer.results[0].error_code == ErrorCode.SECURITY_DISABLED
     assert values(running) == {}
+
+
+def test_until_the_metadata_is_loaded_only_super_users_pass(tmp_path: Path) -> None:
+    """Also where no ACL is to mean that all is allowed: there may be some that are not read yet."""
+    everybody = {"allow.everyone.if.no.acl.found": "true", "super.users": "User:admin"}
+    running = Running(tmp_path, **SETTINGS, **everybody)
+    admission = running.node.broker.requests.admission
+
+    def may_alter(principal: str) -> bool:
+        asker = replace(CONTEXT, principal=principal)
+        return admission.rights_of(asker, None, 30, 3).allows_on_cluster(Operation.ALTER)
+
+    assert may_alter(ANONYMOUS)
+    running.node.controller._loaded = False
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(running.node.controller.raft), "told_committed", None)
+        assert not may_alter(ANONYMOUS)
+        assert may_alter("User:admin")
+    assert may_alter(ANONYMOUS)

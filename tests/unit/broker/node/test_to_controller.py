@@ -9,6 +9,7 @@ from broker.node.to_controller import RETRY_BACKOFF_MS, ControllerAddress, NodeT
 from broker.requests.context import RequestContext
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.frames.message_codec import encode_response
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from protocol.messages.create_topics import (
     CreatableTopic,
@@ -16,7 +17,7 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from protocol.messages.envelope import EnvelopeRequest
+from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.rights import UNLIMITED
 from storage.ports import Answered, ChannelFailure
 from tests.simulation.sim_scheduler import SimScheduler
@@ -60,7 +61,10 @@ class World:
         self.channels: dict[tuple[str, int], FakeChannel] = {}
         self.local: list[tuple[RequestContext, Any, Callable[[Any], None]]] = []
         endpoints = {OTHER: ("other", 2), THIRD: ("third", 3)}
-        address = ControllerAddress(ME, self, self.ask_here, endpoints, self)
+        self.refusals: list[tuple[int, str]] = []
+        address = ControllerAddress(
+            ME, self, self.ask_here, endpoints, self, lambda *one: self.refusals.append(one)
+        )
         self.way = NodeToController(address, self.scheduler, TIMEOUT_MS, self.refuse)
         self.answers: list[Any] = []
 
@@ -227,3 +231,23 @@ def test_a_client_is_told_when_no_controller_answers() -> None:
     forwarded(world)
     world.scheduler.run_for(TIMEOUT_MS + 1)
     assert world.answers == [(ApiKey.CREATE_TOPICS, ErrorCode.REQUEST_TIMED_OUT)]
+
+
+def test_a_controller_that_does_not_let_this_node_in_is_named() -> None:
+    """Whatever becomes of the request; what is denied to a client is no such thing."""
+    denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    world = World(OTHER)
+    world.send()
+    world.other.answer(BrokerHeartbeatResponse(error_code=denied))
+    assert world.refusals == [(OTHER, "BROKER_HEARTBEAT")]
+    assert [answer.error_code for answer in world.answers] == [denied]
+    world.way.refuse = lambda _key, _request, error: BrokerHeartbeatResponse(error_code=error)
+    forwarded(world)
+    world.other.answer(EnvelopeResponse(None, denied))
+    assert world.refusals[1:] == [(OTHER, "ENVELOPE")]
+    assert world.answers[-1].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    forwarded(world)
+    inside = CreateTopicsResponse(topics=[CreatableTopicResult("t", error_code=29)])
+    frame = encode_response(inside, CONTEXT.api_version, CONTEXT.correlation_id).joined()
+    world.other.answer(EnvelopeResponse(bytes(frame)[4:], ErrorCode.NONE))
+    assert len(world.refusals) == 2

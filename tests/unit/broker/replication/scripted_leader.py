@@ -47,9 +47,10 @@ def settings_for(
     count_bytes: Callable[[Partition, int], None] = lambda *_: None,
     truncated: Callable[[], None] = lambda: None,
     wait_max_ms: int = 500,
+    refused_by: Callable[[int, str], None] = lambda *_: None,
 ) -> FetcherSettings:
     limits = (1 << 20, 1, 10 << 20, wait_max_ms, 1000, 30_000)
-    return FetcherSettings(ME, *limits, lambda: 9, is_throttled, count_bytes, truncated)
+    return FetcherSettings(ME, *limits, lambda: 9, is_throttled, count_bytes, refused_by, truncated)
 
 
 class ScriptedLeader:
@@ -147,11 +148,13 @@ class Follower:
         self.leader = ScriptedLeader()
         self.throttled = False
         self.counted: list[int] = []
+        self.refusals: list[tuple[int, str]] = []
         settings = settings_for(
             lambda _: self.throttled,
             lambda _, size: self.counted.append(size),
             self.replicas.logs.checkpoint_soon,
             wait_max_ms,
+            lambda *refusal: self.refusals.append(refusal),
         )
         self.fetcher = ReplicaFetcher("f", LEADER, lambda: self.leader, self.scheduler, settings)
 

@@ -457,3 +457,16 @@ def test_closed_it_asks_nothing_more(follower: Follower) -> None:
 def test_topics_are_named_by_their_ids(follower: Follower) -> None:
     follower.follow("a")
     assert [topic.topic_id for topic in follower.leader.fetch.topics] == [topic_id_of("a")]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_leader_that_does_not_let_this_broker_in_is_named(
+    follower: Follower, whole: bool
+) -> None:
+    follower.follow("a")
+    if whole:
+        denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        follower.leader.answer(FetchResponse(error_code=denied))
+    else:
+        follower.leader.give(("a", data(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
+    assert follower.refusals == [(LEADER, "FETCH")]

@@ -48,12 +48,14 @@ class Wire:
         self.sent: list[tuple[float, Any, Answered]] = []
         self.channels: list[tuple[tuple[str, int], Channel]] = []
         self.told: list[m.Event] = []
+        self.refusals: list[tuple[int, str]] = []
         settings = ControllerSettings(
             node_id=1,
             cluster_id="c",
             directory_id=bytes(range(16)),
             metadata_log_dir="/d",
             voters=(1, 2, 3),
+            refused_by=lambda *refusal: self.refusals.append(refusal),
             voter_endpoints={1: ("one", 1001), 2: ("two", 1002), 3: ("three", 1003)},
         )
         self.network = QuorumNetwork(settings, self, self.scheduler)
@@ -194,6 +196,25 @@ def test_nonsense_is_no_answer(response: Any, caplog: pytest.LogCaptureFixture) 
     wire.answer(response)
     assert wire.told == [m.Unreachable(2)]
     assert "nonsense" in caplog.text
+
+
+def test_a_voter_that_does_not_let_this_node_in_is_named_and_asked_more_slowly(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    wire = Wire()
+    denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    for message, response in (
+        (FETCH, fetching.FetchResponse(error_code=denied)),
+        (VOTE, voting.VoteResponse(denied)),
+    ):
+        wire.send(message)
+        wire.answer(response)
+    assert wire.told == [m.Unreachable(2), m.Unreachable(2)]
+    assert wire.refusals == [(2, "Fetch"), (2, "Vote")]
+    assert caplog.text == ""
+    asked = len(wire.sent)
+    wire.send(FETCH)
+    assert len(wire.sent) == asked
 
 
 def test_answers_are_read_as_they_come_over_the_wire() -> None:

@@ -1,0 +1,24 @@
+"""As whom this node comes to the listeners of others.
+
+What it is there is decided there: by its name where it logs in, else by its certificate. Never:
+reads a store.
+"""
+
+from __future__ import annotations
+
+from broker.config.listener_security import ClientSecurity
+
+_ANONYMOUS = "User:ANONYMOUS"
+
+
+def own_principal(security: ClientSecurity) -> str:
+    """For people: what another node most likely takes this one for."""
+    mechanism, tls = security.mechanism, security.tls
+    if mechanism is not None:
+        name = None if mechanism.jaas is None else mechanism.jaas.options.get("username")
+        return "the user of its token" if name is None else f"User:{name.value}"
+    if tls is None:
+        return _ANONYMOUS
+    if tls.keystore_location is None and tls.keystore_certificate_chain is None:
+        return f"{_ANONYMOUS}, since it has no certificate (ssl.keystore.location),"
+    return f"the subject of its certificate (or {_ANONYMOUS} where none is asked for)"
