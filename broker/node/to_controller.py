@@ -53,12 +53,11 @@ class ControllerAddress:
         self._network = network
         self._refused_by = refused_by
 
-    def note_refusal(self, request: Any, response: Any) -> None:
-        """Tell of a controller that does not take what this node sends it in its own name."""
-        if getattr(response, "error_code", 0) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-            leader_id = self.leader_id
-            if leader_id is not None:
-                self._refused_by(leader_id, ApiKey(request.API_KEY).name)
+    def note_refusal(self, api_key: int) -> None:
+        """Tell that the controller does not take what this node sends it in its own name."""
+        leader_id = self.leader_id
+        if leader_id is not None:
+            self._refused_by(leader_id, ApiKey(api_key).name)
 
     @property
     def leader_id(self) -> int | None:
@@ -153,9 +152,9 @@ class NodeToController:
         if channel is not None:
             channel.close()
 
-    def note_refusal(self, request: Any, response: Any) -> None:
+    def note_refusal(self, api_key: int) -> None:
         """Who does not let this node in is named, whatever becomes of the request."""
-        self._address.note_refusal(request, response)
+        self._address.note_refusal(api_key)
 
     def settled(self, errand: _Errand) -> None:
         """It has its answer, or no time left."""
@@ -216,7 +215,8 @@ class _Errand:
         if failure is not None:
             self.again()
             return
-        self._way.note_refusal(self._wire, response)
+        if getattr(response, "error_code", 0) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+            self._way.note_refusal(self.on_the_wire().API_KEY)
         if self._wire is not self.request:
             try:
                 response = unwrap(self.context, response)

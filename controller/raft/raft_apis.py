@@ -100,8 +100,10 @@ class RaftApis:
         needed = Operation.DESCRIBE if describes else Operation.CLUSTER_ACTION
         if context.rights.allows_on_cluster(needed):
             self._handlers[key](context, request, respond)
+        elif isinstance(request, FetchRequest):
+            respond(denied_fetch(request, context.api_version))
         else:
-            respond(_denied(request, context.api_version))
+            respond(_denied(key))
 
     # --- votes and epochs ----------------------------------------------------------------------
 
@@ -398,14 +400,13 @@ def _id(leader_id: int | None) -> int:
     return -1 if leader_id is None else leader_id
 
 
-def _denied(request: Any, version: int) -> Any:
+def _denied(api_key: int) -> object:
     """The answer to one who is let into nothing of the quorum."""
-    if isinstance(request, FetchRequest):
-        return denied_fetch(request, version)
     code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-    if isinstance(request, describe.DescribeQuorumRequest):
+    if api_key == describe.DescribeQuorumRequest.API_KEY:
         return describe.DescribeQuorumResponse(code, _MESSAGES[code])
-    return messages_of(ApiKey(request.API_KEY)).response(error_code=code)
+    response: object = messages_of(ApiKey(api_key)).response(error_code=code)
+    return response
 
 
 def _is_metadata_partition(topics: list[Any]) -> bool:
