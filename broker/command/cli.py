@@ -233,7 +233,12 @@ def format_command(
     "ACLs. "
     "Later starts of the folder need no --secure.",
 )
-@with_command_config
+@click.option(
+    "--command-config",
+    metavar="FILE",
+    help="Client properties by which the nodes are asked for their state. "
+    "Default: those that --secure made.",
+)
 def cluster(
     brokers: int | None,
     folder: str,

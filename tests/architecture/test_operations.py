@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from broker.config.authorizer import STANDARD_AUTHORIZER
 from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.parse import single_node_config
 from broker.process.server import Server
@@ -15,6 +16,7 @@ TEXT = (ROOT / "docs" / "operations.md").read_text()
 NAMES = re.findall(r"`([^`\n]+)`", TEXT)
 # Keys of topics.
 OF_TOPICS = ("max.message.bytes", "retention.bytes")
+LOGGERS = ("ottla.broker", "ottla.controller", "ottla.authorizer")
 ENDS = (".md", ".yml", ".log", ".index", ".properties", ".metadata", ".checkpoint")
 
 
@@ -24,7 +26,7 @@ def test_its_keys_are_those_of_the_configuration() -> None:
         for name in NAMES
         if re.fullmatch(r"[a-z]+(\.[a-z]+)+(=.*)?", name) and not name.endswith(ENDS)
     }
-    keys = {name for name in dotted if not name.startswith(("ottla.broker", "ottla.controller"))}
+    keys = {name for name in dotted if not name.startswith(LOGGERS)}
     assert len(keys) > 20
     assert sorted(keys - set(BROKER_CONFIG_DEF) - set(OF_TOPICS)) == []
 
@@ -57,7 +59,8 @@ def test_its_loggers_are_named_after_files() -> None:
 
 async def test_its_metrics_are_shown(tmp_path: Path) -> None:
     listeners = "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0"
-    server = Server(single_node_config({"log.dirs": str(tmp_path), "listeners": listeners}))
+    keys = {"listeners": listeners, "authorizer.class.name": STANDARD_AUTHORIZER}
+    server = Server(single_node_config({"log.dirs": str(tmp_path), **keys}))
     await server.start()
     shown = {one.name for one in server.node.metrics.families()}
     await server.stop()

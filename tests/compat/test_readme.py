@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click import Context
 
 from broker.command.cli import ottla
 from broker.command.cluster_command import introduction
@@ -139,7 +140,8 @@ def test_every_command_and_option_exists() -> None:
     named = re.findall(r"^\| `ottla ([a-z-]+)(?: (--[a-z-]+))?", README, re.MULTILINE)
     assert len(named) >= 5
     for name, option in named:
-        command = ottla.commands[name]
+        command = ottla.get_command(Context(ottla), name)
+        assert command is not None
         options = [text for one in command.params for text in one.opts]
         assert not option or option in options
 

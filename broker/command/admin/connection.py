@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 from broker.config.file import load_client_security
 from broker.config.start_error import StartError
@@ -65,6 +65,12 @@ def explain(error: Exception, timeout_s: float, guard: ClientGuard, host: str) -
     return guard.explain(error, host)
 
 
+class Request(Protocol):
+    """One of the generated requests."""
+
+    API_KEY: ClassVar[int]
+
+
 class AdminClient:
     """A connection to a cluster; `with AdminClient(servers, config) as cluster: cluster.call(…)`.
 
@@ -90,7 +96,7 @@ class AdminClient:
                 refusals.append(f"{host}:{port}: {reason}")
         raise StartError(f"no broker answers ({'; '.join(refusals)})")
 
-    def call(self, request: Any) -> Any:
+    def call(self, request: Request) -> Any:
         """The answer to `request`."""
         name = ApiKey(request.API_KEY).name.title().replace("_", "")
         try:

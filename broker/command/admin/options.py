@@ -1,5 +1,6 @@
 """The options that every command on a running cluster takes, with the same words in each.
 
+Where the cluster is and how one gets in may stand in the environment, for all commands of a shell.
 Values of click alone: what a command does with them is its own.
 """
 
@@ -9,6 +10,8 @@ import click
 
 with_bootstrap_server = click.option(
     "--bootstrap-server",
+    envvar="OTTLA_BOOTSTRAP_SERVERS",
+    show_envvar=True,
     default="localhost:9092",
     show_default=True,
     metavar="HOST:PORT",
@@ -16,6 +19,8 @@ with_bootstrap_server = click.option(
 )
 with_command_config = click.option(
     "--command-config",
+    envvar="OTTLA_COMMAND_CONFIG",
+    show_envvar=True,
     metavar="FILE",
     help="Client properties for listeners with TLS or SASL, as Kafka's tools take them "
     "(security.protocol, sasl.jaas.config, ssl.truststore.location, …).",

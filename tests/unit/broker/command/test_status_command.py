@@ -146,3 +146,18 @@ def test_the_first_node_that_answers_is_asked(monkeypatch: pytest.MonkeyPatch) -
     assert answers == [None], "an API that is not served is no answer, and no failure"
     with pytest.raises(StartError, match=r"no broker answers \(a:1: Connection refused; c:2: "):
         status_of([("a", 1), ("c", 2)])
+
+
+def test_the_environment_says_where_the_cluster_is(
+    answered: Callable[[Any], list[tuple[str, int]]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = answered(status(False))
+    monkeypatch.setenv("OTTLA_BOOTSTRAP_SERVERS", "b:5")
+    assert run_cli(["status"]) == 0
+    assert run_cli(["status", "--bootstrap-server", "c:6"]) == 0
+    assert asked == [("b", 5), ("c", 6)]
+    monkeypatch.setenv("OTTLA_COMMAND_CONFIG", "/not/there")
+    assert run_cli(["status"]) == 2
+    assert capsys.readouterr().err == "ottla: /not/there: No such file or directory\n"
