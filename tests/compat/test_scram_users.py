@@ -34,6 +34,7 @@ from protocol.messages.describe_user_scram_credentials import DescribeUserScramC
 from tests import acls
 from tests.acls import allow, deny
 from tests.clients.wire_client import WireClient
+from tests.compat.admin_words import add_user, check_acls, check_acls_beside_tools, remove_user
 from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
 from tests.tools.java_tools import FAST_START
 from tests.tools.kafka_tools import KafkaTools
@@ -213,6 +214,7 @@ def _through_ottla(ottla_broker_factory: Callable[..., Any], folder: Path) -> No
 def test_users_that_ottla_formats_a_folder_with_are_kafkas(
     ottla_broker_factory: Callable[..., Any], tmp_path: Path
 ) -> None:
+    """And `ottla user` and `ottla acl` do there what Kafka's tools do."""
     data = tmp_path / "data"
     users = (
         f"{SHA_256}=[name=alice,password=right-a]",
@@ -233,6 +235,13 @@ def test_users_that_ottla_formats_a_folder_with_are_kafkas(
         assert with_logins.login("alice", "right-a", SHA_256) is not None
         assert with_logins.login("bob", "right=b", SHA_512) is not None
         assert with_logins.login("alice", "wrong", SHA_256) is None
-    ottla = ottla_broker_factory(data_dir=data)
+        made = check_acls_beside_tools(kafka.bootstrap, tools)
+        add_user(kafka.bootstrap, "eve", "right-e")
+        assert with_logins.login("eve", "right-e", SHA_512) is not None
+        remove_user(kafka.bootstrap, "eve")
+    ottla = ottla_broker_factory(data_dir=data, properties=AUTHORIZER)
     assert described(ottla.port) == {"alice": [(1, 4096)], "bob": [(2, 8192)]}
+    assert check_acls(ottla.bootstrap_servers) == made
+    add_user(ottla.bootstrap_servers, "eve", "right-e")
+    remove_user(ottla.bootstrap_servers, "eve")
     ottla.close()
