@@ -17,10 +17,15 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import Producer
 
+from broker.config.authorizer import STANDARD_AUTHORIZER
+from controller.metadata.acl import PatternType
+from ottla.plugins.authorizer import Operation, Resource
+from tests import acls
 from tests.chaos.checker import check
 from tests.chaos.cluster_view import ClusterView
 from tests.chaos.history import History
 from tests.chaos.stock_producers import Confluent
+from tests.clients.wire_client import WireClient
 from tests.tools.cluster_processes import KAFKA, OTTLA, ClusterProcesses
 from tests.tools.java_tools import TOOLS, java_command
 from tests.tools.kafka_tools import KafkaTools
@@ -28,7 +33,12 @@ from tests.tools.kafka_tools import KafkaTools
 pytestmark = [pytest.mark.java, pytest.mark.timeout(180)]
 
 PARTITIONS = 3
-PROPERTIES = {"offsets.topic.num.partitions": "3", "group.initial.rebalance.delay.ms": "0"}
+PROPERTIES = {
+    "offsets.topic.num.partitions": "3",
+    "group.initial.rebalance.delay.ms": "0",
+    "authorizer.class.name": STANDARD_AUTHORIZER,
+    "super.users": "User:ANONYMOUS",
+}
 
 
 @pytest.fixture(scope="module")
@@ -250,8 +260,12 @@ def test_a_fourth_broker_takes_partitions_over_under_load(
 def test_the_java_producer_sees_no_restart(
     cluster: ClusterProcesses, tools: KafkaTools, topic: str
 ) -> None:
-    """Each node in turn is stopped and started: no delivery error, none lost, none repeated."""
+    """Each node in turn is stopped and started: no delivery error, none lost, none repeated. An ACL
+    is still there."""
     records = 1_800
+    kept = acls.allow("User:ann", Operation.WRITE, Resource.TOPIC, topic)
+    with WireClient(cluster.brokers[0].client_door) as client:
+        acls.add(client, kept)
     arguments = [
         *("--topic", topic, "--num-records", str(records), "--record-size", "100"),
         *("--throughput", "100", "--print-metrics", "--producer-props"),
@@ -284,6 +298,11 @@ def test_the_java_producer_sees_no_restart(
     latencies = re.findall(r"([0-9.]+) ms max latency", said)
     assert latencies and max(map(float, latencies)) < 10_000, latencies
     assert sum(tools.offsets(topic, "latest")) == records
+    for node in cluster.brokers:
+        with WireClient(node.client_door) as client:
+            assert acls.described(client) == {kept}
+    with WireClient(cluster.brokers[0].client_door) as client:
+        assert acls.remove(client) == [kept]
 
 
 def test_the_quorum_is_described(cluster: ClusterProcesses, tools: KafkaTools) -> None:
@@ -332,6 +351,33 @@ def test_features_and_endpoints(cluster: ClusterProcesses, tools: KafkaTools) ->
     rows = [line.split() for line in controllers.lines[1:]]
     assert sorted(row[0] for row in rows) == ["1", "2", "3"]
     assert {row[-1] for row in rows} == {"controller"}
+
+
+def test_acls_by_brokers_and_by_controllers(cluster: ClusterProcesses, tools: KafkaTools) -> None:
+    """What one of them was told, all tell."""
+    by_controllers = ("--bootstrap-controller", cluster.bootstrap_controllers)
+    topic = ("--topic", "secret", "--resource-pattern-type", "prefixed")
+
+    def told(*arguments: str) -> str:
+        done = tools.run("kafka-acls", *arguments)
+        assert done.exit == 0, done
+        return done.stdout
+
+    told(*by_controllers, "--add", "--allow-principal", "User:ann", "--operation", "Read", *topic)
+    made = acls.allow(
+        "User:ann", Operation.READ, Resource.TOPIC, "secret", pattern=PatternType.PREFIXED
+    )
+    for node in cluster.brokers:
+        with WireClient(node.client_door) as client:
+            eventually(lambda c=client: made in acls.described(c), "a broker does not tell of it")
+    servers = [by_controllers, *(("--bootstrap-server", one.address) for one in cluster.brokers)]
+    for server in servers:
+        assert "(principal=User:ann, host=*, operation=READ" in told(*server, "--list", *topic)
+    told("--bootstrap-server", cluster.bootstrap, "--remove", "--force", *topic)
+    eventually(
+        lambda: not any("User:ann" in told(*server, "--list", *topic) for server in servers),
+        "it does not go",
+    )
 
 
 def test_configs_of_topics_and_brokers(tools: KafkaTools, topic: str) -> None:
