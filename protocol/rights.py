@@ -12,7 +12,7 @@ Follows Kafka's `AuthHelper`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from ottla.plugins.authorizer import CLUSTER_NAME, Action, Asker, Operation, Resource
@@ -165,6 +165,17 @@ class Rights:
         counts: dict[str, int] = {}
         for name in names:
             counts[name] = counts.get(name, 0) + 1
+        return self.allowed_of(operation, resource, counts, audited=audited)
+
+    def allowed_of(
+        self,
+        operation: Operation,
+        resource: Resource,
+        counts: Mapping[str, int],
+        *,
+        audited: bool = True,
+    ) -> set[str]:
+        """As `allowed`, of names with how often each is named."""
         if self._judge is None:
             return set(counts)
         return {

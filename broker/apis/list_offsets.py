@@ -5,8 +5,11 @@ reader sees it (high watermark, or last stable offset when read_committed), -2 t
 record with the greatest timestamp (v7, KIP-734), -4 the earliest local offset (v8, KIP-405; without
 tiered storage the log start), -5 the latest tiered offset (v9, KIP-1005) and -6 the earliest offset
 waiting for upload (v11, KIP-1023), which do not exist without tiered storage: answered with -1.
-A time that no record reaches gives offset -1. A follower (replica id >= 0, on the listener between
-brokers) sees the log's end; replica id -2, for debugging, asks any replica for its log's end.
+A time that no record reaches gives offset -1. A follower (replica id >= 0, without an authorizer on
+the listener between brokers only) sees the log's end; replica id -2, for debugging, asks any
+replica for its log's end.
+
+Needs DESCRIBE on each topic: TOPIC_AUTHORIZATION_FAILED per partition, whether it is there or not.
 
 Versions: v2 isolation level, v4 leader epochs, v5 OFFSET_NOT_AVAILABLE (KIP-207), v6 flexible,
 v10 a time-out for remote look-ups.
@@ -77,7 +80,7 @@ class ListOffsetsApi:
     def handle(
         self, context: RequestContext, request: ListOffsetsRequest, respond: Respond
     ) -> None:
-        if request.replica_id >= 0 and context.listener_name != self._inter_broker_listener:
+        if request.replica_id >= 0 and not self._may_be_a_follower(context):
             respond(refuse_list_offsets(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
         if request.isolation_level not in CONSUMER_ISOLATIONS:
@@ -95,6 +98,10 @@ class ListOffsetsApi:
             self._answer(context, request), done
         ):
             respond(response)
+
+    def _may_be_a_follower(self, context: RequestContext) -> bool:
+        """Without rights that are judged, the listener stands for them."""
+        return not context.rights.unlimited or context.listener_name == self._inter_broker_listener
 
     def _answer(
         self, context: RequestContext, request: ListOffsetsRequest

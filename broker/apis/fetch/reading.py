@@ -126,8 +126,7 @@ class ConsumerFetch:
         rights = self._rights()
         if rights is None:
             return None
-        rights.judge(self.wanted.values())
-        if self.session is not None:
+        if not rights.judge(self.wanted) and self.session is not None:
             for wanted in self.wanted.values():
                 if not rights.may_read(wanted):
                     self.session.look_at(wanted)

@@ -9,10 +9,12 @@ Follows `handleFetchRequest` of Kafka's `KafkaApis` 4.3, which judges once, when
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection
+from operator import itemgetter
 from typing import Protocol
 
-from broker.replication.fetch_session import FetchPartition
+from broker.replication.fetch_session import FetchKey, FetchPartition
 from broker.replication.replica_manager import ReplicaManager
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.rights import Rights
@@ -21,8 +23,8 @@ from protocol.rights import Rights
 class FetchRights(Protocol):
     """Of whoever sent one Fetch."""
 
-    def judge(self, wanted: Iterable[FetchPartition]) -> None:
-        """Ask about all of these at once."""
+    def judge(self, keys: Collection[FetchKey]) -> bool:
+        """Ask about all of these partitions at once; whether all may be told of."""
 
     def may_read(self, wanted: FetchPartition) -> bool:
         """Whether this one may be told of. Yes where there is no such topic: that is told."""
@@ -41,24 +43,26 @@ class ConsumerRights:
         self._may_read: dict[bytes | str, bool] = {}
         """By the topic's name or id, as the request has it."""
 
-    def judge(self, wanted: Iterable[FetchPartition]) -> None:
+    def judge(self, keys: Collection[FetchKey]) -> bool:
         """See `FetchRights`."""
-        names: dict[bytes | str, str] = {}
-        asked: list[str] = []
-        for one in wanted:
-            name = self._name_of(one)
-            if name is not None:
-                names[one.key[0]] = name
-                asked.append(name)
-        allowed = self._rights.allowed(Operation.READ, Resource.TOPIC, asked)
+        # A session may have many partitions: little is done for each.
+        times = Counter(map(itemgetter(0), keys))
+        names = {topic: self._name_of(topic, keys) for topic in times}
+        counts: dict[str, int] = {}
         for topic, name in names.items():
-            self._may_read[topic] = name in allowed
+            if name is not None:
+                counts[name] = counts.get(name, 0) + times[topic]
+        allowed = self._rights.allowed_of(Operation.READ, Resource.TOPIC, counts)
+        for topic, name in names.items():
+            if name is not None:
+                self._may_read[topic] = name in allowed
+        return len(allowed) == len(counts)
 
     def may_read(self, wanted: FetchPartition) -> bool:
         """See `FetchRights`."""
         topic = wanted.key[0]
         if topic not in self._may_read:
-            self.judge([wanted])
+            self.judge([wanted.key])
         return self._may_read.get(topic, True)
 
     def renew(self) -> None:
@@ -67,15 +71,17 @@ class ConsumerRights:
             self._epoch = self._rights.epoch
             self._may_read.clear()
 
-    def _name_of(self, wanted: FetchPartition) -> str | None:
-        topic, index = wanted.key
+    def _name_of(self, topic: bytes | str, keys: Collection[FetchKey]) -> str | None:
         if isinstance(topic, str):
             return topic
-        partition = wanted.partition or self._replicas.partition_by_id(topic, index)
-        if partition is not None:
-            return partition.topic
         known = self._replicas.image.topics.get_by_id(topic)
-        return None if known is None else known.name
+        if known is not None:
+            return known.name
+        for key in keys:  # it may be on its way out
+            partition = self._replicas.partition_by_id(topic, key[1]) if key[0] == topic else None
+            if partition is not None:
+                return partition.topic
+        return None
 
 
 class FollowerRights:
@@ -87,15 +93,15 @@ class FollowerRights:
         self._epoch = rights.epoch if allowed_as_of is None else allowed_as_of
         self._allowed: bool | None = None if allowed_as_of is None else True
 
-    def judge(self, wanted: Iterable[FetchPartition]) -> None:
+    def judge(self, keys: Collection[FetchKey]) -> bool:
         """See `FetchRights`."""
         if self._allowed is None:
             self._allowed = self._rights.allows_on_cluster(Operation.CLUSTER_ACTION)
+        return self._allowed
 
     def may_read(self, wanted: FetchPartition) -> bool:
         """See `FetchRights`."""
-        self.judge(())
-        return bool(self._allowed)
+        return self.judge(())
 
     def renew(self) -> None:
         """See `FetchRights`."""

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from broker.apis.fetch.rights import ConsumerRights, FollowerRights
-from broker.replication.fetch_session import FetchPartition
+from broker.replication.fetch_session import FetchKey, FetchPartition
 from broker.requests.admission import Admission
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.rights import Rights
 from tests.unit.broker.apis.fetch.fetch_fixture import Fetch, offsets
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
-from tests.unit.broker.rights_fixture import ALICE, ListJudge, on_cluster, on_topic
+from tests.unit.broker.rights_fixture import ALICE, Heard, ListJudge, on_cluster, on_topic
 
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 READ = Operation.READ
@@ -56,12 +56,13 @@ def fetch(tmp_path: Path) -> Judged:
 def test_topics_are_asked_for_once_until_others_judge(tmp_path: Path) -> None:
     replicas, judge, epochs = Replicas(str(tmp_path)), ListJudge(on_topic(READ, "a")), Admission()
     replicas.create("a")
-    rights = ConsumerRights(Rights(judge, ALICE, None, epochs), replicas.manager)
-    keys = [("a", 0), ("a", 1), (topic_id_of("a"), 0), ("b", 0)]
+    heard = Heard()
+    rights = ConsumerRights(Rights(judge, ALICE, heard, epochs), replicas.manager)
+    keys: list[FetchKey] = [("a", 0), ("a", 1), (topic_id_of("a"), 0), ("b", 0)]
     wanted = [FetchPartition(key, 0, 0) for key in keys]
-    rights.judge(wanted)
+    assert not rights.judge(keys)
     assert [rights.may_read(one) for one in wanted] == [True, True, True, False]
-    assert [action.name for action in judge.asked] == ["a", "b"]
+    assert [(action.name, count) for action, _, count in heard.told_of] == [("a", 3), ("b", 1)]
     judge.allowed.clear()
     rights.renew()
     assert rights.may_read(wanted[0])  # nobody said that it is another now
@@ -102,7 +103,7 @@ def test_a_follower_is_asked_about_once_and_for_all(tmp_path: Path) -> None:
     judge, epochs = ListJudge(BROKER), Admission()
     wanted = [FetchPartition((name, 0), 0, 0) for name in ("a", "b")]
     rights = FollowerRights(Rights(judge, ALICE, None, epochs))
-    rights.judge(wanted)
+    assert rights.judge([one.key for one in wanted])
     assert all(rights.may_read(one) for one in wanted)
     assert len(judge.asked) == 1
     judge.allowed.clear()

@@ -18,6 +18,7 @@ from broker.verification.transaction_verification import (
     TransactionVerifier,
     Verified,
 )
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.produce import (
     PartitionProduceData,
@@ -28,6 +29,7 @@ from protocol.messages.produce import (
 from protocol.rights import UNLIMITED
 from storage.topic_partition import TopicPartition
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
+from tests.unit.broker.rights_fixture import on_topic, rights_of
 
 BACKOFF_MS, RETRY_MAX_MS = 20, 100
 ZERO = TopicPartition("t", 0)
@@ -73,6 +75,7 @@ class Transactions:
             ),
         )
         self.partition = self.replicas.create("t", partitions=2)
+        self.rights = UNLIMITED
         self.answers: list[Any] = []
         self.frames: list[memoryview] = []
 
@@ -98,7 +101,7 @@ class Transactions:
             for index, batch in zip(indexes, batches, strict=False)
         ]
         asked = [TopicProduceData(topic, topic_id_of(topic), data)]
-        context = RequestContext(0, version, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
+        context = RequestContext(0, version, 1, "me", "here", "PLAINTEXT", "c", self.rights)
         request = ProduceRequest(transactional_id, acks, 1000, asked)
         self.api.handle(context, request, self.answers.append)
 
@@ -268,3 +271,23 @@ def test_a_leader_that_is_none_any_more_when_the_answer_comes_appends_nothing(
     tx.coordinator.waiting[0]({})
     assert tx.errors() == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
     assert tx.partition.log.log_end_offset == 0
+
+
+def test_a_denial_without_an_answer_closes_though_its_transaction_is_asked_about(
+    tx: Transactions,
+) -> None:
+    tx.replicas.create("u")
+    tx.rights = rights_of(
+        on_topic(Operation.WRITE, "t") | {(Operation.WRITE, Resource.TRANSACTIONAL_ID, "tx")}
+    )
+    data = [
+        TopicProduceData(name, bytes(16), [PartitionProduceData(0, tx.batch())])
+        for name in ("u", "t")
+    ]
+    context = RequestContext(0, 12, 1, "me", "here", "PLAINTEXT", "c", tx.rights)
+    with pytest.raises(ProtocolError, match="TOPIC_AUTHORIZATION_FAILED"):
+        tx.api.handle(context, ProduceRequest("tx", 0, 1000, data), tx.answers.append)
+    (answer,) = tx.coordinator.waiting
+    answer({})
+    assert tx.answers == []  # nobody is there any more
+    assert tx.partition.log.log_end_offset == 1
