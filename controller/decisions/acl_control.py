@@ -36,6 +36,11 @@ _OPERATIONS = frozenset({ALL, *Operation})
 _PERMISSIONS = frozenset(Permission)
 UNKNOWN = 0
 
+_RESOURCES_MEANT = _RESOURCES | {ANY}
+_PATTERNS_MEANT = _PATTERNS | {ANY, MATCH}
+_OPERATIONS_MEANT = _OPERATIONS | {ANY}
+_PERMISSIONS_MEANT = _PERMISSIONS | {ANY}
+
 MAX_ACLS_LOOKED_AT = 2_000_000
 """By the filters of one DeleteAcls: a second or two, in which nothing else is decided."""
 
@@ -147,9 +152,9 @@ def _name(what: str, number: int) -> str:
 
 
 def _fault_of_filter(one: AclFilter) -> ApiError | None:
-    if one.resource not in (ANY, *_RESOURCES) or one.pattern not in (ANY, MATCH, *_PATTERNS):
+    if one.resource not in _RESOURCES_MEANT or one.pattern not in _PATTERNS_MEANT:
         return _UNKNOWN_PATTERN
-    if one.operation not in (ANY, *_OPERATIONS) or one.permission not in (ANY, *_PERMISSIONS):
+    if one.operation not in _OPERATIONS_MEANT or one.permission not in _PERMISSIONS_MEANT:
         return _UNKNOWN_ENTRY
     return None
 
